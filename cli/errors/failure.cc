@@ -339,11 +339,7 @@ void append_problem_json(std::string& out, const Problem& problem) {
       .field("code", problem.code)
       .field("message", problem.message)
       .known_field("hint", problem.hint);
-  if (!problem.holders.empty()) {
-    json.name("holders").begin_array();
-    for (const auto& holder : problem.holders) json.value(holder);
-    json.end_array();
-  }
+  if (problem.units) json.field("units", *problem.units);
   json.end_object();
 }
 

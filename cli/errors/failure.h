@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -45,7 +47,7 @@ struct Problem {
   bool usage_advice = false;  ///< add "Try 'rlctl ... --help'."
   std::string help_of = {};   ///< the command in it: "scripts call"; empty: the one that reports
   std::string server = {};    ///< the server's name where the message contains it
-  std::vector<std::string> holders = {};  ///< who holds a denied lease, as in the message
+  std::optional<std::int64_t> units = {};  ///< of the reservation that stands, as in the message
 
   bool operator==(const Problem&) const = default;
 };

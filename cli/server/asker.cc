@@ -354,6 +354,20 @@ Problem explain_keys(Problem problem, const limiter::Algorithm& algorithm,
              : name_refused_keys(std::move(problem), keys, connection);
 }
 
+std::optional<Problem> conflict_of(const limiter::Decision& decision, std::string_view key,
+                                   const std::optional<limiter::ReservationCall>& asked,
+                                   std::int64_t units) {
+  if (!asked || !decision.conflicts()) return std::nullopt;
+  const bool is_settled = decision.reservation == limiter::ReservationState::kSettled;
+  return Problem{.code = "conflict",
+                 .message = fmt::format("reservation {} of {} {} {}, not {}; nothing was changed",
+                                        quoted_and_masked(asked->id), quoted_and_masked(key),
+                                        is_settled ? "is already settled with" : "was made with",
+                                        decision.units, units),
+                 .hint = is_settled ? "" : "give each request an ID of its own",
+                 .units = decision.units};
+}
+
 std::string what_it_holds(const stored::KeySample& content, const stored::Decoded& state,
                           const limiter::Algorithm& algorithm) {
   const std::string name(algorithm.name);

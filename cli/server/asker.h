@@ -48,6 +48,12 @@ class Asker {
   limiter::Decision wait(const limiter::Request& request,
                          std::optional<std::chrono::microseconds> at_most);
 
+  /// The connection on which it asks, opened if needed.
+  redis::Connection& connection() {
+    static_cast<void>(checker());
+    return *connection_;
+  }
+
   /// Sleeps, and shows the time left until `key` is asked again.
   void sleep(std::chrono::microseconds duration, const std::string& key);
   /// What a terminal shows, `left` before the end of the sleep.
@@ -106,6 +112,12 @@ bool is_in_doubt(const Problem& problem);
 /// the message that it may have been counted; and for a reservation that it may be asked again.
 Problem may_have_been_counted(
     Problem problem, const std::optional<limiter::ReservationCall>& reservation = std::nullopt);
+
+/// The problem of a reserve or a settle that conflicts with what stands: other `units` than the
+/// reservation of `key` has. Nothing was changed. std::nullopt if the decision is another one.
+std::optional<Problem> conflict_of(const limiter::Decision& decision, std::string_view key,
+                                   const std::optional<limiter::ReservationCall>& asked,
+                                   std::int64_t units);
 
 /// What a key holds instead of this algorithm's state: "a string, but sliding-window-log keeps a
 /// list", "the state of gcra, not of fixed-window". Empty if it does not exist or seems to hold

@@ -157,6 +157,21 @@ stored::InspectionRequest request_for(const KeyTarget& target) {
   return request;
 }
 
+limiter::Limit limit_to_settle(const std::string& key, const stored::Decoded& budget,
+                               std::chrono::microseconds now,
+                               const std::optional<limiter::Limit>& named) {
+  auto limit = named.value_or(*budget.limit);
+  limit.limit = budget.limit->limit;  // it is stored again
+  // While the window lasts, the script keeps it.
+  const auto& window = budget.limit->window;
+  const auto begin = budget.counts.front().at;
+  const bool is_of_calendar = begin % window != std::chrono::microseconds{0};
+  if (named || !is_of_calendar || now < begin + window) return limit;
+  throw UsageError("the period of " + quoted_and_masked(key) +
+                       " has ended, and it does not store how long the next one is",
+                   "pass --limit or --policy");
+}
+
 void RefusedKeys::add(std::string_view key, const redis::Error& why) {
   keys_.insert(std::hash<std::string_view>{}(key));
   if (!why_) why_ = why;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -85,6 +86,13 @@ void add_as_option(Options& options, std::optional<std::string>& as);
 
 /// How to read it.
 stored::InspectionRequest request_for(const KeyTarget& target);
+
+/// The limit that a settle passes for a budget that stores this: the stored one, with the window of
+/// `named` if an option names it. A period of the calendar that has ended at `now` cannot be
+/// continued without one: then throws UsageError.
+limiter::Limit limit_to_settle(const std::string& key, const stored::Decoded& budget,
+                               std::chrono::microseconds now,
+                               const std::optional<limiter::Limit>& named = std::nullopt);
 
 /// Of the keys that a command finds by a pattern, those that this user may not read: they are
 /// passed over and counted, but if the user may read none at all, that is an error.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ctime>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -309,6 +310,21 @@ std::string instant_text(microseconds instant) {
   std::string text = format_instant(instant);
   if (text.ends_with(kNoDecimals)) text.replace(text.size() - kNoDecimals.size(), text.npos, "Z");
   return text;
+}
+
+std::string local_time_text(microseconds instant, microseconds now) {
+  const auto local = [](microseconds time) {
+    const std::time_t at = std::chrono::floor<seconds>(time).count();
+    std::tm fields{};
+    ::localtime_r(&at, &fields);
+    return fields;
+  };
+  const auto then = local(instant);
+  const auto today = local(now);
+  auto text = fmt::format("{:02}:{:02}:{:02}", then.tm_hour, then.tm_min, then.tm_sec);
+  if (then.tm_year == today.tm_year && then.tm_yday == today.tm_yday) return text;
+  return fmt::format("{:04}-{:02}-{:02} {}", then.tm_year + 1900, then.tm_mon + 1, then.tm_mday,
+                     text);
 }
 
 }  // namespace rlctl

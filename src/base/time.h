@@ -84,5 +84,8 @@ std::string latency_text(std::chrono::nanoseconds duration);
 std::string offset_text(microseconds offset);
 /// As format_instant(), without the decimals of a whole second: "2026-11-20T06:11:15Z".
 std::string instant_text(microseconds instant);
+/// The instant by the clock of this machine's zone, in seconds: "09:30:04", or, if `now` is on
+/// another day, "2026-11-02 09:30:04".
+std::string local_time_text(microseconds instant, microseconds now);
 
 }  // namespace rlctl

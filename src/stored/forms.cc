@@ -377,6 +377,12 @@ std::string Form::label() const {
   return std::string(library).append(": ").append(name);
 }
 
+std::optional<Decoded> decode_budget_header(std::string_view header) {
+  KeySample content{.type = "hash", .size = -1};  // the other fields are not known
+  content.fields.emplace("", header);
+  return read_budget(content);
+}
+
 std::span<const Form> our_forms() {
   return kOurForms;
 }

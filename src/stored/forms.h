@@ -144,6 +144,9 @@ struct Form {
 
 /// The forms of this project.
 std::span<const Form> our_forms();
+/// What the header of a budget, the field '' of its hash, tells; std::nullopt if it is another
+/// text.
+std::optional<Decoded> decode_budget_header(std::string_view header);
 /// The Redis type of an algorithm's state, such as "list".
 std::string_view type_of_state(const limiter::Algorithm& algorithm);
 

@@ -108,7 +108,7 @@ asks() {
   limiter "${check[@]}" login:mix --limit 3/60s --now "$EPOCHSECONDS"000000 || return
   limiter "${check[@]}" login:ann --limit 3/60s --wait=1us || return
   [[ $algorithm != leaky-bucket ]] || return 0
-  limiter "${check[@]}" --batch --limit 3/60s \
+  limiter "${check[@]}" --batch --refunds --limit 3/60s \
     <<<$'login:one\t2\nlogin:one\t-1\nlogin:one\t-1\nlogin:ann\t-9\nlogin:cy\t-9'
 }
 

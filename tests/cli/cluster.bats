@@ -70,7 +70,7 @@ p{
     run -2 rlctl check --batch --limit 2/1s --limit 5/1h <<<"$(some_keys)"$'\n'"$odd"
     echo "$output" >&2
     assert_equal "$(grep -c '^allowed ' <<<"$output")" $((60 + 6))
-    assert_equal "$(grep -c '^error .*no.x20hash.x20tag' <<<"$output")" 1
+    assert_equal "$(grep -c '^error .*no hash tag' <<<"$output")" 1
     refute_output --partial CROSSSLOT
     refute_output --partial 'different slots'
     run -0 rlctl check --batch --limit 2/1s --limit 5/1h --peek <<<"$(some_keys)"

@@ -59,7 +59,7 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
   start_batch --timeout 2s
   feed 10
   kill_node 1
-  wait_until eval "feed 1; grep -q 'not.x20sent' '$answers'"
+  wait_until eval "feed 1; grep -q 'not sent' '$answers'"
   take_over 4
   wait_until eval "feed 1; tail -n 400 '$answers' | grep -c '^error' | grep -qx 0"
   end_batch
@@ -94,7 +94,7 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
   kill -STOP "${cluster_pids[1]}"
   feed 10 &
   local feeder=$!
-  wait_until grep -q 'may.x20have.x20been.x20counted' "$answers"
+  wait_until grep -q 'may have been counted' "$answers"
   kill -CONT "${cluster_pids[1]}"
   wait "$feeder"
   end_batch

@@ -310,7 +310,7 @@ TABLE
 @test "each line of a batch has the server's name, and its JSON the hint" {
   start_server --replicaof 127.0.0.1 1
   run -5 --separate-stderr rlctl check --limit 5/60s --batch <<<$'a\nb'
-  assert_line --index 1 --regexp "^error line=2 status=5 message=unix://$socket:.x20READONLY"
+  assert_line --index 1 --regexp "^error line=2 status=5 message=\"unix://$socket: READONLY"
   assert_regex "${stderr_lines[0]}" "^rlctl: check: line 1: unix://$socket: READONLY "
   assert_equal "${stderr_lines[1]}" '  hint: the server is a replica; name its master instead: --url redis://127.0.0.1:1'
   assert_equal "${stderr_lines[2]}" 'rlctl: check: the same error on 1 more line (2)'

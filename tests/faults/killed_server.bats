@@ -67,7 +67,7 @@ for my $round (1 .. $rounds) {
     elsif ($line =~ /^error line=(\d+) status=3 /) {
       wrong("round $round: line $number: $line") if $1 != $number;
       $by_second = 0;
-      ++$doubts if $line =~ /may\\x20have\\x20been\\x20counted/;
+      ++$doubts if $line =~ /may have been counted/;
     } else { wrong("round $round: line $number: $line") }
     if ($number == $after) {
       kill KILL => $pid;

@@ -68,7 +68,7 @@ for my $round (1 .. $ENV{rounds}) {
       if $line !~ /^allowed key=key$number limit=10\/60s remaining=$left / &&
         $line !~ /^error line=$number status=3 /;
     my ($units) = ask($proxy->{server}, 'EVAL', 'return redis.call("EXISTS", KEYS[1])', 1, "key$number") =~ /(\d+)/;
-    wrong("round $round: line $number is counted", $ran) if $units && $line !~ /^allowed|may\\x20have/;
+    wrong("round $round: line $number is counted", $ran) if $units && $line !~ /^allowed|may have/;
     wrong("round $round: line $number is not counted", $ran) if !$units && $line =~ /^allowed/;
   }
   wrong("round $round: $number lines", $ran) if $number != 9;

@@ -41,9 +41,10 @@ exec: ["pipeline"]'
 burst: calendar
 check: calendar
 check: error
+check: holders
 check: reservation
 check: would_deny
-common: holders
+common: units
 config: calendar
 exec: delay_us
 exec: id

@@ -51,8 +51,8 @@ check_answers() {
         if ($1 == "allowed") allowed[k]++; else denied[k]++
       } else if ($1 == "error") {
         if ($2 != "line=" FNR) bad("not in order")
-        if (/may.x20have.x20been.x20counted/) doubt[k]++
-        else if (/not.x20sent|not.x20asked/) unsent[k]++
+        if (/may have been counted/) doubt[k]++
+        else if (/not sent|not asked/) unsent[k]++
         else bad("a wrong error")
       } else bad("no answer")
     }

@@ -147,12 +147,21 @@ std::string in_doubt_text(std::int64_t requests) {
   return counted(requests, "request") + " in flight may have been counted";
 }
 
+/// Throws InputError, with a hint, since a KEY may have been meant.
+LineReader open_input(const std::string& file) {
+  try {
+    return LineReader(file);
+  } catch (const InputError& error) {
+    throw InputError(error.what(), "--batch reads keys from a file or standard input");
+  }
+}
+
 class Batch {
  public:
   Batch(const Plan& plan, const std::string& file, Invocation& invocation)
       : plan_(plan),
         invocation_(invocation),
-        input_(file),
+        input_(open_input(file)),
         connector_(invocation.connection, invocation.configuration, invocation.interrupt,
                    [name = plan.limiter.algorithm->name] { return needs_of(name); }),
         link_(connector_, *plan.limiter.algorithm, invocation.interrupt),
@@ -271,6 +280,9 @@ class Batch {
       if (plan_.peek && pending.cost < 0) {
         throw UsageError("cost " + std::string(text) + " is below 0, and --peek takes nothing");
       }
+      if (!plan_.hold && !plan_.refunds && pending.cost < 0) {
+        throw UsageError("cost " + std::string(text) + " is below 0, which requires --refunds");
+      }
       limiter::require_usable(*plan_.limiter.algorithm, plan_.limiter.limits.front(), pending.cost);
     }
     const bool has_units = tab != std::string_view::npos || plan_.reserve;
@@ -376,6 +388,9 @@ class Batch {
         pending.decision =
             limiter::Checker::parse(reply, pending.reservation, *plan_.limiter.algorithm);
         if (plan_.peek) pending.peeks.push_back(pending.decision);
+        auto conflict =
+            conflict_of(pending.decision, pending.key, pending.reservation, pending.cost);
+        if (conflict) pending.problem = *std::move(conflict);
       } catch (const redis::Error& error) {
         // One server of several may fail by itself.
         pending.problem = describe(error);
@@ -527,7 +542,7 @@ class Batch {
     return text;
   }
 
-  Result result_of(const Pending& pending) const {
+  Answer result_of(const Pending& pending) const {
     return {.key = pending.key,
             .redis_keys = pending.redis_keys,
             .cost = pending.cost,
@@ -538,7 +553,7 @@ class Batch {
   }
 
   ExitStatus emit(const Pending& pending) {
-    Result result = result_of(pending);
+    Answer result = result_of(pending);
     if (pending.state == Pending::State::kFailed) {
       complain(pending);
       tally_.add_error();
@@ -653,7 +668,7 @@ class Batch {
   LineReader input_;
   Connector connector_;
   BatchLink link_;
-  ResultFormat format_;
+  AnswerFormat format_;
   Progress progress_;
   std::deque<Pending> pending_;    ///< the oldest comes first
   std::size_t pending_bytes_ = 0;  ///< approximate memory use of all of them

@@ -1,6 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <random>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -80,6 +81,11 @@ void add_options(Options& options, Plan& plan) {
                          "with --hold KEY<TAB>UNITS<TAB>ID; answers come in order, without delay. "
                          "FILE may also follow as an argument");
   options
+      .flag("--refunds", plan.refunds,
+            "with --batch, let a COST below 0 give units back; otherwise such a line is an error")
+      .needs("--batch")
+      .excludes("--hold", "a reservation is given back by rlctl settle --release");
+  options
       .value("--textfile", "FILE", into(plan.textfile, checked_textfile),
              "with --batch, count answers in this file for node_exporter's textfile collector; its "
              "name ends in .prom")
@@ -124,13 +130,13 @@ std::string batch_file(const Plan& plan, const Invocation& invocation) {
 // ---- One key ----
 
 /// `states` are those of the keys, for the header fields.
-void print(const Plan& plan, const Result& result, std::span<const limiter::Decision> states,
+void print(const Plan& plan, const Answer& result, std::span<const limiter::Decision> states,
            Invocation& invocation) {
   auto& out = invocation.out.buffer();
   if (plan.headers) {
     append_headers(out, plan.limiter, result, states, plan.now.value_or(system_time()));
   } else {
-    ResultFormat(plan.limiter, invocation.json, invocation.out.look().colour).append(out, result);
+    AnswerFormat(plan.limiter, invocation.json, invocation.out.look().colour).append(out, result);
   }
   flush_answers(invocation.out, [&] {
     if (!is_counted(result)) return std::string();
@@ -154,7 +160,7 @@ std::vector<limiter::Decision> states_after(const limiter::Request& request,
 
 /// Sets the decision of `result`, and `states` for the header fields.
 void decide(const Plan& plan, const limiter::Request& request, Invocation& invocation,
-            Result& result, std::vector<limiter::Decision>& states) {
+            Answer& result, std::vector<limiter::Decision>& states) {
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt,
                       [name = plan.limiter.algorithm->name] { return needs_of(name); });
   Progress progress(!plan.quiet && is_terminal(STDERR_FILENO));
@@ -162,6 +168,9 @@ void decide(const Plan& plan, const limiter::Request& request, Invocation& invoc
   result.decision = plan.peek   ? asker.peek(request)
                     : plan.wait ? asker.wait(request, plan.wait_at_most)
                                 : asker.ask(request);
+  if (auto conflict = conflict_of(result.decision, result.key, request.reservation, request.cost)) {
+    throw ProblemError(*std::move(conflict));
+  }
   if (plan.headers) states = states_after(request, result.decision, asker);
   if (!connector.is_private()) return;
   // Even with -q: a caller that relies on the exit status would never learn that it means nothing.
@@ -182,7 +191,7 @@ ExitStatus check_key(const Plan& plan, Invocation& invocation) {
                            .cost = plan.cost,
                            .now = plan.now,
                            .reservation = reservation_of(plan, plan.id)};
-  Result result{.key = key,
+  Answer result{.key = key,
                 .redis_keys = request.keys,
                 .cost = plan.cost,
                 .reservation = request.reservation ? &*request.reservation : nullptr,
@@ -223,6 +232,16 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
 }
 
 }  // namespace
+
+std::optional<limiter::ReservationCall> reservation_of(const Plan& plan,
+                                                       const std::optional<std::string>& id) {
+  if (!plan.hold) return std::nullopt;
+  if (id) return limiter::ReservationCall{.id = *id, .hold = *plan.hold};
+  std::random_device random;
+  return limiter::ReservationCall{.id = fmt::format("{:08x}{:08x}", random(), random()),
+                                  .hold = *plan.hold};
+}
+
 const Command kCommand{
     .text =
         {.name = "check",

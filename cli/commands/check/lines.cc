@@ -121,7 +121,7 @@ Tally::Tally(const Plan& plan, std::string_view command) : plan_(plan), command_
   next_write_ = Clock::now() + kInterval;
 }
 
-void Tally::add(const Result& result) {
+void Tally::add(const Answer& result) {
   ++(result.decision.allowed ? allowed_ : denied_);
   if (top_ && !result.decision.allowed) top_->add(result.key);
 }

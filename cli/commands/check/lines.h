@@ -107,7 +107,7 @@ class Tally {
   Tally(const Plan& plan, std::string_view command);
 
   /// A decision of the limiter.
-  void add(const Result& result);
+  void add(const Answer& result);
   /// A line without a decision, whatever --on-error made of it.
   void add_error() { ++errors_; }
 

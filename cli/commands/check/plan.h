@@ -12,6 +12,7 @@
 #include "cli/app/command.h"
 #include "cli/errors/failure.h"
 #include "cli/options/limits.h"
+#include "cli/server/answer.h"
 #include "cli/server/asker.h"
 #include "limiter/check.h"
 #include "limiter/limit.h"
@@ -40,59 +41,14 @@ struct Plan {
   std::int64_t top_denied = 0;
   bool is_batch = false;
   std::optional<std::string> batch_file = {};
-};
-
-/// An answer to show.
-struct Result {
-  std::string_view key = {};                     ///< as the user gave it
-  std::span<const std::string> redis_keys = {};  ///< one for each limit
-  std::int64_t cost = 1;
-  const limiter::ReservationCall* reservation = nullptr;  ///< set: `cost` units are reserved
-  limiter::Decision decision = {};
-  bool peek = false;                  ///< nothing was recorded; retry_after is 0 or kNever
-  const Problem* on_error = nullptr;  ///< no answer: --on-error set `decision.allowed`
-  bool shadow = false;                ///< the request passes even if it is denied
-};
-
-/// Whether it is the answer to a request that the server recorded.
-inline bool is_counted(const Result& result) {
-  return result.decision.allowed && result.cost != 0 && !result.peek && result.on_error == nullptr;
-}
-/// Whether the caller is told to let the request pass.
-inline bool passes(const Result& result) {
-  return result.decision.allowed || result.shadow;
-}
-inline ExitStatus status_of(const Result& result) {
-  return passes(result) ? ExitStatus::kDone : ExitStatus::kDenied;
-}
-
-/// Formats the results of one limiter: `word key=value` lines, or one JSON object per line. Formats
-/// the parts that all results share only once.
-class ResultFormat {
- public:
-  ResultFormat(const Limiter& limiter, bool json, bool colour = false);
-
-  /// Appends one line.
-  void append(std::string& out, const Result& result) const;
-  /// Appends an error line for a line of a batch that has no result.
-  void append_error(std::string& out, std::size_t line, const Problem& problem) const;
-
- private:
-  void append_text(std::string& out, const Result& result) const;
-  void append_json(std::string& out, const Result& result) const;
-
-  bool json_;
-  std::string allowed_, denied_;          ///< text: the first word
-  std::string algorithm_;                 ///< in JSON
-  std::string settings_;                  ///< text: limit=10/1s algorithm=gcra burst=20
-  std::vector<std::string> json_limits_;  ///< for each limit, the fields after its key
+  bool refunds = false;  ///< a line of a batch may have a cost below 0
 };
 
 /// Appends HTTP header fields, a line each: RateLimit-Policy, RateLimit and Retry-After, as in
 /// draft-ietf-httpapi-ratelimit-headers-11. `states` are looks at the keys after the request, one
 /// for each limit; empty if they are not known. `now` is the time of the request, for windows of
 /// the calendar.
-void append_headers(std::string& out, const Limiter& limiter, const Result& result,
+void append_headers(std::string& out, const Limiter& limiter, const Answer& result,
                     std::span<const limiter::Decision> states, std::chrono::microseconds now);
 
 /// The reservation that a request asks for, with this ID or else a new one: 16 random hexadecimal

@@ -417,15 +417,7 @@ limiter::Request find_reservation(redis::Connection& connection, Session& sessio
     });
     if (!is_held) continue;
     release.keys.push_back(target.key);
-    release.limits.push_back(target.limit.value_or(*found.state.limit));
-    release.limits.back().limit = found.state.limit->limit;  // it is stored again
-    // While the window lasts, the script keeps it. A period of the calendar cannot be continued.
-    const auto& window = found.state.limit->window;
-    const auto begin = found.state.counts.front().at;
-    if (target.limit || begin % window == microseconds{0} || found.now < begin + window) continue;
-    throw UsageError("the period of " + quoted_and_masked(target.key) +
-                         " has ended, and it does not store how long the next one is",
-                     "pass --limit or --policy");
+    release.limits.push_back(limit_to_settle(target.key, found.state, found.now, target.limit));
   }
   return release;
 }

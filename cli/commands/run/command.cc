@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "cli/options/completions.h"
 #include "cli/options/options.h"
+#include "cli/server/answer.h"
 #include "cli/server/needs.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
@@ -25,7 +26,7 @@ namespace {
 struct Admitted {
   bool allowed = false;
   std::optional<HeldLease> lease = {};
-  std::optional<Problem> denial = {};  ///< for standard error; none: a warning was printed
+  std::string denial = {};  ///< for standard error; empty: a warning was printed, or nothing is
 };
 
 /// How long to wait before asking for a lease again: at most a second, since one may be released at
@@ -39,7 +40,7 @@ microseconds poll_interval(microseconds retry_after) {
 /// A denial names no more lease holders than this.
 constexpr std::int64_t kShownHolders = 3;
 
-/// HOST:PID:SINCE, which no other process has.
+/// HOST:PID:SINCE, which no other process has. SINCE is when it asks.
 std::string own_holder() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host = {"localhost"};
@@ -47,12 +48,22 @@ std::string own_holder() {
          format_instant(system_time());
 }
 
+/// "web1:4711 since 09:30:04", in the time of this machine, with the date if that is another than
+/// today's. Another program's holder is named as it is.
+std::string held_by(const std::string& holder) {
+  constexpr std::size_t kTime = std::string_view("2026-11-02T03:17:00.512345Z").size();
+  if (holder.size() <= kTime) return holder;
+  const auto colon = holder.size() - kTime - 1;
+  const auto since = read_iso(holder.substr(colon + 1), IsoSource::kTyped).at;
+  if (holder[colon] != ':' || !since) return holder;
+  return holder.substr(0, colon) + " since " + local_time_text(*since, system_time());
+}
+
 limiter::Lease make_lease(const Plan& plan) {
   if (!plan.concurrency) return {};
   return {.key = plan.limiter ? limiter::leases_key(plan.key) : plan.key,
           .limit = *plan.concurrency,
-          .duration = plan.lease_duration,
-          .holder = own_holder()};
+          .duration = plan.lease_duration};
 }
 
 const limiter::Algorithm& concurrency() {
@@ -131,6 +142,7 @@ class Admission {
 
   limiter::Decision take_lease() {
     auto connection = connector_.open();
+    lease_.holder = own_holder();
     // Set before it is certain, so that an interrupted request is given back.
     held_ = HeldLease{.lease = lease_, .since = Clock::now()};
     try {
@@ -204,33 +216,48 @@ class Admission {
     return *plan_.wait_at_most - std::chrono::duration_cast<microseconds>(Clock::now() - start_);
   }
 
-  Problem denial(std::string message) const {
-    return {.status = plan_.denied_status,
-            .code = "denied",
-            .message = "denied: " + std::move(message)};
+  /// What to print of a denial: a sentence, or what `check --json` prints of one.
+  std::string denial(const Limiter& limiter, std::span<const std::string> keys,
+                     const limiter::Decision& decision, const std::string& message,
+                     std::vector<std::string> holders = {}, std::string hint = {}) const {
+    if (plan_.quiet) return {};
+    if (!invocation_.json) {
+      return render({.message = "denied: " + message, .hint = std::move(hint)}, invocation_.command,
+                    false);
+    }
+    std::string out;
+    AnswerFormat(limiter, true)
+        .append(out, {.key = plan_.key,
+                      .redis_keys = keys,
+                      .cost = plan_.cost,
+                      .decision = decision,
+                      .holders = std::move(holders)});
+    return out;
   }
-  Problem limit_denial(const limiter::Decision& decision) const {
+  std::string limit_denial(const limiter::Decision& decision) const {
     const auto& limit = plan_.limiter->limits.at(static_cast<std::size_t>(decision.denied_by) - 1);
-    return denial(quoted_and_masked(plan_.key) + " has reached its limit of " +
-                  limiter::format_limit(limit) +
-                  (decision.retry_after == limiter::kNever
-                       ? ", which never allows a cost of " + std::to_string(plan_.cost)
-                       : "; retry in " + wait_text(decision.retry_after)));
+    return denial(*plan_.limiter, request_.keys, decision,
+                  quoted_and_masked(plan_.key) + " has reached its limit of " +
+                      limiter::format_limit(limit) +
+                      (decision.retry_after == limiter::kNever
+                           ? ", which never allows a cost of " + std::to_string(plan_.cost)
+                           : "; retry in " + wait_text(decision.retry_after)));
   }
-  Problem lease_denial(const limiter::Decision& decision) const {
+  std::string lease_denial(const limiter::Decision& decision) const {
     const bool is_one = lease_.limit == 1;
     const auto key = quoted_and_masked(plan_.key);
     auto holders = read_holders();
-    auto text = is_one ? "the lease of " + key + " is taken"
-                       : "all " + std::to_string(lease_.limit) + " leases of " + key + " are taken";
-    for (const auto& holder : holders) text += (&holder == &holders[0] ? " by " : ", ") + holder;
+    auto text = is_one ? "the lease of " + key + " is held"
+                       : "all " + std::to_string(lease_.limit) + " leases of " + key + " are held";
+    for (const auto& holder : holders) {
+      text += (&holder == &holders[0] ? " by " : ", ") + held_by(holder);
+    }
     const bool are_all = lease_.limit <= kShownHolders;
     if (!are_all && !holders.empty()) text += " and others";
-    text += is_one ? "; unless renewed, it lapses in " : "; unless renewed, one lapses in ";
-    Problem problem = denial(text + wait_text(decision.retry_after));
-    if (!are_all) problem.hint = inspect_hint(plan_.key);
-    problem.holders = std::move(holders);
-    return problem;
+    const Limiter leases{.algorithm = &concurrency(),
+                         .limits = {{.limit = lease_.limit, .window = lease_.duration}}};
+    return denial(leases, {&lease_.key, 1}, decision, text, std::move(holders),
+                  are_all ? "" : inspect_hint(plan_.key));
   }
   /// Empty if they cannot be read, which does not change the answer.
   std::vector<std::string> read_holders() const {
@@ -339,9 +366,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
   }
   auto admitted = Admission(plan, connector, invocation).take();
   if (!admitted.allowed) {
-    if (admitted.denial && !plan.quiet) {
-      write_stderr(render(*admitted.denial, invocation.command, invocation.json));
-    }
+    if (!admitted.denial.empty()) write_stderr(admitted.denial);
     return plan.denied_status;
   }
   if (!admitted.lease) replace_process(program, invocation.interrupt);

@@ -17,10 +17,14 @@
 #include "cli/server/asker.h"
 #include "cli/server/connection.h"
 #include "cli/server/needs.h"
+#include "cli/server/targets.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "limiter/check.h"
 #include "limiter/limit.h"
+#include "redis/error.h"
+#include "redis/server.h"
+#include "stored/forms.h"
 
 namespace rlctl::cli::settle {
 namespace {
@@ -36,24 +40,27 @@ struct Plan {
 };
 
 void add_options(Options& options, Plan& plan) {
-  add_limit_options(options, plan.limit, true);
+  add_limit_options(options, plan.limit, false, false);
   options.flag("--release", plan.release, "settle with 0, in place of ACTUAL: nothing was used");
   add_key_option(options, plan.key_base64);
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
   options.flag("-q,--quiet", plan.quiet, kQuietHelp);
 }
 
-/// What the operands name.
+/// What the operands name. Without --limit and --policy, `limiter` has no limits.
 struct Target {
-  Limiter limiter = {};
+  Limiter limiter = {.algorithm = limiter::find_algorithm("budget")};
   std::string key = {}, id = {};
   std::int64_t actual = 0;
 };
 
 Target target_of(const Plan& plan, Invocation& invocation) {
   auto operands = invocation.operands;
-  Target target{.limiter = resolve_limiter(plan.limit, 1, invocation.configuration, operands)};
-  const std::string example = "rlctl settle KEY ID ACTUAL --limit 100000/d";
+  Target target;
+  if (plan.limit.policy || !plan.limit.limits.empty()) {
+    target.limiter = resolve_limiter(plan.limit, 1, invocation.configuration, operands);
+  }
+  const std::string example = "rlctl settle KEY ID ACTUAL";
   const std::size_t after_key = plan.release ? 1 : 2;
   if (operands.size() < after_key + (target.limiter.policy == nullptr ? 1 : 0)) {
     throw UsageError(plan.release ? "expected KEY and ID" : "expected KEY, ID and ACTUAL", example);
@@ -70,10 +77,41 @@ Target target_of(const Plan& plan, Invocation& invocation) {
   return target;
 }
 
+/// The limit that the key stores; std::nullopt if there is no such key. Throws UsageError if the
+/// limit must be named, and ProblemError.
+std::optional<limiter::Limit> stored_limit(const std::string& key, const Plan& plan,
+                                           redis::Connection& connection) {
+  Problem problem{.status = ExitStatus::kRejected,
+                  .code = "WRONGTYPE",
+                  .message = quoted_and_masked(key) + " does not hold a budget"};
+  try {
+    const auto header = connection.call({"HGET", key, ""});
+    if (header.is_error()) throw redis::to_error(header);
+    if (header.is_nil() && connection.call({"EXISTS", key}).integer() == 0) return std::nullopt;
+    const auto text = header.is_nil() ? std::string_view() : header.text();
+    if (const auto budget = stored::decode_budget_header(text)) {
+      const auto now = plan.now ? *plan.now : redis::server_time(connection.call({"TIME"}));
+      return limit_to_settle(key, *budget, now);
+    }
+  } catch (const redis::Error& error) {
+    problem = drop_in_doubt_note(describe(error));  // it only reads
+  }
+  if (is_about_keys(problem)) {
+    const auto& budget = *limiter::find_algorithm("budget");
+    problem = explain_keys(std::move(problem), budget, {&key, 1}, connection);
+  }
+  throw ProblemError(std::move(problem));
+}
+
 /// Whether the settle was counted: the reservation was neither settled before nor unknown.
 bool is_counted(const limiter::Decision& decision) {
   const auto state = decision.reservation.value_or(ReservationState::kUnknown);
   return state == ReservationState::kHeld || state == ReservationState::kLapsed;
+}
+
+/// Whether the limit is known: not if neither an option nor the key has one.
+bool is_limited(const Target& target) {
+  return !target.limiter.limits.empty();
 }
 
 std::string to_text(const Target& target, const limiter::Decision& decision, bool colour) {
@@ -82,12 +120,13 @@ std::string to_text(const Target& target, const limiter::Decision& decision, boo
                                                      : "unknown";
   auto out = toned(word, decision.allowed ? Tone::kGood : Tone::kBad, colour);
   out += " key=" + escaped_text(target.key);
-  out += " limit=" + limiter::format_limits(target.limiter.limits);
+  if (is_limited(target)) out += " limit=" + limiter::format_limits(target.limiter.limits);
   out.append(" algorithm=").append(target.limiter.algorithm->name);
   out += " reservation=" + escaped_text(target.id);
   out.append(" was=").append(
       limiter::to_text(decision.reservation.value_or(ReservationState::kUnknown)));
-  if (is_counted(decision)) out += " actual=" + std::to_string(target.actual);
+  if (decision.allowed) out += " actual=" + std::to_string(target.actual);
+  if (!is_limited(target)) return out + '\n';
   out += " remaining=" + std::to_string(decision.remaining) + " reset=";
   append_seconds(out, decision.reset_after);
   return out + '\n';
@@ -105,9 +144,10 @@ std::string to_json(const Target& target, std::span<const std::string> redis_key
       .bytes_field("id", target.id)
       .field("was", limiter::to_text(decision.reservation.value_or(ReservationState::kUnknown)))
       .end_object()
-      .field("actual", is_counted(decision) ? std::optional(target.actual) : std::nullopt)
-      .field("remaining", decision.remaining)
-      .field("reset_after_us", decision.reset_after)
+      .field("actual", decision.allowed ? std::optional(target.actual) : std::nullopt)
+      .field("remaining", is_limited(target) ? std::optional(decision.remaining) : std::nullopt)
+      .field("reset_after_us",
+             is_limited(target) ? std::optional(decision.reset_after) : std::nullopt)
       .name("limits")
       .begin_array();
   for (std::size_t i = 0; i < redis_keys.size(); ++i) {
@@ -120,22 +160,34 @@ std::string to_json(const Target& target, std::span<const std::string> redis_key
 }
 
 ExitStatus run(const Plan& plan, Invocation& invocation) {
-  const auto target = target_of(plan, invocation);
-  const limiter::Request request{
-      .keys = limiter::redis_keys(target.key, target.limiter.limits),
-      .limits = target.limiter.limits,
-      .cost = target.actual,
-      .now = plan.now,
-      .reservation = limiter::ReservationCall{.settles = true, .id = target.id}};
+  auto target = target_of(plan, invocation);
   if (!plan.quiet) invocation.out.require_open();
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt,
                       [&] { return needs_of(target.limiter.algorithm->name); });
   Progress progress(false);
   Asker asker(connector, *target.limiter.algorithm, invocation.interrupt, progress);
-  const auto decision = asker.ask(request);
+  if (!is_limited(target)) {
+    if (const auto limit = stored_limit(target.key, plan, asker.connection())) {
+      target.limiter.limits = {*limit};
+    }
+  }
+  std::vector<std::string> redis_keys;
+  limiter::Decision decision{.reservation = ReservationState::kUnknown};
+  if (is_limited(target)) {
+    redis_keys = limiter::redis_keys(target.key, target.limiter.limits);
+    const limiter::ReservationCall settles{.settles = true, .id = target.id};
+    decision = asker.ask({.keys = redis_keys,
+                          .limits = target.limiter.limits,
+                          .cost = target.actual,
+                          .now = plan.now,
+                          .reservation = settles});
+    if (auto conflict = conflict_of(decision, target.key, settles, target.actual)) {
+      throw ProblemError(*std::move(conflict));
+    }
+  }
   if (!plan.quiet) {
     invocation.out.buffer() += invocation.json
-                                   ? to_json(target, request.keys, decision)
+                                   ? to_json(target, redis_keys, decision)
                                    : to_text(target, decision, invocation.out.look().colour);
     flush_answers(invocation.out, [&] {
       return std::string(is_counted(decision) ? "; the reservation was settled" : "");
@@ -153,14 +205,15 @@ Completions complete_operand(const CompletionContext& typed) {
 const Command kCommand{
     .text = {.name = "settle",
              .summary = "record what a reservation has cost, and free the rest of it",
-             .synopsis = "[connection] settle --limit LIMIT [options] [--] KEY ID ACTUAL\n"
-                         "[connection] settle --limit LIMIT [options] --release [--] KEY ID\n"
+             .synopsis = "[connection] settle [options] [--] KEY ID ACTUAL\n"
+                         "[connection] settle [options] --release [--] KEY ID\n"
                          "[connection] settle --policy NAME [options] [ARGUMENT...] ID ACTUAL",
              .about =
                  "Settles a reservation of rlctl check --reserve: its units are no longer held,\n"
                  "and ACTUAL units are spent, even if that exceeds the limit. Settling again\n"
                  "changes nothing, so a settle that got no answer can be repeated. A reservation\n"
-                 "whose hold has ended can still be settled, for as long again.",
+                 "whose hold has ended can still be settled, for as long again. The key stores\n"
+                 "its limit: name the limits only of a KEY that has several.",
              .statuses =
                  {
                      "settled, now or before",
@@ -173,11 +226,12 @@ const Command kCommand{
              .epilogue =
                  R"(
 Examples:
-  rlctl settle --limit 100000/d tokens:acme 7f3a9c51e20b4d68 380
-  rlctl settle --limit 100000/d tokens:acme 7f3a9c51e20b4d68 --release
+  rlctl settle tokens:acme 7f3a9c51e20b4d68 380
+  rlctl settle tokens:acme 7f3a9c51e20b4d68 --release
   rlctl settle --policy tokens acme 7f3a9c51e20b4d68 380
 )",
-             .complete_operand = complete_operand},
+             .complete_operand = complete_operand,
+             .takes_numbers = true},
     .add = add_command<Plan, add_options, run>,
     .declares = CommandLine::Declares::kWhatMayBeGiven};
 

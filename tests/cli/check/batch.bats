@@ -14,7 +14,7 @@ keys_shown() { sed -nE 's/^(allowed|denied) key=([^ ]*) .*/\2/p' <<<"$output"; }
   local input shown
   while IFS='|' read -r input shown; do
     cli FLUSHALL
-    run -0 --separate-stderr batch < <(printf %b "$input")
+    run -0 --separate-stderr batch --refunds < <(printf %b "$input")
     output=$(sed -E 's/^allowed key=([^ ]*) .*remaining=([0-9]+) .*/\1:\2/' <<<"$output" | paste -sd ' ')
     assert_output "$shown"
     assert_equal "$stderr" ''
@@ -43,6 +43,21 @@ END
   assert_line --index 1 --partial 'key=b limit=5/60s remaining=4'
 }
 
+@test "a cost below 0 is an error, unless --refunds lets a line give units back" {
+  run -2 --separate-stderr batch <<<$'eve\t3\neve\t-2\neve\t0'
+  assert_line --index 0 --partial 'allowed key=eve limit=5/60s remaining=2 '
+  assert_line --index 1 'error line=2 status=2 message="cost -2 is below 0, which requires --refunds"'
+  assert_line --index 2 --partial 'allowed key=eve limit=5/60s remaining=2 '
+  run -0 batch --refunds <<<$'eve\t-2'
+  assert_line --index 0 --partial 'allowed key=eve limit=5/60s remaining=4 '
+}
+
+@test "a KEY beside --batch is taken for the file, which the error says" {
+  run -2 --separate-stderr rlctl check login:ann --batch --limit 5/60s
+  assert_equal "$stderr" "rlctl: check: cannot open 'login:ann': no such file or directory
+  hint: --batch reads keys from a file or standard input"
+}
+
 @test "comments and blank lines are skipped but count as lines" {
   run -2 --separate-stderr batch <<<$'# a comment\n\n  \t \na\n#b\t1\nb\tx'
   assert_equal "${#lines[@]}" 2
@@ -54,13 +69,13 @@ END
 @test "a bad line yields an error with its number in its place, and the batch continues" {
   run -2 --separate-stderr batch <<<$'a\nb\tx\nc\nd\t1.5\n\t1\ne\t10001\nf\t\nk\t-99999999999999999999\ng'
   assert_output "allowed key=a limit=5/60s remaining=4 reset=60.000s
-error line=2 status=2 message=cost\\x20must\\x20be\\x20a\\x20whole\\x20number\\x20in\\x20decimal\\x20digits,\\x20not\\x20'x'
+error line=2 status=2 message=\"cost must be a whole number in decimal digits, not 'x'\"
 allowed key=c limit=5/60s remaining=4 reset=60.000s
-error line=4 status=2 message=cost\\x20must\\x20be\\x20a\\x20whole\\x20number\\x20in\\x20decimal\\x20digits,\\x20not\\x20'1.5'
-error line=5 status=2 message=the\\x20key\\x20is\\x20empty
-error line=6 status=2 message=cost\\x2010001\\x20is\\x20too\\x20large\\x20for\\x20sliding-window-log,\\x20which\\x20takes\\x20up\\x20to\\x2010000;\\x20gcra\\x20takes\\x20more
-error line=7 status=2 message=cost\\x20must\\x20be\\x20a\\x20whole\\x20number\\x20in\\x20decimal\\x20digits,\\x20not\\x20''
-error line=8 status=2 message=cost\\x20is\\x20out\\x20of\\x20range:\\x20'-99999999999999999999'
+error line=4 status=2 message=\"cost must be a whole number in decimal digits, not '1.5'\"
+error line=5 status=2 message=\"the key is empty\"
+error line=6 status=2 message=\"cost 10001 is too large for sliding-window-log, which takes up to 10000; gcra takes more\"
+error line=7 status=2 message=\"cost must be a whole number in decimal digits, not ''\"
+error line=8 status=2 message=\"cost is out of range: '-99999999999999999999'\"
 allowed key=g limit=5/60s remaining=4 reset=60.000s"
   assert_equal "${stderr_lines[0]}" \
     "rlctl: check: line 2: cost must be a whole number in decimal digits, not 'x'"
@@ -123,7 +138,7 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
   run -2 --separate-stderr batch < <(long_line 1048576; echo; long_line 3000000; printf '\nlast\n')
   assert_equal "${#lines[@]}" 3
   assert_equal "${#lines[0]}" $((1048576 + 50))
-  assert_line --index 1 'error line=2 status=2 message=the\x20line\x20is\x20longer\x20than\x201048576\x20bytes'
+  assert_line --index 1 'error line=2 status=2 message="the line is longer than 1048576 bytes"'
   assert_line --index 2 --partial 'allowed key=last '
   assert_equal "$(cli DBSIZE)" 2
 }

@@ -119,7 +119,7 @@ restart_server() {
   ask {1..20}
   local i
   for i in {2..21}; do
-    assert_answer "^error line=$i status=3 message=.*may.x20have.x20been.x20counted"
+    assert_answer "^error line=$i status=3 message=.*may have been counted"
   done
   ask later
   assert_answer '^error line=22 status=3 '
@@ -133,7 +133,7 @@ restart_server() {
   start_asked --timeout 5s
   kill -STOP "$server_pid"
   ask b c
-  assert_answer '^error line=2 status=3 message=no.x20answer.x20from.x20.*within.x205s;.x20the.x20request.x20may'
+  assert_answer '^error line=2 status=3 message="no answer from .*within 5s; the request may'
   assert_answer '^error line=3 status=3 '
   kill -CONT "$server_pid"
   end_batch 3
@@ -181,7 +181,7 @@ restart_server() {
   # The writer may still wait for rlctl, which waits until its answers are read.
   end_batch
   wait "$writer"
-  errors=$(grep -c '^error .*may.x20have.x20been.x20counted' <<<"$rest") || true
+  errors=$(grep -c '^error .*may have been counted' <<<"$rest") || true
   assert_equal "$(grep -c '^allowed' <<<"$rest")" "$((40 - errors))"
   ((errors < 40))
 }
@@ -206,7 +206,7 @@ restart_server() {
     < <(seq 1000)
   assert_equal "${#lines[@]}" 1000
   assert_line --index 999 \
-    'error line=1000 status=3 message=cannot\x20connect\x20to\x20unix:///nowhere:\x20no\x20such\x20file\x20or\x20directory'
+    'error line=1000 status=3 message="cannot connect to unix:///nowhere: no such file or directory"'
   assert_equal "$stderr" 'rlctl: check: line 1: cannot connect to unix:///nowhere: no such file or directory
 rlctl: check: the same error on 999 more lines (2 to 1000)'
 }
@@ -250,7 +250,7 @@ rlctl: check: the same error on 999 more lines (2 to 1000)'
   run_with_timeout -3 --separate-stderr rlctl check --limit 5/60s --batch \
     < <(seq 5)
   assert_equal "${#lines[@]}" 5
-  assert_line --index 0 --partial 'the\x20answer\x20is\x20not\x20RESP'
+  assert_line --index 0 --partial 'the answer is not RESP'
 }
 
 @test "a server that sends more answers than requests is not trusted" {
@@ -267,7 +267,7 @@ rlctl: check: the same error on 999 more lines (2 to 1000)'
   start_server --requirepass secret
   run -4 --separate-stderr rlctl check --limit 5/60s --batch <<<$'a\nb'
   assert_equal "${#lines[@]}" 2
-  assert_line --index 1 --regexp "^error line=2 status=4 message=unix://$socket:.x20NOAUTH"
+  assert_line --index 1 --regexp "^error line=2 status=4 message=\"unix://$socket: NOAUTH"
 }
 
 @test "after a refused AUTH, no line is sent" {

@@ -129,5 +129,5 @@ keys_of_all_bytes() {
 
 @test "a line of a batch that is not base64 is refused" {
   run -2 --separate-stderr rlctl check --batch --key-base64 --limit 5/60s <<<'x'
-  assert_output "error line=1 status=2 message=--key-base64:\\x20'x'\\x20is\\x20not\\x20base64"
+  assert_output "error line=1 status=2 message=\"--key-base64: 'x' is not base64\""
 }

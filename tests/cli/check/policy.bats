@@ -85,7 +85,7 @@ denied key=login:bob limit=5/60s remaining=0 retry_after=60.000s reset=60.000s'
 
 @test "--batch: an empty argument is an error in its place" {
   run -2 --separate-stderr rlctl check --policy login --batch <<<$'ann\n\t1\nbob'
-  assert_line --index 1 "error line=2 status=2 message=the\\x20key\\x20is\\x20empty"
+  assert_line --index 1 "error line=2 status=2 message=\"the key is empty\""
   assert_equal "${#lines[@]}" 3
   assert_equal "$(cli EXISTS login:)" 0
 }

@@ -17,7 +17,7 @@ at() { rlctl check k --limit 1000/60s --algorithm budget --now "$(($1 * 1000000)
 
 @test "a reservation holds units, and its new ID is printed" {
   run -0 --separate-stderr reserve 400
-  assert_regex "$output" '^allowed key=k limit=1000/60s algorithm=budget reservation=[0-9a-f]{16} state=held units=400 remaining=600 reset=60.000s$'
+  assert_regex "$output" '^allowed key=k limit=1000/60s algorithm=budget reservation=[0-9a-f]{16} state=held units=400 hold=30.000s remaining=600 reset=60.000s$'
   assert_equal "$stderr" ''
   local first=$output
   run -0 reserve 400
@@ -28,7 +28,7 @@ at() { rlctl check k --limit 1000/60s --algorithm budget --now "$(($1 * 1000000)
 @test "JSON has the reservation" {
   run -0 reserve 400 --id a --json
   assert_equal "$(jq -c '[.allowed, .algorithm, .cost, .reservation]' <<<"$output")" \
-    '[true,"budget",400,{"id":"a","state":"held","units":400,"hold_us":30000000}]'
+    '[true,"budget",400,{"id":"a","state":"held","units":400,"hold_us":30000000,"reason":null}]'
   run -1 reserve 700 --id b --json
   assert_equal "$(jq -c '[.allowed, .retry_after_us, .reservation.state]' <<<"$output")" '[false,30000000,"unknown"]'
   run -0 reserve 1 --id $'\xff' --json
@@ -40,7 +40,7 @@ at() { rlctl check k --limit 1000/60s --algorithm budget --now "$(($1 * 1000000)
   local before
   before=$(cli DUMP k | base64)
   run -1 reserve 601 --id b
-  assert_output 'denied key=k limit=1000/60s algorithm=budget reservation=b state=unknown units=601 remaining=600 retry_after=30.000s reset=60.000s'
+  assert_output 'denied key=k limit=1000/60s algorithm=budget reservation=b state=unknown units=601 hold=30.000s remaining=600 retry_after=30.000s reset=60.000s'
   run -1 reserve 1001 --id b
   assert_output --partial ' retry_after=never '
   assert_equal "$(cli DUMP k | base64)" "$before"
@@ -53,11 +53,61 @@ at() { rlctl check k --limit 1000/60s --algorithm budget --now "$(($1 * 1000000)
     local time state remaining
     read -r time state remaining <<<"$now"
     run -0 at "$time" --reserve 400 --hold 30s --id a
-    assert_output --partial "reservation=a state=$state units=400 remaining=$remaining "
+    assert_output --partial "reservation=a state=$state units=400 hold=30.000s remaining=$remaining "
   done
   run -0 rlctl settle k a 5 --limit 1000/60s --now 1031000000
   run -0 at 1032 --reserve 400 --hold 30s --id a
-  assert_output --partial 'reservation=a state=settled units=400 remaining=995 '
+  assert_output --partial 'reservation=a state=settled units=5 hold=30.000s remaining=995 '
+}
+
+@test "the same ID with another hold tells the hold that it was made with" {
+  run -0 reserve 400 --id a
+  run -0 at 1001 --reserve 400 --hold 60s --id a
+  assert_output --partial 'reservation=a state=held units=400 hold=30.000s '
+  run -0 at 1001 --reserve 400 --hold 60s --id a --json
+  assert_equal "$(jq -c .reservation <<<"$output")" '{"id":"a","state":"held","units":400,"hold_us":30000000,"reason":null}'
+}
+
+@test "the same ID with other units is an error, which tells those that stand, whatever room there is" {
+  run -0 reserve 400 --id a
+  local before now units
+  before=$(cli DUMP k | base64)
+  for now in 1001 1031; do
+    for units in 1 399 401 600 601 1000; do
+      run -2 --separate-stderr at "$now" --reserve "$units" --hold 30s --id a
+      assert_equal "$output" ''
+      assert_equal "$stderr" "rlctl: check: reservation 'a' of 'k' was made with 400, not $units; nothing was changed
+  hint: give each request an ID of its own"
+    done
+  done
+  run -2 --separate-stderr at 1001 --reserve 90 --hold 30s --id a --json --shadow --on-error allow
+  assert_equal "$(gojq -c '[.error.code, .error.units]' <<<"$stderr")" '["conflict",400]'
+  # A key that does not know the ID reserves nothing, either.
+  run -0 rlctl check '{k}:60s' --limit 1000/60s --reserve 400 --hold 30s --id a --now "$start"
+  run -2 reserve 90 --id a --limit 5000/1h
+  assert_output --partial "reservation 'a' of 'k' was made with 400, not 90"
+  assert_equal "$(cli DUMP k | base64) $(cli DBSIZE)" "$before 2"
+}
+
+@test "500 reservations that are held close a key, which the answer says" {
+  local many=(--limit 1M/1d --now "$start")
+  for i in {1..500}; do printf 'k\t1\tid%d\n' "$i"; done |
+    rlctl check -q "${many[@]}" --hold 60s --batch
+  run -1 rlctl check k "${many[@]}" --reserve 1 --hold 60s --id more
+  assert_output --partial 'state=unknown units=1 hold=60.000s remaining=999500 retry_after=60.000s '
+  assert_output --regexp ' reason="500 reservations are held"$'
+  run -1 rlctl check k "${many[@]}" --reserve 1 --hold 60s --id more --json
+  assert_equal "$(jq -c .reservation.reason <<<"$output")" '"500 reservations are held"'
+  run -0 rlctl check k "${many[@]}" --reserve 1 --hold 60s --id more --shadow
+  assert_output --regexp ' would_deny=true .* reason="500 reservations are held"$'
+  # Others are denied for want of units, and take what is not reserved.
+  run -1 rlctl check k "${many[@]}" --reserve 999501 --hold 60s --id more
+  refute_output --partial reason
+  run -0 rlctl check k "${many[@]}" --algorithm budget
+  refute_output --partial reason
+  run -0 rlctl settle k id7 1 --now "$start"
+  run -0 rlctl check k "${many[@]}" --reserve 1 --hold 60s --id more
+  refute_output --partial reason
 }
 
 @test "units are free at the end of the hold, to the microsecond" {
@@ -105,14 +155,14 @@ END
 
 @test "an answer that --on-error gives has no known reservation" {
   run -0 --separate-stderr rlctl check k --limit 5/60s --reserve 3 --hold 30s --id a --on-error allow -u unix:///nowhere
-  assert_output 'allowed key=k limit=5/60s algorithm=budget reservation=a state=unknown units=3 on_error=allow'
+  assert_output 'allowed key=k limit=5/60s algorithm=budget reservation=a state=unknown units=3 hold=30.000s on_error=allow'
   run -0 --separate-stderr rlctl check k --limit 5/60s --reserve 3 --hold 30s --id a --on-error allow -u unix:///nowhere --json
   assert_equal "$(gojq -c .reservation.state <<<"$output")" '"unknown"'
 }
 
 @test "--shadow lets a request pass without a reservation" {
   run -0 rlctl check k --limit 5/60s --reserve 6 --hold 30s --id a --shadow
-  assert_output --partial 'allowed key=k limit=5/60s algorithm=budget reservation=a state=unknown units=6 would_deny=true '
+  assert_output --partial 'allowed key=k limit=5/60s algorithm=budget reservation=a state=unknown units=6 hold=30.000s would_deny=true '
 }
 
 @test "--quiet and --headers work with --id" {
@@ -136,16 +186,25 @@ batch() { rlctl check --limit 1000/60s --hold 30s --now "$start" --batch "$@"; }
 
 @test "with --hold, a line of a batch has units and an ID, which is made if it is missing" {
   run -1 --separate-stderr batch <<<$'k\t400\ta\nk\t300\nk\t400\ta\na\tb\t5\tc\nk\t301\td'
-  assert_line --index 0 'allowed key=k limit=1000/60s algorithm=budget reservation=a state=held units=400 remaining=600 reset=60.000s'
-  assert_regex "${lines[1]}" ' reservation=[0-9a-f]{16} state=held units=300 remaining=300 '
+  assert_line --index 0 'allowed key=k limit=1000/60s algorithm=budget reservation=a state=held units=400 hold=30.000s remaining=600 reset=60.000s'
+  assert_regex "${lines[1]}" ' reservation=[0-9a-f]{16} state=held units=300 hold=30.000s remaining=300 '
   assert_line --index 2 "${lines[0]/remaining=600/remaining=300}"
   assert_line --index 3 --partial 'allowed key=a\tb limit=1000/60s algorithm=budget reservation=c '
-  assert_line --index 4 --partial 'denied key=k limit=1000/60s algorithm=budget reservation=d state=unknown units=301 '
+  assert_line --index 4 --partial 'denied key=k limit=1000/60s algorithm=budget reservation=d state=unknown units=301 hold=30.000s '
+}
+
+@test "a line with the ID of an earlier one and other units is an error, and the batch continues" {
+  run -2 --separate-stderr batch <<<$'k\t400\ta\nk\t7\ta\nk\t7\tb'
+  assert_line --index 0 --partial 'allowed '
+  assert_line --index 1 "error line=2 status=2 message=\"reservation 'a' of 'k' was made with 400, not 7; nothing was changed\""
+  assert_line --index 2 --partial 'allowed key=k limit=1000/60s algorithm=budget reservation=b '
+  run -2 --separate-stderr batch --json <<<$'k\t7\ta'
+  assert_equal "$(gojq -c '[.line, .error.code, .error.units]' <<<"$output")" '[1,"conflict",400]'
 }
 
 @test "--reserve gives the units of lines without them" {
   run -0 batch --reserve 7 <<<$'k\nk\t9\ta'
-  assert_line --index 0 --partial ' units=7 remaining=993 '
+  assert_line --index 0 --partial ' units=7 hold=30.000s remaining=993 '
   assert_line --index 1 --partial ' reservation=a state=held units=9 '
 }
 

@@ -265,7 +265,7 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   assert_line --index 0 '"warning"'
   assert_line --index 1 null
   assert_line --index 2 2
-  assert_line --index 3 '["key","status","policy","algorithm","limit","window_us","used","remaining","reset_after_us","ttl_us","bytes","burst","ratio","error"]'
+  assert_line --index 3 '["key","status","policy","algorithm","limit","window_us","used","remaining","reset_after_us","ttl_us","bytes","burst","ratio","reason","error"]'
   assert_line --index 4 '"/w=="'
 }
 

@@ -57,8 +57,9 @@ holders() { cli ZRANGE "$1" 0 -1 | sed -n 's/^lease://p' | xargs; }
 }
 
 # budget KEY COST ACTION ID [HOLD]: a call about 10 units in 1000 days, or in as many as are in the key's name.
+# budget KEY UNITS ACTION ID [HOLD]: the state, the units and the hold that the script replies.
 budget() {
-  cli --eval "$project/lua/budget.lua" "$1" , 10 "${window:-86400000000000}" '' "$2" '' "${@:3}" | tail -n 1
+  cli --eval "$project/lua/budget.lua" "$1" , 10 "${window:-86400000000000}" '' "$2" '' "${@:3}" | tail -n 3 | xargs
 }
 
 @test "a reservation is released by its ID: its units are free, and a late settle is not counted" {
@@ -71,7 +72,7 @@ budget() {
   assert_output 'removed key=k algorithm=budget holder=web:1'
   run -1 rlctl reset k --holder web:1 --json
   assert_output '{"key":"k","result":"none","type":null,"library":null,"algorithm":null,"reason":null,"part_of":null,"holder":"web:1"}'
-  assert_equal "$(budget k 5 settle web:1)" settled
+  assert_equal "$(budget k 5 settle web:1)" 'settled 0 3600000000'
   assert_equal "$(rlctl inspect k --json | gojq -c '[.spent, .held, .limit, .window_us]')" '[0,3,10,86400000000000]'
 }
 

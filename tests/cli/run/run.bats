@@ -181,7 +181,7 @@ seen_by() {
   run -255 rlctl run -q k --denied-status=255 --limit 2/10m -- echo ran
   run -75 --separate-stderr rlctl run --json k --limit 2/10m -- echo ran
   assert_output ''
-  assert_equal "$(gojq -r .error.code <<<"$stderr")" denied
+  assert_equal "$(gojq -c '[.key, .allowed, .cost, .denied_by, .retry_after_us > 0]' <<<"$stderr")" '["k",false,1,"k",true]'
   run -75 rlctl run other --limit 2/10m --cost 3 -- echo ran
   assert_output "rlctl: run: denied: 'other' has reached its limit of 2/10m, which never allows a cost of 3"
 }

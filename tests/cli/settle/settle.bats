@@ -6,8 +6,8 @@ setup() { cli FLUSHALL; }
 
 limit=(--limit 1000/60s)
 reserve() { rlctl check k "${limit[@]}" --reserve 400 --hold 30s --id a --now 1000000000 "$@"; }
-# settle SECOND ARGUMENT…
-settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
+# settle SECOND ARGUMENT…: the key tells its limit.
+settle() { rlctl settle k --now "$(($1 * 1000000))" "${@:2}"; }
 
 @test "a settle spends the actual cost in place of the units held" {
   run -0 reserve
@@ -41,15 +41,56 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
   run -0 settle 1001 a 380
   local before
   before=$(cli DUMP k | base64)
-  run -0 settle 1001 a 500
-  assert_output 'already key=k limit=1000/60s algorithm=budget reservation=a was=settled remaining=620 reset=59.000s'
-  run -0 settle 1001 a --release
-  assert_output --partial 'already key=k '
+  run -0 settle 1001 a 380
+  assert_output 'already key=k limit=1000/60s algorithm=budget reservation=a was=settled actual=380 remaining=620 reset=59.000s'
   assert_equal "$(cli DUMP k | base64)" "$before"
+}
+
+@test "to settle with another amount is an error, which tells the one that stands" {
+  local first second
+  while read -r first second; do
+    cli FLUSHALL
+    run -0 reserve
+    run -0 settle 1001 a "$first"
+    local before
+    before=$(cli DUMP k | base64)
+    run -2 --separate-stderr settle 1001 a "$second"
+    assert_equal "$output" ''
+    assert_equal "$stderr" \
+      "rlctl: settle: reservation 'a' of 'k' is already settled with ${first/--release/0}, not ${second/--release/0}; nothing was changed"
+    run -2 --separate-stderr settle 1001 a "$second" --json
+    assert_equal "$(gojq -c '[.error.code, .error.units]' <<<"$stderr")" "[\"conflict\",${first/--release/0}]"
+    run -2 --separate-stderr settle 1040 a "$second" # its hold has ended
+    assert_equal "$(cli DUMP k | base64)" "$before"
+  done <<'END'
+380 500
+380 400
+400 0
+380 --release
+--release 380
+5000 1
+END
+}
+
+@test "of several keys, one that is settled with another amount keeps the others from being settled" {
+  run -0 reserve --limit 5000/1h
+  run -0 rlctl settle '{k}:60s' a 7 --now 1001000000
+  local before
+  before=$(cli DUMP '{k}:3600s' | base64)
+  run -2 settle 1001 a 8 "${limit[@]}" --limit 5000/1h
+  assert_output --partial 'is already settled with 7, not 8'
+  assert_equal "$(cli DUMP '{k}:3600s' | base64)" "$before"
+  run -0 settle 1001 a 7 "${limit[@]}" --limit 5000/1h
+  assert_output --partial 'settled key=k limit=1000/60s,5000/1h algorithm=budget reservation=a was=held actual=7 '
 }
 
 @test "an unknown or forgotten ID is named, with status 1, and nothing is spent" {
   run -1 --separate-stderr settle 1000 nope 5
+  assert_output 'unknown key=k algorithm=budget reservation=nope was=unknown'
+  assert_equal "$stderr$(cli DBSIZE)" 0
+  run -1 --separate-stderr settle 1000 nope 5 --json
+  assert_equal "$(jq -c '[.reservation.was, .actual, .remaining, .reset_after_us, .limits]' <<<"$output")" '["unknown",null,null,null,[]]'
+  run -1 --separate-stderr settle 1000 nope 5 "${limit[@]}"
   assert_output 'unknown key=k limit=1000/60s algorithm=budget reservation=nope was=unknown remaining=1000 reset=0.000s'
   assert_equal "$stderr$(cli DBSIZE)" 0
   run -0 reserve
@@ -60,7 +101,7 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
 @test "JSON has the state before, and the cost that was recorded" {
   run -0 reserve
   local expected
-  for expected in '0|a|["held",380,620]' '0|a|["settled",null,620]' '1|b|["unknown",null,620]'; do
+  for expected in '0|a|["held",380,620]' '0|a|["settled",380,620]' '1|b|["unknown",null,620]'; do
     local status id fields
     IFS='|' read -r status id fields <<<"$expected"
     run "-$status" settle 1001 "$id" 380 --json
@@ -72,12 +113,12 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
 
 @test "several limits are settled at all keys, or at none if one does not know the ID" {
   run -0 reserve --limit 5000/1h
-  run -0 settle 1001 a 380 --limit 5000/1h
+  run -0 settle 1001 a 380 "${limit[@]}" --limit 5000/1h
   assert_output --partial 'settled key=k limit=1000/60s,5000/1h algorithm=budget '
   assert_output --partial 'remaining=620 '
   run -0 reserve --id b --limit 5000/1h
   cli DEL '{k}:3600s'
-  run -1 settle 1001 b 380 --limit 5000/1h
+  run -1 settle 1001 b 380 "${limit[@]}" --limit 5000/1h
   assert_output --partial 'unknown '
   run -0 rlctl check '{k}:60s' --limit 1000/60s --algorithm budget --now 1001000000 --peek
   assert_output --partial 'remaining=220 '
@@ -94,10 +135,35 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
     '["held",620,2591999000000,"month@Europe/Zurich"]'
 }
 
+@test "a period of the calendar that has ended must be named, and one that lasts need not be" {
+  local month=(--limit 1000/month@UTC)
+  run -0 rlctl check k "${month[@]}" --reserve 400 --hold 60s --id a --now 2026-10-31T23:59:58Z
+  run -0 rlctl check k "${month[@]}" --reserve 400 --hold 60s --id b --now 2026-10-31T23:59:58Z
+  run -0 rlctl settle k a 380 --now 2026-10-31T23:59:59Z
+  assert_output --partial ' was=held actual=380 remaining=220 '
+  local before
+  before=$(cli DUMP k | base64)
+  run -2 rlctl settle k b 380 --now 2026-11-01T00:00:00Z
+  assert_output "rlctl: settle: the period of 'k' has ended, and it does not store how long the next one is
+  hint: pass --limit or --policy"
+  assert_equal "$(cli DUMP k | base64)" "$before"
+  run -0 rlctl settle k b 380 --now 2026-11-01T00:00:00Z "${month[@]}"
+  assert_output --partial ' was=held actual=380 remaining=620 '
+}
+
+@test "a settle without --limit keeps the limit and the window that the key stores" {
+  run -0 reserve
+  # The next window is of the same length, and the limit is stored again.
+  run -0 settle 1021 a 380
+  assert_output --partial 'settled key=k limit=1000/60s algorithm=budget reservation=a was=held actual=380 remaining=620 reset=59.000s'
+  run -0 rlctl inspect k --json --now 1021000000
+  assert_equal "$(gojq -c '[.limit, .window_us, .spent]' <<<"$output")" '[1000,60000000,380]'
+}
+
 @test "--key-base64 is for the key, not for the ID" {
   run -0 rlctl check --key-base64 "$(printf 'k\xff' | base64)" "${limit[@]}" --reserve 400 --hold 30s --id 'a b'
   assert_output --partial 'reservation=a\x20b '
-  run -0 rlctl settle --key-base64 "$(printf 'k\xff' | base64)" 'a b' 380 "${limit[@]}" --algorithm budget
+  run -0 rlctl settle --key-base64 "$(printf 'k\xff' | base64)" 'a b' 380
   assert_output --partial 'key=k\xff '
 }
 
@@ -123,9 +189,16 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
 
 @test "a key that holds something else is status 5, no server status 3" {
   cli SET k v
+  local options
+  for options in '' "${limit[*]}"; do
+    run -5 --separate-stderr settle 1000 a 3 $options
+    assert_regex "${stderr_lines[0]}" "'k' holds a string, but budget keeps a hash$"
+    run -3 settle 1000 a 3 -u unix:///nowhere $options
+  done
+  cli DEL k
+  cli HSET k field value
   run -5 --separate-stderr settle 1000 a 3
-  assert_regex "${stderr_lines[0]}" "'k' holds a string, but budget keeps a hash$"
-  run -3 settle 1000 a 3 -u unix:///nowhere
+  assert_regex "${stderr_lines[0]}" "'k' holds a hash that is not the state of budget$"
 }
 
 @test "a settle in doubt says that it can be repeated" {
@@ -136,6 +209,6 @@ settle() { rlctl settle k "${limit[@]}" --now "$(($1 * 1000000))" "${@:2}"; }
 
 @test "if the output cannot be written, the error says that the reservation was settled" {
   run -0 reserve
-  run -2 --separate-stderr bash -c 'rlctl settle k a 3 --limit 1000/60s --now 1001000000 >/dev/full'
+  run -2 --separate-stderr bash -c 'rlctl settle k a 3 --now 1001000000 >/dev/full'
   assert_regex "$stderr" '; the reservation was settled$'
 }
