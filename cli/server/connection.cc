@@ -34,19 +34,6 @@ namespace {
 
 constexpr std::size_t kMaxPassword = 4096;
 
-/// Who else can do what with a file of this mode; empty if nobody can.
-std::string access_of_others(const struct stat& status, bool is_credential) {
-  // systemd gives the service's user an access control list, which shows as rights of the group.
-  const bool ignores_group = is_credential && status.st_uid == 0;
-  const auto can = [&](mode_t read, mode_t write) -> std::string {
-    if ((status.st_mode & write) != 0) return " can write it";
-    return (status.st_mode & read) != 0 ? " can read it" : "";
-  };
-  if (const auto all = can(S_IROTH, S_IWOTH); !all.empty()) return "everybody" + all;
-  const auto group = can(ignores_group ? 0 : S_IRGRP, S_IWGRP);
-  return group.empty() ? group : "its group" + group;
-}
-
 void require_private_file(const PasswordFile& file, const FileDescriptor& opened) {
   struct stat status {};
   if (::fstat(opened.get(), &status) != 0) throw std::system_error(errno, std::generic_category());
@@ -54,16 +41,11 @@ void require_private_file(const PasswordFile& file, const FileDescriptor& opened
     throw InputError(
         fmt::format("the password file {} is not a regular file or a pipe", file.path));
   }
-  const auto who = access_of_others(status, file.is_credential);
-  const bool is_own = status.st_uid == 0 || status.st_uid == ::geteuid();
-  if (who.empty() && !is_own) {
-    throw InputError(fmt::format("{} holds a password, but belongs to another user", file.path),
-                     "chown it to the user who runs this");
+  // systemd gives the service's user an access control list, which shows as rights of the group.
+  const auto content = file.is_credential ? FileContent::kGroupSecret : FileContent::kSecret;
+  if (const auto refusal = unsafe_file(opened, file.path, "holds a password", content)) {
+    throw InputError(*refusal);
   }
-  if (who.empty()) return;
-  throw InputError(fmt::format("{} holds a password, and {} (mode {:04o})", file.path, who,
-                               status.st_mode & 07777U),
-                   "chmod 600 " + shell_quoted(file.path));
 }
 
 /// Keeps the memory of this process, which will hold a password, from core files and from other

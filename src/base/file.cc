@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <grp.h>
 #include <linux/magic.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -10,13 +12,15 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <random>
 #include <system_error>
 
-#include "base/error.h"
+#include "base/shell.h"
 #include "base/text.h"
 
 namespace rlctl {
@@ -176,6 +180,77 @@ std::string read_all(const FileDescriptor& file, std::size_t most) {
     contents.resize(begin + static_cast<std::size_t>(size));
     if (size == 0) return contents;
   }
+}
+
+// ---- Files that other users must not write or read ----
+
+namespace {
+
+/// Closes a file of the C library.
+struct CloseFile {
+  void operator()(FILE* file) const noexcept { std::fclose(file); }
+};
+using TextFile = std::unique_ptr<FILE, CloseFile>;
+
+/// Whether a user is the only member of a group, which is the user's own then, as in Debian, where
+/// such groups may write all that their users create. Name services are not asked, since a static
+/// program cannot: a group that only they know counts as shared.
+bool is_alone_in(gid_t group, uid_t user) {
+  std::string name;
+  const TextFile users(std::fopen("/etc/passwd", "re"));
+  while (const auto* entry = users ? ::fgetpwent(users.get()) : nullptr) {
+    if (entry->pw_gid != group) continue;
+    if (entry->pw_uid != user) return false;
+    name = entry->pw_name;
+  }
+  if (name.empty()) return false;
+  const TextFile groups(std::fopen("/etc/group", "re"));
+  while (const auto* entry = groups ? ::fgetgrent(groups.get()) : nullptr) {
+    if (entry->gr_gid != group) continue;
+    for (auto* const* member = entry->gr_mem; *member != nullptr; ++member) {
+      if (name != *member) return false;
+    }
+  }
+  return true;
+}
+
+/// Who can do what with a file although its content does not allow it; empty if no one can.
+std::string access_of_others(const struct stat& status, FileContent content) {
+  const bool is_secret = content != FileContent::kConfiguration;
+  const auto can = [&](const char* who, bool reads, bool writes) -> std::string {
+    if (writes) return std::string(who) + " can write it";
+    return is_secret && reads ? std::string(who) + " can read it" : "";
+  };
+  const auto has = [&](mode_t bit) { return (status.st_mode & bit) != 0; };
+  if (auto all = can("everybody", has(S_IROTH), has(S_IWOTH)); !all.empty()) return all;
+  const bool may_read = content == FileContent::kGroupSecret && status.st_uid == 0;
+  const bool writes = has(S_IWGRP) && (is_secret || !is_alone_in(status.st_gid, status.st_uid));
+  return can("its group", has(S_IRGRP) && !may_read, writes);
+}
+
+}  // namespace
+
+std::optional<InputError> unsafe_file(const FileDescriptor& file, const std::string& path,
+                                      std::string_view what, FileContent content) {
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) throw std::system_error(errno, std::generic_category());
+  if (S_ISCHR(status.st_mode)) return std::nullopt;
+  const auto user = ::geteuid();
+  const bool is_secret = content != FileContent::kConfiguration;
+  const auto refuse = [&](const std::string& why, const std::string& command) {
+    // Others may have written a configuration: to trust it unread would be bad advice.
+    return InputError(
+        fmt::format("{} {}, {}", path, what, why),
+        (is_secret ? "" : "read it, and then: ") + command + " " + shell_quoted(path));
+  };
+  if (status.st_uid != 0 && status.st_uid != user) {
+    return refuse(fmt::format("but belongs to another user (UID {})", status.st_uid),
+                  user == 0 ? "chown root" : fmt::format("sudo chown {}", user));
+  }
+  const auto who = access_of_others(status, content);
+  if (who.empty()) return std::nullopt;
+  return refuse(fmt::format("and {} (mode {:04o})", who, status.st_mode & 07777U),
+                is_secret ? "chmod 600" : "chmod go-w");
 }
 
 // ---- Writing ----

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error.h"
+
 // Files. A FileDescriptor closes itself. cli/ writes reports, metrics and exported scripts to an
 // OutputFile, which never leaves half a file behind; stored/backup.cc writes a backup to a NewFile.
 // A LineReader reads what a user pipes in, types or saved, line by line; replay/ splits logs, which
@@ -48,6 +50,21 @@ class [[nodiscard]] FileDescriptor {
 FileDescriptor open_file(const std::string& path);
 /// Reads the rest of a file, or its next `most` bytes. Throws as open_file() does.
 std::string read_all(const FileDescriptor& file, std::size_t most = static_cast<std::size_t>(-1));
+
+/// The kind of a file that is read, which decides what users other than its owner may do with it.
+enum class FileContent {
+  kConfiguration,  ///< all may read it; its group may write it if the owner is alone in the group
+  kSecret,         ///< no one else may read or write it
+  kGroupSecret,    ///< the same, but the group may read a file that root owns
+};
+
+/// Why an open file must not be used, if root or this user does not own it, or its mode lets others
+/// do more than its content allows; the hint has the command that corrects this. `what` follows the
+/// path in the message: "holds a password". std::nullopt if it may be used. As in ssh, links that
+/// led to the file, and its folder, do not matter. Devices such as /dev/null may always be used.
+/// Throws std::system_error.
+std::optional<InputError> unsafe_file(const FileDescriptor& file, const std::string& path,
+                                      std::string_view what, FileContent content);
 
 /// Writes all bytes; returns false, with errno set, if that fails.
 bool write_all(int fd, std::string_view bytes) noexcept;

@@ -152,8 +152,9 @@ std::string part_named(std::string_view of, std::string_view name) {
   return std::string(of).append(".").append(name);
 }
 
-ConfigurationError whole_file(std::string message) {
-  return ConfigurationError({ConfigurationMistake{.message = std::move(message)}});
+ConfigurationError whole_file(std::string message, std::string hint = {}) {
+  return ConfigurationError(
+      {ConfigurationMistake{.message = std::move(message), .hint = std::move(hint)}});
 }
 
 std::string unknown_algorithm(std::string_view name) {
@@ -580,20 +581,21 @@ class Reader {
 
 // ---- Files ----
 
-void require_private(Configuration& configuration, const FileDescriptor& file) {
+/// A configuration names servers, files with passwords, and programs to run, so it is as good as
+/// those who can write it.
+void require_safe(const FileDescriptor& opened, const std::string& file) {
+  const auto refusal = unsafe_file(opened, file, "is a configuration", FileContent::kConfiguration);
+  if (refusal) throw whole_file(refusal->what(), refusal->hint());
+}
+
+void require_private(Configuration& configuration, const FileDescriptor& opened) {
   if (!configuration.url || redis::parse_url(*configuration.url).password.empty()) return;
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) throw std::system_error(errno, std::generic_category());
-  const bool by_all = (status.st_mode & S_IROTH) != 0;
-  const bool by_group = (status.st_mode & S_IRGRP) != 0;
-  if (!by_all && (!by_group || status.st_uid == 0)) return;
+  const auto refusal =
+      unsafe_file(opened, configuration.file, "holds a password", FileContent::kSecret);
+  if (!refusal) return;
   configuration.url.reset();
   configuration.mistakes.push_back(
-      {.message =
-           fmt::format("{} holds a password, and {} can read it (mode {:04o})", configuration.file,
-                       by_all ? "everybody" : "its group", status.st_mode & 07777U),
-       .part = "url",
-       .hint = fmt::format("chmod 600 {}", configuration.file)});
+      {.message = refusal->what(), .part = "url", .hint = refusal->hint()});
 }
 
 }  // namespace
@@ -629,6 +631,7 @@ Configuration parse_configuration(std::string_view text, const std::string& file
 Configuration read_configuration(const std::string& file) {
   try {
     const auto opened = open_file(file);
+    require_safe(opened, file);
     const auto text = read_all(opened, kMaxSize + 1);
     if (text.size() > kMaxSize) {
       throw whole_file(

@@ -467,9 +467,9 @@ void TlsTransport::require_repeatable(int result) {
 
 // ---- The context ----
 
-// Throws InputError unless the file can be read. A pipe can be read only once, and each connection
-// reads its files.
-void require_file(std::string_view what, const std::string& file) {
+// Throws InputError unless the file can be read, and if it is a key that others can read. A pipe
+// can be read only once, and each connection reads its files.
+void require_file(std::string_view what, const std::string& file, bool is_key = false) {
   const auto fail = [&](const std::string& why) {
     throw InputError(fmt::format("cannot use the {} {}: {}", what, escape(file), why));
   };
@@ -479,6 +479,11 @@ void require_file(std::string_view what, const std::string& file) {
     if (::fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
       fail("it is not a regular file");
     }
+    if (!is_key) return;
+    // Debian's group ssl-cert may read keys that root owns.
+    const auto refusal =
+        unsafe_file(opened, file, "holds a private key", FileContent::kGroupSecret);
+    if (refusal) throw InputError(*refusal);
   } catch (const std::system_error& error) {
     fail(errno_text(error.code().value()));
   }
@@ -544,7 +549,7 @@ void use_certificate(SSL_CTX* context, const Tls& tls) {
   constexpr std::string_view kKey = "private key";
   const auto& ssl = openssl();
   require_file(kCertificate, tls.cert);
-  require_file(kKey, tls.key);
+  require_file(kKey, tls.key, true);
   bool has_passphrase = false;
   ssl.SSL_CTX_set_default_passwd_cb(context, no_passphrase);
   ssl.SSL_CTX_set_default_passwd_cb_userdata(context, &has_passphrase);

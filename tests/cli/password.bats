@@ -106,7 +106,8 @@ TABLE
   chmod 440 "$credential"
   allowed
   chown 65534 "$credential"
-  fails "$credential holds a password, and its group can read it (mode 0440)"
+  fails "$credential holds a password, but belongs to another user (UID 65534)"
+  assert_equal "${stderr_lines[1]}" "  hint: chown root $credential"
 }
 
 @test "the password: --password-file, the URL, the credential, REDISCLI_AUTH, the configuration" {

@@ -104,6 +104,29 @@ configure() {
   run -0 rlctl "${ca[@]}" --cert "$certificates/client.pem" --key "$certificates/client.key" check k --limit 9/60s
 }
 
+@test "a private key that others can read or write is refused, and the group may read root's" {
+  local mode who key=$BATS_TEST_TMPDIR/client.key
+  cp "$certificates/client.key" "$key"
+  with_key() { fails 2 "$1" "chmod 600 $key" "${ca[@]}" check k --limit 9/60s --cert "$certificates/client.pem" --key "$key"; }
+  while read -r mode who; do
+    chmod "$mode" "$key"
+    with_key "check: $key holds a private key, and $who it (mode 0$mode)"
+  done <<'TABLE'
+644 everybody can read
+666 everybody can write
+620 its group can write
+TABLE
+  chmod 640 "$key"
+  if ((EUID == 0)); then
+    run -0 rlctl "${ca[@]}" check k --limit 9/60s --cert "$certificates/client.pem" --key "$key"
+    chown 65534 "$key"
+    run -2 rlctl "${ca[@]}" check k --limit 9/60s --cert "$certificates/client.pem" --key "$key"
+    assert_output --partial "$key holds a private key, but belongs to another user (UID 65534)"
+  else
+    with_key "check: $key holds a private key, and its group can read it (mode 0640)"
+  fi
+}
+
 @test "a certificate needs its own private key" {
   run -2 rlctl check k --limit 9/60s --cert "$certificates/client.pem" --key "$certificates/server.key"
   assert_output --partial "the private key $certificates/server.key does not belong to the client certificate"

@@ -448,6 +448,7 @@ TEST_CASE("a file that cannot be used for TLS is an input error that names it") 
   const support::TempFolder folder;
   const std::string text = folder.path() / "text";
   std::ofstream(text) << "text\n";
+  std::filesystem::permissions(text, std::filesystem::perms::owner_read);
   const std::string folder_name = folder.path();
   const std::string none = folder.path() / "none";
   CHECK(message({.cacert = none}) ==

@@ -71,7 +71,7 @@
 # A test must wait for its background processes by ID: a plain `wait` would wait for its server too. Start
 # background processes with `3>&-`, or bats waits for them.
 #
-# The environment is clean: RLCTL_*, REDISCLI_*, XDG_*, TERM and what chooses colours are unset, HOME is a
+# The environment is clean: the umask is 022, RLCTL_*, REDISCLI_*, XDG_*, TERM and what chooses colours are unset, HOME is a
 # folder private to the run, $RLCTL_CONFIG names a configuration that only has a long timeout, and
 # $RLCTL_URL names a socket that does not exist until a server is started, so that no test can reach port
 # 6379 by mistake.
@@ -81,6 +81,9 @@ project=$(cd "${BASH_SOURCE[0]%/*}/../.." && pwd)
 . "$project/tests/support/assert.bash"
 RLCTL_BUILD=${RLCTL_BUILD:-$project/build/release}
 servers=()
+
+# A configuration that a test writes must not be one that others may write.
+umask 022
 
 # This file is sourced again for each test; variables set by setup_file must be kept.
 if [[ ${rlctl_test_run-} != "$BATS_RUN_TMPDIR" ]]; then

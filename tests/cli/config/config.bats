@@ -194,43 +194,104 @@ TABLE
 
 # --- permissions --------------------------------------------------------------------------------------
 
-# Gives the file to a user other than root.
-give_away() { if ((EUID == 0)); then chown 65534 "$1"; fi; }
+# refused_by_all MESSAGE HINT: config check and a command that needs the file end with this error.
+refused_by_all() {
+  wrong "$1" config check
+  hint "$2"
+  wrong "$1" check --policy login ann
+  hint "$2, or pass --limit and --config /dev/null"
+}
+
+@test "a file that others can write is refused with a remedy, whatever it says" {
+  echo 'timeout = "3s"' >"$users"
+  local mode
+  for mode in 602 622 666 777; do
+    chmod "$mode" "$users"
+    refused_by_all "$users is a configuration, and everybody can write it (mode 0$mode)" \
+      "read it, and then: chmod go-w $users"
+  done
+  chmod go-w "$users"
+  run -0 rlctl config check
+  # Not even a password in it is reported then.
+  echo 'url = "redis://u:geheim@h"' >"$users"
+  chmod 666 "$users"
+  wrong "$users is a configuration, and everybody can write it (mode 0666)" config show
+}
+
+@test "no program runs, and no password is sent, that a file of others names" {
+  start_server
+  printf 'url = "%s"\n[script.evil]\nexec = "touch %s"\n' "$RLCTL_URL" "$BATS_TEST_TMPDIR/ran" >"$users"
+  chmod 666 "$users"
+  unset RLCTL_URL
+  local status_of command
+  while read -r status_of command; do
+    # shellcheck disable=SC2086 # split into words
+    REDISCLI_AUTH=secret run "-$status_of" rlctl $command
+    assert_output --partial 'is a configuration, and everybody can write it'
+  done <<'TABLE'
+3 lint evil
+2 burst --script evil
+2 list
+2 check k --limit 5/60s
+3 doctor
+TABLE
+  [[ ! -e $BATS_TEST_TMPDIR/ran ]]
+  assert_equal "$(calls auth)" 0
+}
+
+@test "root's file and one's own may be used, and no one else's" {
+  ((EUID == 0)) || skip 'only root can make the file of another user'
+  echo 'timeout = "3s"' >"$users"
+  chown 65534 "$users"
+  refused_by_all "$users is a configuration, but belongs to another user (UID 65534)" \
+    "read it, and then: chown root $users"
+  local as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+  chmod 711 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "${BATS_TEST_TMPDIR%/*}"
+  chmod 755 "$HOME" "$HOME/.config" "${users%/*}"
+  "${as_user[@]}" rlctl --version >/dev/null || skip 'nobody else can run rlctl'
+  run -0 "${as_user[@]}" rlctl config check
+  chown root "$users"
+  run -0 "${as_user[@]}" rlctl config check
+  chown 1 "$users"
+  run -2 --separate-stderr "${as_user[@]}" rlctl config check
+  assert_equal "${stderr_lines[0]}" "rlctl: $users is a configuration, but belongs to another user (UID 1)"
+  assert_equal "${stderr_lines[1]}" "  hint: read it, and then: sudo chown 65534 $users"
+}
+
+@test "a file that the umask 002 makes may be used if its owner is alone in the group" {
+  (umask 002 && echo 'timeout = "3s"' >"$users")
+  assert_equal "$(stat -c %a "$users")" 664
+  if ((EUID == 0)); then
+    chgrp 1 "$users"
+    refused_by_all "$users is a configuration, and its group can write it (mode 0664)" \
+      "read it, and then: chmod go-w $users"
+    chgrp 0 "$users"
+  fi
+  [[ $(awk -F: -v gid="$(id -g)" '$4 == gid' /etc/passwd | wc -l) == 1 ]] || skip 'other users have the same group'
+  run -0 rlctl config check
+}
 
 @test "a file with a password that others can read is refused with a remedy" {
   echo 'url = "redis://u:geheim@h"' >"$users"
-  give_away "$users"
   local mode who
   while read -r mode who; do
     chmod "$mode" "$users"
-    wrong "$users holds a password, and $who can read it (mode 0$mode)" config show
+    wrong "$users holds a password, and $who it (mode 0$mode)" config show
     hint "chmod 600 $users"
-    wrong "$users holds a password, and $who can read it (mode 0$mode)" check k --limit 5/60s
+    wrong "$users holds a password, and $who it (mode 0$mode)" check k --limit 5/60s
   done <<'TABLE'
-644 everybody
-604 everybody
-640 its group
-660 its group
+644 everybody can read
+604 everybody can read
+640 its group can read
 TABLE
-  for mode in 600 400 622; do
+  for mode in 600 400; do
     chmod "$mode" "$users"
     run -0 rlctl config check
   done
 }
 
-@test "a file of root may be readable by its group" {
-  ((EUID == 0)) || skip 'only root can make such a file'
-  echo 'url = "redis://:geheim@h"' >"$users"
-  chmod 640 "$users"
-  run -0 rlctl config check
-  chmod 644 "$users"
-  wrong "$users holds a password, and everybody can read it (mode 0644)" config check
-}
-
-@test "the mode of a file without a password does not matter" {
+@test "everyone may read a file without a password" {
   echo 'url = "redis://u@h"' >"$users" # as in redis-cli, this is a password
-  give_away "$users"
-  chmod 644 "$users"
   run -2 rlctl config check
   echo 'url = "redis://h"' >"$users"
   run -0 rlctl config check
@@ -355,8 +416,6 @@ END
 @test "a password that others can read stops only a call that uses the URL" {
   start_server
   printf 'timeout = "30s"\nurl = "redis://u:geheim@h"\n' >"$users"
-  give_away "$users"
-  chmod 644 "$users"
   run -0 --separate-stderr rlctl check k --limit 5/60s
   assert_equal "$stderr" \
     "rlctl: warning: $users holds a password, and everybody can read it (mode 0644)"
