@@ -1,10 +1,12 @@
 #include "base/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
 #include <linux/magic.h>
 #include <pwd.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -15,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <random>
@@ -270,10 +273,71 @@ std::string temporary_folder() {
   return chosen != nullptr && *chosen != '\0' ? chosen : "/tmp";
 }
 
-TemporaryFolder::TemporaryFolder()
-    : path_(std::filesystem::absolute(temporary_folder()) / "rlctl-XXXXXX") {
-  if (::mkdtemp(path_.data()) != nullptr) return;
-  throw OutputError("cannot make a folder in '" + temporary_folder() + "': " + errno_text(errno));
+// ---- TemporaryFolder ----
+
+namespace {
+
+constexpr std::string_view kFolderName = "rlctl-XXXXXX";
+constexpr const char* kLockName = "rlctl.lock";
+/// A process has long locked its folder when the folder is as old as this.
+constexpr time_t kLeftAfterSeconds = 3600;
+
+bool has_folder_name(std::string_view name) {
+  const auto stem = kFolderName.substr(0, kFolderName.find('X'));
+  return name.starts_with(stem) && name.size() == kFolderName.size();
+}
+
+/// Removes the files in a folder, but no folder, and follows no link.
+void remove_files(const FileDescriptor& folder) {
+  const auto close = [](DIR* entries) { ::closedir(entries); };
+  const std::unique_ptr<DIR, decltype(close)> entries(
+      ::fdopendir(::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
+  while (const auto* entry = entries ? ::readdir(entries.get()) : nullptr) {
+    ::unlinkat(folder.get(), entry->d_name, 0);
+  }
+}
+
+/// Removes the folder of a TemporaryFolder whose process was killed. A folder that is another
+/// user's, new, in use, or without the file that a TemporaryFolder locks is left alone.
+void remove_if_left(const FileDescriptor& parent, const std::string& name) {
+  constexpr int kNotALink = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  const FileDescriptor folder(::openat(parent.get(), name.c_str(), O_DIRECTORY | kNotALink));
+  struct stat status {};
+  if (!folder || ::fstat(folder.get(), &status) != 0) return;
+  if (status.st_uid != ::geteuid() || (status.st_mode & ALLPERMS) != S_IRWXU) return;
+  if (std::time(nullptr) - status.st_mtime < kLeftAfterSeconds) return;
+  const FileDescriptor lock(::openat(folder.get(), kLockName, O_RDWR | kNotALink));
+  if (!lock || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return;
+  remove_files(folder);
+  ::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR);
+}
+
+void remove_left_folders(const std::filesystem::path& parent) {
+  const FileDescriptor opened(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  std::error_code error;
+  std::filesystem::directory_iterator entry(parent, error);
+  for (; opened && !error && entry != std::filesystem::directory_iterator{};
+       entry.increment(error)) {
+    const auto name = entry->path().filename().string();
+    if (has_folder_name(name)) remove_if_left(opened, name);
+  }
+}
+
+}  // namespace
+
+TemporaryFolder::TemporaryFolder() {
+  const auto parent = std::filesystem::absolute(temporary_folder());
+  remove_left_folders(parent);
+  std::string path = parent / kFolderName;
+  if (::mkdtemp(path.data()) == nullptr) {
+    throw OutputError(
+        fmt::format("cannot make a folder in {}: {}", parent.string(), errno_text(errno)));
+  }
+  path_ = path;
+  lock_.reset(::open((path_ / kLockName).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                     S_IRUSR | S_IWUSR));
+  // Where it fails, no other process gets the lock either, and so none removes the folder.
+  if (lock_) static_cast<void>(::flock(lock_.get(), LOCK_EX));
 }
 
 TemporaryFolder::~TemporaryFolder() {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -71,7 +72,9 @@ bool write_all(int fd, std::string_view bytes) noexcept;
 /// $TMPDIR, or /tmp.
 std::string temporary_folder();
 
-/// A new folder of mode 0700 in temporary_folder(), which is removed with all that is in it.
+/// A new folder of mode 0700 in temporary_folder(), which is removed with all that is in it. A
+/// process that is killed leaves it: the next one removes it, if it is this user's and an hour old.
+/// A lock on a file in it shows whether its process still runs.
 class [[nodiscard]] TemporaryFolder {
  public:
   /// Throws OutputError.
@@ -81,10 +84,11 @@ class [[nodiscard]] TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   /// Absolute.
-  const std::string& path() const noexcept { return path_; }
+  const std::filesystem::path& path() const noexcept { return path_; }
 
  private:
-  std::string path_;
+  std::filesystem::path path_;
+  FileDescriptor lock_;
 };
 
 // ---- Files that are written ----

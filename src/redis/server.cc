@@ -270,25 +270,21 @@ constexpr const char* kLogName = "server.log";
 constexpr const char* kSocketName = "redis.sock";
 constexpr std::chrono::seconds kStartTakesAtMost{10};
 
-/// Makes a folder of mode 0700 under $TMPDIR, whose path leaves room for the socket.
-fs::path make_folder() {
-  // Absolute, because the server changes to its own folder.
-  const auto parent = fs::absolute(temporary_folder());
-  std::string path = parent / "rlctl-XXXXXX";
-  const auto socket_size = path.size() + 1 + std::string_view(kSocketName).size();
+/// The path of a folder under $TMPDIR must leave room for the socket.
+void make_folder(std::optional<TemporaryFolder>& folder) {
+  try {
+    folder.emplace();
+  } catch (const OutputError& error) {
+    throw Error(Failure::kUnreachable, error.what(), {},
+                "private servers keep their folders in TMPDIR");
+  }
+  const auto socket_size = (folder->path() / kSocketName).native().size();
   constexpr auto kLongest = sizeof(sockaddr_un::sun_path) - 1;
-  if (socket_size > kLongest) {
-    throw Error(Failure::kUsage,
-                fmt::format("{} is too long for a unix socket in it: {} bytes, {} at most",
-                            parent.string(), socket_size, kLongest),
-                {}, "set TMPDIR to a folder with a shorter name");
-  }
-  if (::mkdtemp(path.data()) == nullptr) {
-    throw Error(Failure::kUnreachable,
-                fmt::format("cannot make a folder in {}: {}", parent.string(), errno_text(errno)),
-                {}, "private servers keep their folders in TMPDIR");
-  }
-  return path;
+  if (socket_size <= kLongest) return;
+  throw Error(Failure::kUsage,
+              fmt::format("{} is too long for a unix socket in it: {} bytes, {} at most",
+                          folder->path().parent_path().string(), socket_size, kLongest),
+              {}, "set TMPDIR to a folder with a shorter name");
 }
 
 // ---- A port ----
@@ -466,9 +462,10 @@ bool lost_its_port(const fs::path& folder) {
 
 PrivateServer::PrivateServer(const Options& options) : process_(std::make_unique<Process>()) {
   constexpr int kMostPorts = 5;
-  auto& [folder, url, tcp_url, pid, connection] = *process_;
+  auto& [temporary, url, tcp_url, pid, connection] = *process_;
   const auto program = require_server_binary();
-  folder = make_folder();
+  make_folder(temporary);
+  const auto& folder = temporary->path();
   url.scheme = Scheme::kUnix;
   url.path = folder / kSocketName;
   if (options.listens_on_tcp) url.password = tcp_url.password = random_password();
@@ -510,8 +507,6 @@ PrivateServer::Process::~Process() {
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
     }
   }
-  std::error_code ignored;
-  if (!folder.empty()) fs::remove_all(folder, ignored);
 }
 
 }  // namespace rlctl::redis

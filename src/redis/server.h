@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "base/wait.h"
 #include "redis/connection.h"
 #include "redis/reply.h"
@@ -88,7 +89,7 @@ CommandStats stats_of_scripts(const std::map<std::string, CommandStats, std::les
 /// A private Redis server: on a unix socket in a folder of mode 0700 under $TMPDIR (else /tmp),
 /// without a port unless one is asked for, with nothing saved to disk. It dies with this process,
 /// even after kill -9 (Linux: the kernel kills it, PR_SET_PDEATHSIG; so start it from a thread that
-/// lives as long); only then does its folder remain.
+/// lives as long); only then does its folder remain, see TemporaryFolder.
 ///
 /// The binary is $RLCTL_REDIS_SERVER if set, else the first in PATH of redis-server, valkey-server,
 /// redis-check-rdb and valkey-check-rdb (Debian's redis-tools: the same binary, a server if its
@@ -124,20 +125,20 @@ class [[nodiscard]] PrivateServer {
   const Url& tcp_url() const noexcept { return process_->tcp_url; }
   pid_t pid() const noexcept { return process_->pid; }
   /// Absolute.
-  const std::filesystem::path& folder() const noexcept { return process_->folder; }
+  const std::filesystem::path& folder() const noexcept { return process_->folder->path(); }
   /// Removes all keys. Nothing else in rlctl sends FLUSHALL or FLUSHDB, so that no server but those
   /// that rlctl has started can lose its keys. Throws Error.
   void remove_keys();
 
  private:
-  /// The destructor kills the process and removes its folder.
+  /// The destructor kills the process, and then removes its folder.
   struct Process {
     Process() = default;
     ~Process();
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
-    std::filesystem::path folder;
+    std::optional<TemporaryFolder> folder;
     Url url, tcp_url;
     pid_t pid = -1;
     std::optional<Connection> connection;  ///< made by the first remove_keys()

@@ -177,6 +177,31 @@ start_batch() {
   wait_until ended "$server"
 }
 
+@test "what rlctl left after kill -9 is removed when it is an hour old, and nothing that a running one has" {
+  start_batch
+  wait_until grep -q allowed "$BATS_TEST_TMPDIR/out"
+  local folder living killed=$pid
+  folder=$(folders)
+  rlctl burst --exec 'sleep 600' --exec-clock wall --timeout 600s >/dev/null 2>&1 3>&- 4>&- &
+  living=$!
+  has_both() { (($(compgen -G "$TMPDIR/rlctl-*/clock.so" | wc -l) == 1 && $(compgen -G "$TMPDIR/rlctl-*/redis.sock" | wc -l) == 2)); }
+  wait_until has_both
+  kill -KILL "$killed"
+  wait "$killed" || true
+  rlctl -u private: check -q k --limit 5/60s
+  assert_equal "$(folders | wc -l)" 3
+  touch -d '2 hours ago' "$TMPDIR"/rlctl-*
+  rlctl -u private: check -q k --limit 5/60s
+  [[ ! -e $folder ]]
+  assert_equal "$(folders | wc -l)" 2
+  # As an hour later, both that were in use are gone.
+  kill -KILL "$living"
+  wait "$living" || true
+  touch -d '2 hours ago' "$TMPDIR"/rlctl-*
+  rlctl -u private: check -q k --limit 5/60s
+  assert_equal "$(folders)" ''
+}
+
 @test "a private server without a folder for its files exits with status 3" {
   run -3 --separate-stderr env TMPDIR=/nowhere rlctl -u private: check k --limit 5/60s
   assert_regex "${stderr_lines[0]}" 'cannot make a folder in /nowhere: no such file or directory'
