@@ -130,6 +130,7 @@ Program::Program(const traffic::Candidate& candidate, const traffic::Traffic& na
 
 void Program::start() {
   one_cpu_.reset();
+  environment_.expect_program();
   try {
     child_.emplace(program_.words, program_.folder, environment_.variables());
   } catch (const std::system_error& error) {
@@ -198,9 +199,10 @@ std::optional<limiter::Decision> Program::take() {
       fail(fmt::format("answered request {} instead", *answer.id),
            "the answers must be in the order of the requests");
     }
-    ++answered_;
     // Nothing else is in flight yet.
     const bool is_first = !std::exchange(has_answered_, true);
+    if (is_first) require_clocks();
+    ++answered_;
     if (is_first && pipeline_ > 1 && environment_.needs_time()) set_pipeline(1);
     // Not sooner: a busy processor would make its start late.
     if (is_first && settings_.on_one_cpu) one_cpu_.emplace(child_->pid());
@@ -316,6 +318,17 @@ void Program::require_no_time() {
       "has connected to RLCTL_REDIS_URL after its first answer, although it lets several requests "
       "be in flight: the server's clock is that of one request",
       "connect before the first answer, or write no \"hello\"");
+}
+
+/// Once it has answered, so that it has surely begun. It would be measured by the real time, in
+/// which hardly any passes, and be reported as a limiter that never allows too much.
+void Program::require_clocks() {
+  read_error();
+  if (environment_.has_clocks(*child_, errors_)) return;
+  fail("does not follow the clock of --exec-clock",
+       "the clock is a library that is preloaded: the program must be linked dynamically and run "
+       "as the user of rlctl, and TMPDIR must not be on a file system that is mounted noexec; "
+       "without --exec-clock, a program takes the time from now_us, see rlctl-exec(7)");
 }
 
 /// Only of what has arrived: the rest is noticed later, when it is taken for the answer to the next

@@ -7,6 +7,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -80,6 +81,14 @@ class Environment {
   void set_time(std::chrono::microseconds since_1970) noexcept {
     if (clock_) clock_->set(since_1970);
   }
+  /// Says that the program is about to start.
+  void expect_program() noexcept {
+    if (clock_) clock_->expect_program();
+  }
+  /// Whether the program has the clocks that it should: see VirtualClock::is_followed_by().
+  bool has_clocks(const Child& program, std::string_view said) const {
+    return !clock_ || !clocks_ || clock_->is_followed_by(program.pid(), program.output(), said);
+  }
   /// Whether the time of a request in flight matters, so that there must be only one: the program
   /// has the virtual clock, or has ever connected to the server, whose clock it is. Throws
   /// redis::Error.
@@ -140,6 +149,7 @@ class Program {
   void set_pipeline(std::size_t pipeline);
   void require_none_left();
   void require_no_time();
+  void require_clocks();
   std::string request_text() const;
   [[noreturn]] void fail(const std::string& what, const std::string& hint = {},
                          bool timed_out = false);

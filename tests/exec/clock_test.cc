@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -70,26 +71,54 @@ TEST_CASE("all clocks of a program are the virtual clock if it is to have all") 
   CHECK(output_of(clock, Clocks::kAll, kClocks) == "1767225600123456 1767225600123456 1767225600");
 }
 
-TEST_CASE("a program under the virtual clock reads and writes files as without") {
-  const TempFolder folder;
-  const VirtualClock clock(folder.path(), kStart);
-  const auto file = (folder.path() / "file").string();
-  // awk opens files with fopen().
-  const auto awk = "awk 'BEGIN { print \"one\" >\"" + file + "\"; close(\"" + file +
-                   "\"); print \"two\" >>\"" + file + "\"; close(\"" + file +
-                   "\"); while ((getline line <\"" + file +
-                   "\") > 0) print line; print (getline line <\"/proc/cpuinfo\") }'";
-  CHECK(output_of(clock, Clocks::kWall, awk) == "one\ntwo\n1\n");
-}
-
 TEST_CASE("only its owner may read a virtual clock, and no file of it is written twice") {
   const TempFolder folder;
   const VirtualClock clock(folder.path(), kStart);
   CHECK(mode_of(clock.path()) == 0600);
-  CHECK(fs::file_size(clock.path()) == 8);
+  CHECK(fs::file_size(clock.path()) == 16);
   CHECK(mode_of(clock.library()) == 0500);
   CHECK_THROWS_AS(VirtualClock(folder.path(), kStart), OutputError);
   CHECK_THROWS_AS(VirtualClock("/no/such/folder", kStart), OutputError);
+}
+
+TEST_CASE("/proc/cpuinfo is hidden from a server, which reads and writes other files as without") {
+  const TempFolder folder;
+  const VirtualClock clock(folder.path(), kStart);
+  const auto read = (folder.path() / "read").string(),
+             written = (folder.path() / "written").string();
+  // sed opens files with fopen().
+  const auto sed = "sh -c 'printf \"one\\ntwo\\n\" >" + read + "; sed -n \"w " + written + "\" " +
+                   read + "; sed p " + written +
+                   "; sed p /proc/cpuinfo 2>/dev/null || echo hidden'";
+  CHECK(output_of(clock, Clocks::kServer, sed) == "one\none\ntwo\ntwo\nhidden\n");
+}
+
+TEST_CASE(
+    "a clock is followed once its library has been loaded, until the next program is expected") {
+  const TempFolder folder;
+  VirtualClock clock(folder.path(), kStart);
+  // A process that has ended.
+  const pid_t none = 0;
+  const auto follows = [&](std::string_view said) { return clock.is_followed_by(none, -1, said); };
+  CHECK_FALSE(follows(""));
+  static_cast<void>(output_of(clock, Clocks::kWall, "true"));
+  CHECK(follows("LD_PRELOAD=" + clock.library().string()));
+  CHECK_FALSE(follows("ERROR: ld.so: object '" + clock.library().string() +
+                      "' from LD_PRELOAD cannot be preloaded (cannot open shared object file): "
+                      "ignored."));
+  clock.expect_program();
+  CHECK_FALSE(follows(""));
+}
+
+TEST_CASE("no library is preloaded from a folder whose name would be split") {
+  const TempFolder folder;
+  for (const std::string letter : {" ", "\t", "\n", ":", ";", "$"}) {
+    CAPTURE(letter);
+    const auto odd = folder.path() / ("a" + letter + "b");
+    fs::create_directory(odd);
+    CHECK_THROWS_AS(VirtualClock(odd, kStart), UsageError);
+    CHECK(fs::is_empty(odd));
+  }
 }
 
 TEST_CASE("a library that is preloaded already stays so") {
