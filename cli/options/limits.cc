@@ -13,11 +13,6 @@
 namespace rlctl::cli {
 namespace {
 
-/// The algorithm where --algorithm does not name one.
-constexpr std::string_view default_of(const LimitOptions& options) {
-  return options.for_reservations ? "budget" : limiter::kDefaultAlgorithm;
-}
-
 /// Of an option that needs --limit, whatever the algorithm.
 constexpr const char* kLimitExample = "--limit 5/60s stands for 5 requests in 60 seconds";
 
@@ -42,8 +37,10 @@ void add_limit_options(Options& options, LimitOptions& target, bool required, bo
   if (has_algorithm) {
     auto algorithm = options.value(
         "--algorithm", "NAME", target.algorithm,
-        required ? fmt::format("how to limit; see below (default: {})", limiter::kDefaultAlgorithm)
-                 : "the algorithm that the key should have; see below");
+        required
+            ? fmt::format("how to limit; see below (default: {}; {} for a window of the calendar)",
+                          limiter::kDefaultAlgorithm, limiter::kDefaultForCalendar)
+            : "the algorithm that the key should have; see below");
     algorithm.completes(complete_counting_algorithm);
     if (!required) algorithm.needs("--limit", "", kLimitExample);
   }
@@ -95,14 +92,21 @@ Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
     const auto& policy = configuration.policy(*options.policy);
     result = {.algorithm = policy.algorithm, .limits = policy.limits, .policy = &policy};
   } else {
-    result.algorithm =
-        &parse_algorithm(options.algorithm.value_or(std::string(default_of(options))));
+    if (options.algorithm) {
+      result.algorithm = &parse_algorithm(*options.algorithm);
+    } else if (options.for_reservations) {
+      result.algorithm = limiter::find_algorithm("budget");
+    }
     if (options.limits.empty()) {
-      throw UsageError(
-          "--limit is missing",
-          limit_hint(operands, fmt::format("--limit 5/60s {}", result.algorithm->example)));
+      const auto& algorithm =
+          result.algorithm != nullptr ? *result.algorithm : limiter::default_algorithm({});
+      throw UsageError("--limit is missing",
+                       limit_hint(operands, fmt::format("--limit 5/60s {}", algorithm.example)));
     }
     result.limits = parse_limits(options.limits, options.burst);
+    if (result.algorithm == nullptr) {
+      result.algorithm = &limiter::default_algorithm(result.limits);
+    }
   }
   for (const auto& limit : result.limits) limiter::require_usable(*result.algorithm, limit, cost);
   if (options.for_reservations) limiter::require_reservations(*result.algorithm);

@@ -206,6 +206,12 @@ std::vector<std::string_view> list_names(bool (*wanted)(const Algorithm&)) {
   return names;
 }
 
+const Algorithm& default_algorithm(std::span<const Limit> limits) {
+  const bool has_calendar =
+      std::ranges::any_of(limits, [](const Limit& limit) { return limit.calendar != nullptr; });
+  return *find_algorithm(has_calendar ? kDefaultForCalendar : kDefaultAlgorithm);
+}
+
 void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t cost) {
   if (!algorithm.does_instead.empty()) {
     throw UsageError(fmt::format("{} {}", algorithm.name, algorithm.does_instead));
@@ -220,7 +226,8 @@ void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t
     const auto names = list_names(has_periods);
     throw UsageError(fmt::format("{} has no windows of the calendar, such as {}; {} {} them",
                                  algorithm.name, limit.calendar->text(), one_of(names, "and"),
-                                 names.size() == 1 ? "has" : "have"));
+                                 names.size() == 1 ? "has" : "have"),
+                     fmt::format("--algorithm {}", kDefaultForCalendar));
   }
   if (cost < 0 && !algorithm.has_refund) {
     throw UsageError(

@@ -65,6 +65,10 @@ std::optional<std::int64_t> effective_burst(const Algorithm& algorithm, const Li
 /// The names of the algorithms for which `wanted` returns true; null: of all.
 std::vector<std::string_view> list_names(bool (*wanted)(const Algorithm&));
 inline constexpr std::string_view kDefaultAlgorithm = "sliding-window-log";
+/// The default if a limit has a window of the calendar.
+inline constexpr std::string_view kDefaultForCalendar = "fixed-window";
+/// The algorithm of these limits if none is named.
+const Algorithm& default_algorithm(std::span<const Limit> limits);
 
 /// Throws UsageError if the algorithm's script would refuse this limit and cost: a burst, a
 /// calendar or a refund that the algorithm does not support, a product out of range, a cost that is

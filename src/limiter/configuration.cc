@@ -536,9 +536,7 @@ class Reader {
     const auto& at = name.source().begin;
     const auto mistakes_before = configuration_.mistakes.size();
     report_unknown_in_policy(table, name.str());
-    Policy policy{.name = std::string(name.str()),
-                  .algorithm = find_algorithm(kDefaultAlgorithm),
-                  .line = at.line};
+    Policy policy{.name = std::string(name.str()), .line = at.line};
     const auto sentence = fmt::format("policy '{}': ", cut(name.str()));
     bool good = true;
     for (const auto& setting : kPolicySettings) {
@@ -552,6 +550,7 @@ class Reader {
                                 setting.example));
       }
     }
+    if (policy.algorithm == nullptr) policy.algorithm = &default_algorithm(policy.limits);
     if (good) require_fitting(table, sentence, policy);
     if (configuration_.mistakes.size() > mistakes_before) return;
     configuration_.policies.push_back(std::move(policy));

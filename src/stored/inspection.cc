@@ -329,6 +329,13 @@ void InspectionBuilder::fill_ours() {
   const bool is_stored = limit.limit == state.limit->limit && limit.window == state.limit->window;
   if (is_stored && !limit.burst) limit.burst = state.limit->burst;
   if (!state.form->algorithm()->has_burst) limit.burst.reset();
+  if (limit.calendar != nullptr && !state.form->algorithm()->has_periods) {
+    throw UsageError(
+        fmt::format("the key holds {}, which has no windows of the calendar, such as {}",
+                    describe_form(*state.form), limit.calendar->text()),
+        fmt::format("pass a limit of a fixed length, such as {}",
+                    limiter::format_limit({.limit = limit.limit, .window = limit.window})));
+  }
   limiter::require_usable(*state.form->algorithm(), limit, 0);
   fill_model(limit);
   for (const auto& count : state.counts) {

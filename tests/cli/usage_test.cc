@@ -111,7 +111,7 @@ TEST_CASE("the help of check lists the algorithms that count requests and marks 
     CHECK(help.substr(at, end - at).ends_with(" (default)") == (name == "sliding-window-log"));
   }
   CHECK(!contains(help, "concurrency"));
-  CHECK(contains(help, "see below (default: sliding-window-log)"));
+  CHECK(contains(help, "see below (default: sliding-window-log;"));
 }
 
 TEST_CASE("the version has as many forms as its help, as text and as JSON") {

@@ -212,6 +212,17 @@ TEST_CASE("only some algorithms have windows of the calendar") {
         "have them");
 }
 
+TEST_CASE("without a name, windows of the calendar have an algorithm that has them") {
+  CHECK(default_algorithm({}).name == kDefaultAlgorithm);
+  CHECK(default_algorithm(std::vector{parse_limit("5/60s")}).name == kDefaultAlgorithm);
+  for (const auto* const text : {"1/day@UTC", "1/week", "1/month", "1/month+15@UTC", "1/year"}) {
+    CAPTURE(text);
+    const auto& chosen = default_algorithm(std::vector{parse_limit("5/60s"), parse_limit(text)});
+    CHECK_NOTHROW(require_usable(chosen, parse_limit(text)));
+    CHECK_NOTHROW(require_usable(chosen, parse_limit("5/60s")));
+  }
+}
+
 TEST_CASE("scripts and models agree in periods of the calendar, also if the limit changes") {
   if (!has_zones()) return;
   std::vector<Limit> limits{parse_limit("4/1d")};

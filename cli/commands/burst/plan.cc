@@ -125,7 +125,9 @@ void require_taken(const limiter::Algorithm& algorithm, const limiter::Limit& li
     limiter::require_usable(algorithm, limit, cost);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("--limit {}: {}", limiter::format_limit(limit), error.what()),
-                     fmt::format("an --algorithm other than {} may accept it", algorithm.name));
+                     !error.hint().empty()
+                         ? error.hint()
+                         : fmt::format("an --algorithm other than {} may accept it", algorithm.name));
   }
 }
 
@@ -226,8 +228,9 @@ void set_default_algorithms(Plan& plan) {
     throw UsageError("--against compares with one limiter, but none is named",
                      "name it with --algorithm, --script or --exec");
   }
-  plan.algorithms = {limiter::find_algorithm("fixed-window"),
-                     limiter::find_algorithm("sliding-window-log")};
+  plan.algorithms = {limiter::find_algorithm("fixed-window")};
+  const auto* by_default = &limiter::default_algorithm(plan.limits);
+  if (by_default != plan.algorithms.front()) plan.algorithms.push_back(by_default);
 }
 
 /// The algorithm of --against; null without one, and for a script.

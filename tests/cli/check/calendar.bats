@@ -23,6 +23,63 @@ limits_of() { rlctl inspect "$@" | grep -oE 'limit [0-9]+ per [^,]*'; }
   assert_output --partial ' remaining=2 reset=2592000.000s'
 }
 
+@test "the values that the help of --limit shows are taken as they are, by every command that shows them" {
+  local command values value
+  for command in check run inspect quota reset settle burst 'scripts call'; do
+    # shellcheck disable=SC2086 # two words
+    values=$(rlctl $command --help | tr -s '\n ' ' ' | grep -oE 'requests and window: [^;]*' |
+      sed 's/.*: //; s/, / /g')
+    [[ $command == burst || $values == *@* ]] || fail "$command: $values"
+    for value in $values; do
+      case $command in
+        check) run -0 rlctl check "help:$value" --limit "$value" ;;
+        run) run -0 rlctl run "run:$value" --limit "$value" -- true ;;
+        inspect) run -0 rlctl inspect "help:$value" --limit "$value" ;;
+        quota) run -0 rlctl quota "help:$value" --limit "$value" -w 100% -c 100% ;;
+        reset) run -0 rlctl reset --limit "$value" "help:$value" ;;
+        settle) run -1 rlctl settle --limit "$value" "settle:$value" id 1 ;;
+        burst) run -0 rlctl burst --model --limit "$value" --algorithm fixed-window steady --requests 3 ;;
+        *) run -0 rlctl scripts call fixed-window "call:$value" --limit "$value" ;;
+      esac
+    done
+  done
+}
+
+@test "without --algorithm, a window of the calendar chooses fixed-window, which each command names" {
+  run -0 rlctl check k --limit 9/month@Europe/Zurich --limit 5/60s
+  assert_output --partial 'limit=9/month@Europe/Zurich,5/60s algorithm=fixed-window remaining=4'
+  run -0 rlctl check m --limit 9/month@Europe/Zurich --json
+  assert_equal "$(gojq -r .algorithm <<<"$output")" fixed-window
+  run -0 rlctl inspect m --limit 9/month@Europe/Zurich
+  assert_line --regexp '^algorithm +fixed-window +limit 9 per month@Europe/Zurich$'
+  run -0 rlctl quota m --limit 9/month@Europe/Zurich --json
+  assert_equal "$(gojq -r '.limits[0].algorithm' <<<"$output")" fixed-window
+  run -0 rlctl reset m --limit 9/month@Europe/Zurich
+  assert_output 'removed key=m algorithm=fixed-window'
+  run -0 rlctl check b --limit 9/month --reserve 1 --hold 30s
+  assert_output --partial 'algorithm=budget'
+  run -0 rlctl burst --model --limit 9/month steady --json
+  assert_equal "$(gojq -c '[.runs[].algorithm]' <<<"$output")" '["fixed-window"]'
+}
+
+@test "what is stored decides what inspect and quota show, and an algorithm without a calendar has the fix as its hint" {
+  rlctl check -q log --limit 5/60s
+  rlctl check -q bucket --limit 5/60s --algorithm gcra
+  run -0 rlctl inspect log --limit 9/month@Europe/Zurich
+  assert_line --regexp '^algorithm +sliding-window-log '
+  run -2 --separate-stderr rlctl inspect bucket --limit 9/month@Europe/Zurich
+  assert_equal "$stderr" "rlctl: inspect: the key holds gcra's state, which has no windows of the calendar, such as month@Europe/Zurich
+  hint: pass a limit of a fixed length, such as 9/31d"
+  run -3 rlctl quota bucket --limit 9/month@Europe/Zurich
+  assert_line --index 0 --partial "the key holds gcra's state"
+  run -0 rlctl reset bucket --limit 9/month@Europe/Zurich
+  assert_output 'removed key=bucket algorithm=gcra'
+  run -2 --separate-stderr rlctl check k --limit 9/month@Europe/Zurich --algorithm gcra
+  assert_equal "${stderr_lines[1]}" '  hint: --algorithm fixed-window'
+  run -2 --separate-stderr rlctl burst --model --limit 9/month --algorithm gcra
+  assert_equal "${stderr_lines[1]}" '  hint: --algorithm fixed-window'
+}
+
 @test "a budget has windows of the calendar too" {
   run -0 rlctl check k --limit 3/month+15@Europe/Zurich --algorithm budget --cost 2 --now 2026-11-14T22:59:59Z
   assert_output --partial ' limit=3/month+15@Europe/Zurich algorithm=budget remaining=1 reset=1.000s'
