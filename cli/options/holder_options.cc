@@ -69,14 +69,6 @@ RandomTime parse_random_time(const std::string& text, std::string_view option) {
   return parsed;
 }
 
-double parse_share(const std::string& text, std::string_view option) {
-  const bool has_percent = text.ends_with('%');
-  const auto percent = to_decimal(has_percent ? text.substr(0, text.size() - 1) : text);
-  if (has_percent && percent && *percent >= 0 && *percent <= 100) return *percent / 100;
-  throw UsageError(
-      fmt::format("{} must be a share from 0% to 100%, not {}", option, quoted_and_masked(text)));
-}
-
 std::chrono::microseconds parse_lease(const std::string& text) {
   const auto lease = parse_duration_of(text, "--lease");
   if (lease >= limiter::kShortestWindow) return lease;

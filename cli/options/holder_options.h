@@ -18,8 +18,6 @@ struct RandomTime {
 };
 /// Throws UsageError, also for 0.
 RandomTime parse_random_time(const std::string& text, std::string_view option);
-/// "1%" as 0.01. Throws UsageError.
-double parse_share(const std::string& text, std::string_view option);
 /// Throws UsageError.
 std::chrono::microseconds parse_lease(const std::string& text);
 /// How long a reservation is held. Throws UsageError.

@@ -234,6 +234,24 @@ std::chrono::microseconds parse_duration_of(const std::string& text, std::string
   return parsed(option, [&] { return parse_duration(text); });
 }
 
+std::string percentage_hint(double number) {
+  const auto as_share = number > 0 && number <= 1 ? fmt::format("{:.10g}% or ", number * 100) : "";
+  return fmt::format("write {}{:.10g}%", as_share, number);
+}
+
+double parse_percentage(const std::string& text, std::string_view option, double most) {
+  const bool has_sign = text.ends_with('%');
+  const auto number = to_decimal(has_sign ? text.substr(0, text.size() - 1) : text);
+  if (!number || text.starts_with('-') || *number > most) {
+    throw UsageError(fmt::format("{} must be a percentage from 0% to {:.10g}%, not {}", option,
+                                 most, quoted_and_masked(text)));
+  }
+  if (has_sign) return *number;
+  throw UsageError(
+      fmt::format("{} must be a percentage with its sign, not {}", option, quoted_and_masked(text)),
+      percentage_hint(*number));
+}
+
 bool is_duration(const std::string& text) {
   try {
     static_cast<void>(parse_duration(text));

@@ -195,6 +195,11 @@ std::chrono::microseconds parse_duration_of(const std::string& text, std::string
 inline auto duration_of(std::string_view option) {
   return [=](const std::string& text) { return parse_duration_of(text, option); };
 }
+/// The ways to write a number as a percentage, for a hint: "write 80% or 0.8%" for 0.8, which may be
+/// a share, and "write 80%" for 80.
+std::string percentage_hint(double number);
+/// Parses a percentage with its sign, from 0% to `most`: "80%", "0.5%".
+double parse_percentage(const std::string& text, std::string_view option, double most = 100);
 /// Whether parse_duration_of() accepts the text.
 bool is_duration(const std::string& text);
 /// Parses the value of --cost, a whole number that may be negative.

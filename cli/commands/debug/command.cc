@@ -20,13 +20,6 @@ namespace {
 
 // ---- Options ----
 
-double parse_percent(const std::string& text) {
-  const auto percent = to_decimal(text);
-  if (percent && *percent >= 0 && *percent <= 100) return *percent;
-  throw UsageError(fmt::format("--fail-under: {} is not a percentage", quoted_and_masked(text)),
-                   "a number from 0 to 100, such as 90 or 87.5");
-}
-
 std::string parse_commands(const std::string& text) {
   if (text.empty()) throw UsageError("--commands: the file name is empty");
   return text;
@@ -99,8 +92,10 @@ void add_output(Options& options, Plan& plan) {
   options.value("--lcov", "FILE", plan.lcov, "with --coverage, write the counts in lcov's format")
       .needs("--coverage");
   options
-      .value("--fail-under", "NUMBER", into(plan.min_coverage, parse_percent),
-             "exit with status 1 below this coverage in percent (with --coverage)")
+      .value(
+          "--fail-under", "PERCENT",
+          into(plan.min_coverage, [](const auto& text) { return parse_percentage(text, "--fail-under"); }),
+          "exit with status 1 below this coverage, such as 90% (with --coverage)")
       .needs("--coverage");
   options.value("--max-steps", "NUMBER",
                 into(plan.max_steps, number_between("--max-steps", 1, ldb::kMaxSteps)),
@@ -215,7 +210,7 @@ Examples:
   rlctl debug my.lua KEY1 KEY2 , '{now_ms}' 60 --trace
   rlctl debug my.lua --args '{now_ms}' --limit 5/60s --replay found.log --skip 3
   rlctl debug gcra --limit 10/s --replay found.log --coverage --lcov gcra.info
-  rlctl debug gcra --limit 10/s --replay found.log --coverage --fail-under 90
+  rlctl debug gcra --limit 10/s --replay found.log --coverage --fail-under 90%
   rlctl debug --policy login alice --print-command
   rlctl -u private: debug --dap
   rlctl debug --dap-socket ./dap.sock

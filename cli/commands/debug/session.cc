@@ -232,7 +232,7 @@ class Session {
     show_coverage(lcov);
     invocation_.out.flush();
     if (!coverage_ || !coverage_->is_below(plan_.min_coverage)) return status;
-    warn(fmt::format("--fail-under {}: only {}", plan_.min_coverage, coverage_->summary()),
+    warn(fmt::format("--fail-under {}%: only {}", plan_.min_coverage, coverage_->summary()),
          invocation_.command);
     return status == ExitStatus::kDone ? ExitStatus::kDenied : status;
   }

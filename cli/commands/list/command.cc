@@ -35,16 +35,10 @@ constexpr std::array kSortNames{SortName{"used", SortKey::kUsed},
                                 SortName{"ratio", SortKey::kRatio}, SortName{"ttl", SortKey::kTtl},
                                 SortName{"bytes", SortKey::kBytes}, SortName{"key", SortKey::kKey}};
 
-/// "80%", "80" or "0.5%" as a share.
+/// "80%" as 0.8.
 double parse_share(const std::string& text) {
-  std::string_view digits = text;
-  if (digits.ends_with('%')) digits.remove_suffix(1);
-  const auto percent = to_decimal(digits);
   constexpr double kMax = 1e6;
-  if (!percent || *percent < 0 || *percent > kMax) {
-    throw UsageError("--above must be a percentage such as 80%, not " + quoted_and_masked(text));
-  }
-  return *percent / 100;
+  return parse_percentage(text, "--above", kMax) / 100;
 }
 
 SortKey parse_sort(const std::string& text) {
@@ -67,7 +61,7 @@ void declare_options(Options& options, Plan& plan) {
   constexpr std::int64_t kMaxRows = 1'000'000;
   options.group("Options");
   options.value("--above", "SHARE", into(plan.above, parse_share),
-                "only keys with more than this share of their limit used: 80%");
+                "only keys with at least this share of their limit used: 80%; 100%: who is full");
   options.value("--top", "NUMBER", into(plan.top, number_between("--top", 1, kMaxRows)),
                 "only the first NUMBER keys in the order of --sort (default: by ratio)");
   options
@@ -195,8 +189,10 @@ class Run {
     if (listed_ == 0) {
       text = (plan_.has_filter() ? "no limiter matches" : "no limiters found") +
              (text.empty() ? text : "; " + text);
-      if (const auto hint = hint_at_nothing(plan_.pattern, connector_); !hint.empty())
-        text += "\n  hint: " + hint;
+      // If the pattern matched, another option left the keys out.
+      const bool has_match = listing_.skipped().filtered > 0;
+      const auto hint = has_match ? "" : hint_at_nothing(plan_.pattern, connector_);
+      if (!hint.empty()) text += "\n  hint: " + hint;
     }
     if (!text.empty()) {
       invocation_.out.flush();
@@ -206,16 +202,17 @@ class Run {
 
   /// "not listed: 12 keys that may be a limiter's (--all lists them), 340 keys of other programs"
   std::string skipped_text() const {
-    const auto& [others, unrecognized, unknown, refused] = listing_.skipped();
+    const auto& skipped = listing_.skipped();
     std::string text;
     const auto add = [&text](std::int64_t count, const std::string& keys) {
       if (count > 0) text += (text.empty() ? "not listed: " : ", ") + keys;
     };
-    add(unknown, counted(unknown, "key") + " whose limit is not known (" +
+    add(skipped.unknown, counted(skipped.unknown, "key") + " whose limit is not known (" +
                      std::string(limit_advice()) + ")");
-    add(unrecognized, counted(unrecognized, "key") + " that may be a limiter's (--all lists them)");
-    add(static_cast<std::int64_t>(refused.count()), refused.text());
-    add(others, counted(others, "key") + " of other programs");
+    add(skipped.unrecognized,
+        counted(skipped.unrecognized, "key") + " that may be a limiter's (--all lists them)");
+    add(static_cast<std::int64_t>(skipped.refused.count()), skipped.refused.text());
+    add(skipped.others, counted(skipped.others, "key") + " of other programs");
     return text;
   }
 

@@ -50,8 +50,9 @@ std::optional<Row> Listing::row_of(const stored::Surveyed& surveyed) {
     const auto* policy = limiter::policy_for(configuration_, row.key);
     if (policy != nullptr) row.policy = policy->name;
   }
-  if (!wants(row)) return std::nullopt;
-  return row;
+  if (wants(row)) return row;
+  ++skipped_.filtered;
+  return std::nullopt;
 }
 
 bool Listing::wants(const Row& row) {
@@ -60,7 +61,8 @@ bool Listing::wants(const Row& row) {
   if (plan_.policy && row.policy != *plan_.policy) return false;
   if (!plan_.above) return true;
   if (!row.ratio && row.part_of.empty()) ++skipped_.unknown;
-  return row.ratio && *row.ratio > *plan_.above;
+  constexpr double kRounding = 1e-12;
+  return row.ratio && *row.ratio >= *plan_.above * (1 - kRounding);
 }
 
 std::vector<Row> Listing::rows_of(std::span<const stored::Surveyed> page) {

@@ -31,6 +31,7 @@ struct SkippedCounts {
   std::int64_t others = 0;        ///< no limiter's
   std::int64_t unrecognized = 0;  ///< only look like one's
   std::int64_t unknown = 0;       ///< limiters of which --above cannot tell
+  std::int64_t filtered = 0;      ///< limiters that match the pattern, but not another option
   RefusedKeys refused = {};
 };
 

@@ -16,7 +16,7 @@ enum class SortKey { kUsed, kRatio, kTtl, kBytes, kKey };
 /// The options of `rlctl list`.
 struct Plan {
   std::string pattern = "*";
-  std::optional<double> above = {};      ///< only rows whose ratio is greater
+  std::optional<double> above = {};      ///< only rows with at least this ratio
   std::optional<std::int64_t> top = {};  ///< at most this many
   std::optional<SortKey> sort = {};      ///< none: as they are found
   bool only_without_ttl = false;

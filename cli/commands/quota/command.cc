@@ -39,6 +39,7 @@ struct Plan {
   std::optional<std::string> textfile, seconds, as;
   std::int64_t label_keys = 0;
   bool quiet = false, verbose = false, key_base64 = false;
+  bool must_exist = false;  ///< a KEY of which nothing is stored is UNKNOWN
   bool full = false;  ///< keys are not cut
 
   Thresholds thresholds = {};
@@ -49,10 +50,11 @@ void declare_options(Options& options, Plan& plan) {
   constexpr std::int64_t kMaxKeys = 1'000'000;
   options.group("Options");
   options.value("-w,--warning", "RANGE", plan.warning,
-                "warn if the use of a limit is outside this range: 800, 80%, @10:20 "
+                "warn if the use of a limit is outside this range: 80%, or in units 800, @10:20 "
                 "(default: 80%)");
   options.value("-c,--critical", "RANGE", plan.critical,
-                "the same for the state CRITICAL (default: 95%)");
+                "the same for the state CRITICAL, not below --warning (default: 95%)");
+  options.flag("--must-exist", plan.must_exist, "report UNKNOWN for a KEY that does not exist");
   add_limit_options(options, plan.limit, false);
   add_as_option(options, plan.as);
   options.flag("--full", plan.full, kFullHelp);
@@ -248,6 +250,25 @@ class Judging {
 
  private:
   void judge_operand(std::span<stored::Surveyed> asked, std::span<stored::Surveyed> guesses) {
+    const auto first = statuses_.size();
+    judge_keys(asked, guesses);
+    if (plan_.must_exist) require_stored(std::span(statuses_).subspan(first));
+  }
+
+  /// Sets the problem of the statuses of a KEY of which nothing is stored.
+  static void require_stored(std::span<LimitStatus> statuses) {
+    const auto is_stored = [](const LimitStatus& status) {
+      return !status.was_read || status.inspection.exists() || status.inspection.state.ban;
+    };
+    if (std::ranges::any_of(statuses, is_stored)) return;
+    for (auto& status : statuses) {
+      status.state = PluginState::kUnknown;
+      status.problem = {.code = "missing",
+                        .message = quoted_and_masked(status.inspection.key) + " does not exist"};
+    }
+  }
+
+  void judge_keys(std::span<stored::Surveyed> asked, std::span<stored::Surveyed> guesses) {
     const auto& targets = targets_[operand_];
     const auto exists = [](const stored::Surveyed& each) {
       return !each.error && each.inspection.exists();
@@ -319,6 +340,25 @@ std::vector<LimitStatus> ask(const Plan& plan, const stored::Libraries& librarie
   }
 }
 
+/// Refuses a critical threshold below the warning: no use would ever be a warning.
+void require_order(const Plan& plan, const Options& options,
+                   std::optional<std::int64_t> limit = std::nullopt) {
+  if (!is_below(plan.thresholds.critical, plan.thresholds.warning, limit)) return;
+  const auto named = [&](std::string_view option, const std::string& text) {
+    return fmt::format("{} {}{}", option, text, options.is_given(option) ? "" : " (the default)");
+  };
+  throw UsageError(fmt::format("{} is below {}", named("--critical", *plan.critical),
+                               named("--warning", *plan.warning)),
+                   "pass both, with the warning first to be reached: -w 80% -c 95%");
+}
+
+/// A threshold in units and one in percent are compared for each limit, unless one is a default.
+void require_order_of_limits(const Plan& plan, const Options& options,
+                             std::span<const LimitStatus> statuses) {
+  if (!options.is_given("--warning") || !options.is_given("--critical")) return;
+  for (const auto& status : statuses) require_order(plan, options, status.inspection.capacity());
+}
+
 /// A threshold such as -w 80 for a limit of 10 would say OK for ever.
 void warn_of_idle_threshold(std::string_view option, const std::string& text, const Range& range,
                             std::span<const LimitStatus> statuses) {
@@ -349,9 +389,11 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
   try {
     plan.thresholds = {.warning = parse_range(*plan.warning, "--warning"),
                        .critical = parse_range(*plan.critical, "--critical")};
+    require_order(plan, invocation.options);
     plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
     libraries = libraries_of(invocation.configuration, plan.as);
     statuses = ask(plan, libraries, invocation);
+    require_order_of_limits(plan, invocation.options, statuses);
   } catch (const Interrupted&) {
     throw;
   } catch (const std::exception&) {
@@ -386,8 +428,9 @@ ExitStatus report_failure(const Problem& problem, bool json) {
 
 std::string notes() {
   return list_algorithms("") + R"(
-A RANGE alerts if the use is outside it, or with @ inside it, in units of the
-limit or in percent: 80% alerts above 80 %, 10: below 10, @10:20 from 10 to 20.
+A RANGE alerts if the use is outside it, or with @ inside it. A percentage has
+its sign, other numbers are units: 80% alerts above 80 %, 10: below 10 units,
+@10:20 from 10 to 20.
 )";
 }
 
@@ -407,7 +450,8 @@ const Command kCommand{
                      "OK",
                      "WARNING",
                      "CRITICAL",
-                     "UNKNOWN: rlctl could not evaluate a limit, or wrong usage",
+                     "UNKNOWN: rlctl could not evaluate a limit, or wrong usage; with\n"
+                     "--must-exist, a KEY does not exist",
                  },
              .epilogue = R"(  With several limits, the worst of them: 2, else 1, else 3, else 0.
 

@@ -27,6 +27,8 @@ void append_json(std::string& out, std::span<const LimitStatus> statuses,
     json.begin_object()
         .bytes_field("key", inspection.key)
         .field("status", status_text(status.state))
+        .field("exists",
+               status.was_read ? std::optional(inspection.exists()) : std::optional<bool>())
         .known_field("policy", status.policy)
         .known_field("algorithm", status.algorithm);
     append_usage_fields(json, inspection);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/options/options.h"
 
 namespace rlctl::cli::quota {
 
@@ -14,7 +15,7 @@ static constexpr const char* kRangeHint =
     "@START:END alerts inside it";
 
 Range parse_range(std::string_view text, std::string_view option) {
-  const auto refuse = [&](const std::string& what, const char* hint = "") {
+  const auto refuse = [&](const std::string& what, const std::string& hint = {}) {
     throw UsageError(std::string(option) + ": " + quoted_and_masked(text) + " " + what, hint);
   };
   Range range;
@@ -24,6 +25,9 @@ Range parse_range(std::string_view text, std::string_view option) {
     (is_percent ? range.in_percent : has_units) = true;
     const auto value = to_decimal(bound.substr(0, bound.size() - (is_percent ? 1 : 0)));
     if (!value) refuse("is not a range: '" + escape(bound, 40) + "' is not a number", kRangeHint);
+    if (!is_percent && *value != std::floor(*value)) {
+      refuse("is in units, which are whole", percentage_hint(std::abs(*value)));
+    }
     return value.value();
   };
   auto rest = text;
@@ -57,6 +61,19 @@ std::optional<bool> alerts(const Range& range, std::optional<std::int64_t> used,
   const auto value = static_cast<double>(*used) * (range.in_percent ? 100 : 1);
   const bool is_inside = value >= range.start * scale && value <= range.end * scale;
   return is_inside == range.alerts_inside;
+}
+
+bool is_below(const Range& critical, const Range& warning, std::optional<std::int64_t> limit) {
+  if (critical.alerts_inside || warning.alerts_inside) return false;
+  double scale = 1;
+  if (critical.in_percent != warning.in_percent) {
+    if (!limit) return false;
+    scale = static_cast<double>(*limit) / 100;
+    if (!critical.in_percent) scale = 1 / scale;
+  }
+  // An open end is no threshold, and neither is the start at 0 of a range such as 80%.
+  return (!std::isinf(warning.end) && critical.end * scale < warning.end) ||
+         (warning.start > 0 && critical.start * scale > warning.start);
 }
 
 bool never_alerts(const Range& range, std::int64_t limit) {

@@ -71,7 +71,7 @@ std::string sentence(const LimitStatus& status, const Look& look) {
     return out + " by " + without_bars(quoted_and_masked(ban->key));
   }
   if (used == 0) {
-    out += " unused";
+    out += inspection.exists() ? " unused" : " does not exist";
     if (most) out += fmt::format(" (0 of {})", *most);
     // For ever, if a pattern was meant; nobody reads the standard error of a check.
     if (!literal_key_warning(inspection.key).empty()) out += "; a KEY is not a pattern";

@@ -120,16 +120,16 @@ end_of_record"
 }
 
 @test "--fail-under exits with status 1 if less was reached" {
-  run -1 --separate-stderr rlctl debug count.lua k --coverage --fail-under 83.4 -q
-  assert_equal "$stderr" 'rlctl: debug: --fail-under 83.4: only 5 of 6 lines reached (83.3 %)'
+  run -1 --separate-stderr rlctl debug count.lua k --coverage --fail-under 83.4% -q
+  assert_equal "$stderr" 'rlctl: debug: --fail-under 83.4%: only 5 of 6 lines reached (83.3 %)'
   assert_line '5 of 6 lines reached (83.3 %)'
-  run -0 --separate-stderr rlctl debug count.lua k --coverage --fail-under 83.3 -q
+  run -0 --separate-stderr rlctl debug count.lua k --coverage --fail-under 83.3% -q
   assert_equal "$stderr" ''
-  run -0 rlctl debug count.lua k --coverage --fail-under 0
-  run -1 rlctl debug count.lua k --coverage --fail-under 100 --lcov out.info
+  run -0 rlctl debug count.lua k --coverage --fail-under 0%
+  run -1 rlctl debug count.lua k --coverage --fail-under 100% --lcov out.info
   grep -qx 'LH:5' out.info
   # An error of the script takes precedence.
   printf "error('x')\nreturn 1\n" >bad.lua
-  run -5 rlctl debug bad.lua --coverage --fail-under 100 -q
-  assert_output --partial '--fail-under 100: only 1 of 2 lines reached (50.0 %)'
+  run -5 rlctl debug bad.lua --coverage --fail-under 100% -q
+  assert_output --partial '--fail-under 100%: only 1 of 2 lines reached (50.0 %)'
 }

@@ -80,12 +80,33 @@ keys() { rlctl list --json "$@" | gojq -r .key | paste -sd ' '; }
   use api:acme 10 fixed-window
   cli PERSIST login:ann >/dev/null
   assert_equal "$(keys 'login:*' --sort key)" 'login:ann login:bob'
-  assert_equal "$(keys --above 80% --sort key)" 'api:acme login:bob'
-  assert_equal "$(keys --above 79.9 --sort key)" 'api:acme login:ann login:bob'
+  assert_equal "$(keys --above 80% --sort key)" 'api:acme login:ann login:bob'
+  assert_equal "$(keys --above 80.1% --sort key)" 'api:acme login:bob'
   assert_equal "$(keys --algorithm fixed-window)" api:acme
   assert_equal "$(keys --no-ttl)" login:ann
-  run rlctl list --above 100%
+  run --separate-stderr rlctl list --above 101%
   assert_failure 1
+  assert_equal "$stderr" 'no limiter matches'
+}
+
+# share USED LIMIT: adds a key of which this much is used.
+share() { rlctl check -q "share:$1:$2" --limit "$2/1d" --algorithm fixed-window --cost "$1"; }
+
+@test "--above lists who has at least this share: whoever is full with 100%, and whoever is exactly at it" {
+  local row used limit percent name
+  for row in '1 8 12.5' '1 3 33.333' '333 1000 33.3' '29 100 29' '4 5 80' '57 100 57' '99 100 99' '7 7 100'; do
+    read -r used limit percent <<<"$row"
+    name=share:$used:$limit
+    share "$used" "$limit"
+    [[ $(keys --above "$percent%" "$name") == "$name" ]] || fail "$row"
+    [[ $(keys --above "$(gojq -n "$percent + 0.01")%" "$name") == '' ]] || fail "$row, above it"
+  done
+  for name in fixed-window sliding-window-zset token-bucket gcra leaky-bucket budget; do
+    rlctl check -q "full:$name" --limit 2/1d --algorithm "$name" --cost 2
+  done
+  rlctl check -q full:leaky-bucket --limit 2/1d --algorithm leaky-bucket
+  assert_equal "$(keys --above 100% 'full:*' --limit 2/1d --sort key)" \
+    'full:budget full:fixed-window full:gcra full:leaky-bucket full:sliding-window-zset full:token-bucket'
 }
 
 @test "--sort and --top order keys: the largest first, but names from the first to the last" {

@@ -46,7 +46,7 @@ unknown() {
   cli ACL SETUSER nobody resetkeys '~good*' '+@all' >/dev/null
   REDISCLI_AUTH=x unknown "'bad': " rlctl quota bad --user nobody
   REDISCLI_AUTH=x run -3 rlctl quota good bad --user nobody --limit 5/60s
-  assert_line --index 1 'OK good unused (0 of 5)'
+  assert_line --index 1 'OK good does not exist (0 of 5)'
 }
 
 @test "a wrong type is UNKNOWN" {
@@ -96,7 +96,7 @@ unknown() {
 @test "it works in the environment of cron: no TERM, no HOME, standard input closed" {
   start_server
   run -0 --separate-stderr env -i PATH=/usr/bin:/bin "$RLCTL_BUILD/cli/rlctl" quota k -s "$socket" -t 120 <&-
-  assert_output 'RATELIMIT OK - k unused | used=0;;;0 reset=0s'
+  assert_output 'RATELIMIT OK - k does not exist | used=0;;;0 reset=0s'
   assert_equal "$stderr" ''
   run -0 env -i "$RLCTL_BUILD/cli/rlctl" quota -q k -s "$socket" -t 120 <&-
   assert_output ''

@@ -98,13 +98,54 @@ queue|60% used (3 of 5)
 END
 }
 
-@test "a key that does not exist is unused and OK" {
+@test "a key that does not exist is OK, and is said not to exist" {
   run -0 rlctl quota nobody
-  assert_output 'RATELIMIT OK - nobody unused | used=0;;;0 reset=0s'
+  assert_output 'RATELIMIT OK - nobody does not exist | used=0;;;0 reset=0s'
   run -0 rlctl quota nobody --limit 5/60s
   assert_output \
-    'RATELIMIT OK - nobody unused (0 of 5) | used=0;4;4.75;0;5 remaining=5;;;0;5 reset=0s'
+    'RATELIMIT OK - nobody does not exist (0 of 5) | used=0;4;4.75;0;5 remaining=5;;;0;5 reset=0s'
   assert_equal "$(cli DBSIZE)" 0
+  cli SET somebody 0 EX 86400 >/dev/null
+  run -0 rlctl quota somebody --as count --limit 5/1d
+  assert_output --partial 'somebody unused (0 of 5)'
+  assert_equal "$(rlctl quota nobody somebody --as count --limit 5/1d --json | gojq -c '[.limits[] | [.key, .exists, .used]]')" \
+    '[["nobody",false,0],["somebody",true,0]]'
+}
+
+@test "--must-exist is UNKNOWN for a KEY of which nothing is stored" {
+  take known gcra 10
+  rlctl check -q several --limit 10/1h --limit 20/1d
+  run -3 rlctl quota --must-exist nobody --limit 5/60s
+  assert_output --partial "RATELIMIT UNKNOWN - 'nobody' does not exist"
+  run -0 rlctl quota --must-exist known
+  run -0 rlctl quota --must-exist several --limit 10/1h --limit 20/1d
+  # One of its limits is enough.
+  run -0 rlctl quota --must-exist several --limit 10/1h --limit 20/2d
+  run -3 rlctl quota --must-exist known nobody
+  assert_line --index 1 --partial 'OK known 1% used (10 of 1000), resets in '
+  assert_line --index 2 "UNKNOWN 'nobody' does not exist"
+  run -3 rlctl quota --must-exist nobody --json
+  assert_equal "$(gojq -c '[.status, .limits[0].exists, .limits[0].error.code]' <<<"$output")" '["unknown",false,"missing"]'
+  # A ban is stored, though its counter is not.
+  cli SET '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked' 1 EX 600 >/dev/null
+  run -2 rlctl quota --must-exist '{d41d8cd98f00b204e9800998ecf8427e:ann}:hits' --limit 5/60s
+}
+
+@test "a critical threshold below the warning is refused, with those of the limit as far as it must be known" {
+  take k gcra 500
+  run -3 rlctl quota k -w 90% -c 50%
+  assert_line --index 0 'RATELIMIT UNKNOWN - --critical 50% is below --warning 90%'
+  run -3 rlctl quota k -c 50%
+  assert_line --index 0 'RATELIMIT UNKNOWN - --critical 50% is below --warning 80% (the default)'
+  run -3 rlctl quota k -w 97%
+  assert_line --index 0 'RATELIMIT UNKNOWN - --critical 95% (the default) is below --warning 97%'
+  run -3 rlctl quota k -w 90% -c 800
+  assert_line --index 0 'RATELIMIT UNKNOWN - --critical 800 is below --warning 90%'
+  run -0 rlctl quota k -w 90% -c 900
+  run -0 rlctl quota k -w 80% -c 80%
+  run -2 rlctl quota k -w 80% -c 600:
+  run -3 rlctl quota k -w 0.8
+  assert_line --index 1 'hint: write 80% or 0.8%'
 }
 
 @test "ranges in units and in percent decide the state" {
@@ -150,7 +191,7 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
     'RATELIMIT OK - half 50% used (500 of 1000), resets in TIME; others: 1 OK'
   assert_equal "${#lines[@]}" 3
   assert_line --index 1 --regexp '^OK half 50% used '
-  assert_line --index 2 'OK nobody unused'
+  assert_line --index 2 'OK nobody does not exist'
   run -1 rlctl quota nearly half more
   assert_line --index 0 --partial 'WARNING - more 90% used (900 of 1000)'
   assert_line --index 0 --partial '; others: 1 WARNING, 1 OK |'
@@ -265,7 +306,7 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   assert_line --index 0 '"warning"'
   assert_line --index 1 null
   assert_line --index 2 2
-  assert_line --index 3 '["key","status","policy","algorithm","limit","window_us","used","remaining","reset_after_us","ttl_us","bytes","burst","ratio","reason","error"]'
+  assert_line --index 3 '["key","status","exists","policy","algorithm","limit","window_us","used","remaining","reset_after_us","ttl_us","bytes","burst","ratio","reason","error"]'
   assert_line --index 4 '"/w=="'
 }
 
@@ -326,7 +367,7 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   rlctl check -q --limit 5/1d,100/7d --cost 5 k
   run -2 rlctl quota --limit 5/1d k
   assert_line --index 0 --partial 'CRITICAL - {k}:86400s 100% used (5 of 5)'
-  assert_line --partial 'OK k unused (0 of 5)'
+  assert_line --partial 'OK k does not exist (0 of 5)'
   printf 'timeout = "120s"\n[policy.p]\nkey = "%%s"\nlimit = "5/1d"\n' >"$BATS_TEST_TMPDIR/config.toml"
   run -2 rlctl quota k --config "$BATS_TEST_TMPDIR/config.toml"
   assert_line --index 0 --partial 'CRITICAL - {k}:86400s 100% used (5 of 5)'
@@ -381,8 +422,8 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
 
 @test "thresholds in performance data have no exponent" {
   cli SET k 1 >/dev/null
-  run rlctl quota k -w 100000000000 -c 0.00001 --as count
-  assert_output --partial 'used=1;100000000000;0.00001;0'
+  run rlctl quota k -w 0.00001% -c 100000000000 --as count --limit 100/1d
+  assert_output --partial 'used=1;0.00001;100000000000;0'
 }
 
 @test "a number whose direction is not known is UNKNOWN, and --as or a row tells it" {

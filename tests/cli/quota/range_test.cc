@@ -42,7 +42,6 @@ TEST_CASE("each form of a range alerts outside it, the ends not included") {
   CHECK(alerting("~:") == "");
   CHECK(alerting("~:0") == "1-25");
   CHECK(alerting("-5:5") == "6-25");
-  CHECK(alerting("9.5") == "10-25");
 }
 
 TEST_CASE("with @ it alerts inside it, the ends included") {
@@ -50,7 +49,7 @@ TEST_CASE("with @ it alerts inside it, the ends included") {
   CHECK(alerting("@10") == "0-10");
   CHECK(alerting("@10:") == "10-25");
   CHECK(alerting("@~:10") == "0-10");
-  CHECK(alerting("@9.5:10.5") == "10-10");
+  CHECK(alerting("@10:10.0") == "10-10");
 }
 
 TEST_CASE("percent refer to the limit") {
@@ -63,6 +62,52 @@ TEST_CASE("percent refer to the limit") {
   CHECK(alerting("95%", 1) == "1-25");
   CHECK(alerting("33.3%", 3) == "1-25");
   CHECK(alerting("100%") == "21-25");
+}
+
+TEST_CASE("units are whole: a fraction may be a share or a percentage, and is refused") {
+  for (const auto& [text, hint] :
+       std::vector<std::pair<std::string, std::string>>{{"0.8", "write 80% or 0.8%"},
+                                                        {"~:0.95", "write 95% or 0.95%"},
+                                                        {"@0.5:1", "write 50% or 0.5%"},
+                                                        {"9.5", "write 9.5%"}}) {
+    CAPTURE(text);
+    try {
+      static_cast<void>(parse_range(text, "--warning"));
+      FAIL("accepted");
+    } catch (const UsageError& error) {
+      CHECK(error.what() == "--warning: '" + text + "' is in units, which are whole");
+      CHECK(error.hint() == hint);
+    }
+  }
+}
+
+TEST_CASE(
+    "a critical threshold is below the warning if a use can be critical before it is a warning") {
+  const auto below = [](const std::string& critical, const std::string& warning,
+                        std::optional<std::int64_t> limit = std::nullopt) {
+    return is_below(parse_range(critical, "-c"), parse_range(warning, "-w"), limit);
+  };
+  CHECK(below("50%", "80%"));
+  CHECK(below("79.9%", "80%"));
+  CHECK(below("4", "5"));
+  CHECK(below("~:4", "5"));
+  CHECK(below("20:", "10:"));
+  CHECK(below("10:50", "10:60"));
+  CHECK_FALSE(below("80%", "80%"));
+  CHECK_FALSE(below("95%", "80%"));
+  CHECK_FALSE(below("10:", "20:"));
+  CHECK_FALSE(below("~:", "80%"));
+  CHECK_FALSE(below("80%", "~:"));
+  // What alerts when a client stops is no threshold above the warning.
+  CHECK_FALSE(below("10:", "80"));
+  CHECK_FALSE(below("@0:0", "80%"));
+  CHECK_FALSE(below("400:", "@10%:60%"));
+  // Units and percent need the limit.
+  CHECK_FALSE(below("3", "80%"));
+  CHECK(below("3", "80%", 5));
+  CHECK_FALSE(below("4", "80%", 5));
+  CHECK(below("50%", "6", 10));
+  CHECK_FALSE(below("60%", "6", 10));
 }
 
 TEST_CASE("without a limit, percent cannot be judged unless nothing is used") {
