@@ -109,16 +109,20 @@ std::optional<microseconds> window_in_name(std::string_view redis_key) {
   return window && limiter::window_suffix(*window) == suffix ? window : std::nullopt;
 }
 
-std::vector<std::string> usual_family_names(std::string_view key) {
-  constexpr std::array<std::string_view, 26> kWindows{
+std::span<const std::string_view> usual_windows() {
+  static constexpr std::array<std::string_view, 26> kWindows{
       "100ms",    "1s",       "2s",       "5s",        "10s",     "15s",     "20s",
       "30s",      "60s",      "120s",     "300s",      "600s",    "900s",    "1800s",
       "3600s",    "7200s",    "21600s",   "43200s",    "86400s",  "day@UTC", "604800s",
       "week@UTC", "2592000s", "2678400s", "month@UTC", "year@UTC"};
+  return kWindows;
+}
+
+std::vector<std::string> usual_family_names(std::string_view key) {
   if (!limiter::can_carry_several_limits(key)) return {};
   const auto prefix = limiter::family_prefix(key);
   std::vector<std::string> names;
-  for (const auto window : kWindows) names.push_back(prefix + std::string(window));
+  for (const auto window : usual_windows()) names.push_back(prefix + std::string(window));
   return names;
 }
 

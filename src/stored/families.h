@@ -40,6 +40,8 @@ std::vector<std::vector<std::string>> find_families(redis::Connection& connectio
                                                     FamilyKeys which,
                                                     const OnScanned& on_scanned = {});
 
+/// The common windows, as the names of keys have them, the shortest first.
+std::span<const std::string_view> usual_windows();
 /// The names that a key's family has with common windows, the shortest first, whether they exist or
 /// not; of the calendar, only those of UTC. None if the key cannot carry several limits.
 std::vector<std::string> usual_family_names(std::string_view key);

@@ -117,6 +117,7 @@ class RowTable {
   void add(const LibrarySection& section) { add(row_text(own_.emplace_back(section))); }
 
   void add_siblings(const Question& question, std::vector<std::string>& names) const;
+  void add_lasting_siblings(std::string_view key, std::vector<std::string>& names) const;
   void add_fields(std::string_view key, std::vector<std::string_view>& fields) const;
   /// The key as another's part.
   std::optional<Decoded> decode_part(const Question& question) const;
@@ -199,6 +200,19 @@ void RowTable::add_siblings(const Question& question, std::vector<std::string>& 
     if (row.ends && row.ends->is_ttl) names.push_back(row.ends->key.of(name));
     if (!row.unless.empty()) names.push_back(row.unless.of(name));
   });
+}
+
+void RowTable::add_lasting_siblings(std::string_view key, std::vector<std::string>& names) const {
+  const auto add = [&](const Entry& entry, const Name& name) {
+    const auto& row = entry.row->get();
+    if (!row.mistake.empty()) return;
+    for (const auto& other : {row.ban, row.previous}) {
+      if (other.empty()) continue;
+      auto sibling = other.of(name);
+      if (std::ranges::find(names, sibling) == names.end()) names.push_back(std::move(sibling));
+    }
+  };
+  for (const auto& type : types_) for_each_match(type.with_others, key, add);
 }
 
 void RowTable::add_fields(std::string_view key, std::vector<std::string_view>& fields) const {
@@ -333,6 +347,13 @@ Decoded Libraries::decode(const Question& question, const Siblings& siblings) co
   if (auto state = built_in().decode(question, siblings)) return *std::move(state);
   if (ours.form != nullptr) return ours;
   return decode_shape(content);
+}
+
+std::vector<std::string> Libraries::lasting_siblings(std::string_view key) const {
+  std::vector<std::string> names;
+  if (own_) own_->add_lasting_siblings(key, names);
+  built_in().add_lasting_siblings(key, names);
+  return names;
 }
 
 std::vector<std::string_view> Libraries::hash_fields(std::string_view key) const {

@@ -50,6 +50,9 @@ class Libraries {
   /// The names of the keys that must be read before the key can be decoded, if it is not certainly
   /// one of this project.
   std::vector<std::string> siblings(const Question& question) const;
+  /// The names of the keys that may keep a user out although `key` is gone: bans, and the counts of
+  /// the window before, as all rows derive them from its name.
+  std::vector<std::string> lasting_siblings(std::string_view key) const;
   /// What the key means; the form lives as long as this. Null also if a row says that it is not a
   /// limiter's.
   Decoded decode(const Question& question, const Siblings& siblings) const;

@@ -263,7 +263,7 @@ class Judging {
     if (std::ranges::any_of(statuses, is_stored)) return;
     for (auto& status : statuses) {
       status.state = PluginState::kUnknown;
-      status.problem = {.code = "missing",
+      status.problem = {.code = "not_found",
                         .message = quoted_and_masked(status.inspection.key) + " does not exist"};
     }
   }

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -41,21 +45,25 @@ struct AskedKey {
   std::vector<std::string> redis_keys;  ///< the key itself, and the keys for several limits
 };
 
-/// The key in Redis that a key of a policy has: that of the network, of an IPv6 address.
-std::string stored_key(const std::string& key, ConfigurationSource& configuration) {
-  const auto match = limiter::match_policy(configuration.policies(), key);
-  return match ? limiter::stored_key(*match, key) : key;
-}
-
+/// The limits of --limit or --policy, else of a policy in the configuration that matches the key.
 std::vector<AskedKey> make_asked_keys(const Plan& plan, const Invocation& invocation) {
   const Limiter* limiter = plan.limiter ? &*plan.limiter : nullptr;
   const auto limits = limiter ? limiter->limits : std::vector<limiter::Limit>{};
   std::vector<AskedKey> asked;
   for (auto& key : asked_keys(limiter, invocation.operands)) {
-    AskedKey each{.key = key,
-                  .redis_keys = {limiter ? key : stored_key(key, invocation.configuration)}};
-    for (auto& derived : limiter::redis_keys(key, limits)) {
-      if (derived != key) each.redis_keys.push_back(std::move(derived));
+    AskedKey each{.key = key, .redis_keys = {key}};
+    auto derived = limiter::redis_keys(key, limits);
+    if (const auto match = limiter
+                               ? std::nullopt
+                               : limiter::match_policy(invocation.configuration.policies(), key)) {
+      each.redis_keys = {limiter::stored_key(*match, key)};
+      derived.clear();
+      if (!match->limit && limiter::can_carry_several_limits(each.redis_keys.front())) {
+        derived = limiter::redis_keys(each.redis_keys.front(), match->policy->limits);
+      }
+    }
+    for (auto& name : derived) {
+      if (name != each.redis_keys.front()) each.redis_keys.push_back(std::move(name));
     }
     asked.push_back(std::move(each));
   }
@@ -65,16 +73,106 @@ std::vector<AskedKey> make_asked_keys(const Plan& plan, const Invocation& invoca
   return asked;
 }
 
-/// Adds the stored keys of all limits, since the limits are not known.
-void add_families(redis::Connection& connection, std::vector<AskedKey>& asked, Progress& progress) {
-  std::vector<std::string> keys;
-  for (const auto& each : asked) keys.push_back(each.redis_keys.front());
-  const auto families =
-      stored::find_families(connection, keys, stored::FamilyKeys::kLimiters,
-                            [&](double share) { progress.update(share, "the database"); });
-  for (std::size_t i = 0; i < asked.size(); ++i) {
-    asked[i].redis_keys.insert(asked[i].redis_keys.end(), families[i].begin(), families[i].end());
+/// Adds the stored keys of all limits to a key whose limits are not known.
+void add_family(redis::Connection& connection, AskedKey& asked, Progress& progress) {
+  auto family = stored::find_families(
+      connection, {&asked.redis_keys.front(), 1}, stored::FamilyKeys::kLimiters,
+      [&](double share) { progress.update(share, "the database"); });
+  for (auto& name : family.front()) asked.redis_keys.push_back(std::move(name));
+}
+
+void add_new(std::vector<std::string>& names, std::span<const std::string> more) {
+  for (const auto& name : more) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
+}
+
+/// The names that rlctl and the libraries derive from a key whose limits are not known: of common
+/// windows, of leases, and of what may keep a user out although the key is gone. A limit with
+/// another window has another name, which only a search of the whole database would find.
+std::vector<std::string> known_names(const AskedKey& asked, const stored::Libraries& libraries) {
+  const auto& key = asked.redis_keys.front();
+  auto names = asked.redis_keys;
+  add_new(names, stored::usual_family_names(key));
+  if (limiter::can_carry_several_limits(key)) {
+    const auto leases = limiter::leases_key(key);
+    add_new(names, {&leases, 1});
+  }
+  add_new(names, libraries.lasting_siblings(key));
+  return names;
+}
+
+/// Adds the known names of a few keys that exist and hold what such a name should hold.
+void add_known_names(redis::Connection& connection, std::span<AskedKey> asked, Session& session) {
+  std::vector<std::string> names;
+  std::vector<std::size_t> ends;
+  for (const auto& each : asked) {
+    auto known = known_names(each, session.libraries);
+    std::ranges::move(std::span(known).subspan(each.redis_keys.size()), std::back_inserter(names));
+    ends.push_back(names.size());
+  }
+  auto wanted = names;
+  std::ranges::sort(wanted);
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+  const auto readable = stored::readable_keys(connection, wanted);
+  session.refused.add(readable);
+  session.refused.found_readable();  // whether a KEY may be removed is seen when it is
+  const auto contents = stored::read_contents(connection, readable, session.libraries);
+  std::set<std::string_view> found;
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    const auto& name = readable.keys[i];
+    const bool is_ours = stored::decode_ours(contents[i]).form != nullptr;
+    const auto state = is_ours
+                           ? stored::Decoded{}
+                           : session.libraries.decode({.key = name, .content = &contents[i]}, {});
+    // Others' parts are removed with the key to which they belong; a ban alone denies.
+    const bool is_part = !state.part_of.empty() && (state.is_ban || session.plan.force);
+    if (is_ours || is_part) found.insert(name);
+  }
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < asked.size(); begin = ends[i++]) {
+    for (auto at = begin; at < ends[i]; ++at) {
+      if (found.contains(names[at])) asked[i].redis_keys.push_back(names[at]);
+    }
+  }
+}
+
+void add_known_names(redis::Connection& connection, std::vector<AskedKey>& asked,
+                     Session& session) {
+  constexpr std::size_t kAtOnce = 100;
+  for (std::span<AskedKey> rest(asked); !rest.empty();) {
+    const auto some = rest.first(std::min(kAtOnce, rest.size()));
+    add_known_names(connection, some, session);
+    rest = rest.subspan(some.size());
+    session.invocation.interrupt.check();
+  }
+}
+
+/// Says at which names reset looks, since a name that is not known may keep a user out. Call it
+/// before names are added.
+std::string looked_at_text(std::span<const AskedKey> asked, const Session& session) {
+  constexpr std::string_view kOthers =
+      "; a limit with another window has another name: pass --limit or --policy";
+  if (asked.size() > 1) {
+    return fmt::format(
+        "looked at each KEY, {{KEY}}:leases, and {{KEY}}:WINDOW for the windows {}{}",
+        fmt::join(stored::usual_windows(), ", "), kOthers);
+  }
+  const auto& key = asked.front().redis_keys.front();
+  const auto names = known_names(asked.front(), session.libraries);
+  std::string out = "looked at " + key_text(key, session.look);
+  if (!limiter::can_carry_several_limits(key)) return out;
+  const auto prefix = limiter::family_prefix(key);
+  std::string windows;
+  for (const auto& name : std::span(names).subspan(1)) {
+    if (name.starts_with(prefix) && stored::window_in_name(name)) {
+      windows.append(windows.empty() ? "" : ", ").append(name, prefix.size());
+    } else {
+      out.append(", ").append(key_text(name, session.look));
+    }
+  }
+  return fmt::format("{}, and {}WINDOW for the windows {}{}", out, key_text(prefix, session.look),
+                     windows, kOthers);
 }
 
 std::string why_left(const ResetOutcome& outcome) {
@@ -116,10 +214,11 @@ class KeysReport {
 
   /// Adds the outcome for the next key.
   void add(const ResetOutcome& outcome) {
+    while (owner_ < ends_.size() && ends_[owner_] <= outcomes_) ++owner_;
     ++outcomes_;
     if (outcome.result != ResetResult::kNone) {
       there_.insert(std::string(outcome.key));
-      session_.add(outcome);
+      session_.add(outcome, looked_at(owner_));
     }
     if (outcome.reason && left_++ == 0) {
       first_left_key_ = outcome.key;
@@ -133,12 +232,12 @@ class KeysReport {
     }
     force_helps_ = force_helps_ ||
                    (outcome.reason && outcome.reason != KeptReason::kChanging && !is_too_large);
-    for (; told_ < asked_.size() && ends_[told_] <= outcomes_; ++told_) tell(asked_[told_]);
+    for (; told_ < asked_.size() && ends_[told_] <= outcomes_; ++told_) tell(told_);
   }
 
   /// Call after the last add(). Throws ProblemError if a key was left.
   ExitStatus finish() const {
-    if (left_ == 0) return missing_ > 0 ? ExitStatus::kDenied : ExitStatus::kDone;
+    if (left_ == 0) return session_.status_if(missing_ > 0);
     throw ProblemError(
         {.status = ExitStatus::kRejected,
          .code = "left",
@@ -152,7 +251,18 @@ class KeysReport {
   }
 
  private:
-  void tell(const AskedKey& asked) {
+  /// The names that were looked at for this KEY, for its first line; else nothing.
+  std::span<const std::string> looked_at(std::size_t index) {
+    names_.clear();
+    const bool is_first = index >= next_named_;
+    const bool is_wanted = session_.invocation.json && !session_.plan.limiter;
+    if (is_first && is_wanted) names_ = known_names(asked_[index], session_.libraries);
+    next_named_ = std::max(next_named_, index + 1);
+    return names_;
+  }
+
+  void tell(std::size_t index) {
+    const auto& asked = asked_[index];
     const bool there = std::any_of(asked.redis_keys.begin(), asked.redis_keys.end(),
                                    [&](const auto& key) { return there_.contains(key); });
     if (there) return;
@@ -160,7 +270,7 @@ class KeysReport {
       const auto warning = literal_key_warning(asked.key);
       if (!warning.empty()) warn("warning: " + warning, "reset");
     }
-    session_.add({.key = asked.key, .result = ResetResult::kNone});
+    session_.add({.key = asked.key, .result = ResetResult::kNone}, looked_at(index));
   }
 
   std::vector<AskedKey> asked_;
@@ -169,6 +279,9 @@ class KeysReport {
   std::vector<std::size_t> ends_;  ///< for each asked key, the end of its Redis keys
   std::unordered_set<std::string> there_;
   std::size_t outcomes_ = 0, told_ = 0, left_ = 0, missing_ = 0;
+  std::size_t owner_ = 0;       ///< the asked key of the next outcome
+  std::size_t next_named_ = 0;  ///< the first asked key without a line
+  std::vector<std::string> names_;
   std::string first_left_, first_left_key_, part_hint_;
   bool force_helps_ = false, too_large_ = false;
 };
@@ -199,14 +312,21 @@ ExitStatus reset_keys(const Plan& plan, Invocation& invocation) {
   auto asked = make_asked_keys(plan, invocation);
   Session session(plan, invocation);
   auto connection = session.connector.open_for_looks(invocation.command);
+  std::string looked_at;
   if (!plan.limiter) {
-    session.search([&] { add_families(connection, asked, session.progress); });
+    looked_at = looked_at_text(asked, session);
+    session.search([&] { add_known_names(connection, asked, session); });
   }
   KeysReport keys(std::move(asked), session);
   session.run(
       connection, plan.dry_run, [&](const ResetOutcome& outcome) { keys.add(outcome); },
       [&](stored::Resetter& resetter) { reset_named(session, resetter, keys.redis_keys()); });
-  if (session.removed() > 1 && !plan.dry_run) session.summarize(session.summary());
+  const bool is_worth_summing = session.removed() > 1 && !plan.dry_run;
+  if (is_worth_summing || session.found_none()) session.summarize(session.summary());
+  if (!looked_at.empty()) session.summarize(looked_at);
+  if (session.refused.count() > 0 && !plan.quiet) {
+    warn("warning: not looked at: " + session.refused.text(), invocation.command);
+  }
   session.explain_undo();
   if (session.found_none() && session.is_for_people()) {
     const auto hint = hint_at_databases(session.connector);
@@ -324,7 +444,7 @@ ExitStatus finish(const Plan& plan, Session& session) {
     if (session.left(reason) > 0) return ExitStatus::kRejected;
   }
   session.refused.require_readable();
-  return session.removed() > 0 ? ExitStatus::kDone : ExitStatus::kDenied;
+  return session.status_if(session.removed() == 0);
 }
 
 /// Throws ProblemError if --yes is missing and there is no terminal to ask on.
@@ -400,9 +520,9 @@ limiter::Request find_reservation(redis::Connection& connection, Session& sessio
   auto targets = find_targets(key, session.plan.limiter, session.invocation.configuration);
   if (!targets.front().limit) {
     // Released from some of its keys, it would be settled there and held elsewhere.
-    std::vector<AskedKey> asked{{.key = key, .redis_keys = {key}}};
-    session.search([&] { add_families(connection, asked, session.progress); });
-    for (const auto& member : std::span(asked.front().redis_keys).subspan(1)) {
+    AskedKey asked{.key = key, .redis_keys = {key}};
+    session.search([&] { add_family(connection, asked, session.progress); });
+    for (const auto& member : std::span(asked.redis_keys).subspan(1)) {
       targets.push_back({.key = member});
     }
   }
@@ -442,7 +562,8 @@ ExitStatus free_reservation(Session& session, redis::Connection& connection,
     session.write(line);
   }
   session.flush();
-  return is_there ? ExitStatus::kDone : ExitStatus::kDenied;
+  if (!is_there) session.summarize(session.summary());
+  return session.status_if(!is_there);
 }
 
 /// Frees one lease of the key, also if it is one of a key that has limits too, or one reservation.
@@ -476,7 +597,8 @@ ExitStatus free_holder(const Plan& plan, const std::string& key, Invocation& inv
   }
   session.write(line);
   session.flush();
-  return is_there ? ExitStatus::kDone : ExitStatus::kDenied;
+  if (!is_there) session.summarize(session.summary());
+  return session.status_if(!is_there);
 }
 
 // ---- The command ----
@@ -514,6 +636,10 @@ void add_options(Options& options, Plan& plan) {
   options.flag("--dry-run", plan.dry_run,
                "list what would be removed or restored, and change nothing");
   options.flag("--yes", plan.yes, "with --match: do not ask");
+  options
+      .flag("--must-exist", plan.must_exist,
+            "exit with status 1 if there is nothing to remove, or for one of several KEYs")
+      .excludes("--restore");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
   options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");
   options.flag("--full", plan.full, kFullHelp);
@@ -567,14 +693,14 @@ const Command kCommand{
          .about =
              "Removes the stored state of limiters, so that they start afresh: of each KEY, or\n"
              "of all keys that match. Other keys are left, except with --force.\n"
-             "A KEY with several limits has several keys in Redis: reset searches the whole\n"
-             "database for them, unless --limit or --policy names them, as scripts should. If\n"
-             "the only KEY is -, reads KEYs from standard input, one per line.",
+             "A KEY with several limits has several keys in Redis: reset removes those with\n"
+             "common windows, and says at which names it looked; --limit or --policy names\n"
+             "others. If the only KEY is -, reads KEYs from standard input, one per line.",
          .statuses =
              {
-                 "something was removed, or would be",
-                 "nothing was found; of several KEYs, one was missing; the answer was not\n"
-                 "yes; with --restore, all keys have expired",
+                 "removed, or would be; or there was nothing to remove",
+                 "with --must-exist, there was nothing to remove, or for one of several KEYs;\n"
+                 "the answer was not yes; with --restore, all keys have expired",
                  "wrong usage, or --yes is needed: nothing was removed; or output that\n"
                  "cannot be written",
                  kStatusUnreachable,

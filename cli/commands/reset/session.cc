@@ -40,7 +40,7 @@ redis::Needs needs_of(const Plan& plan) {
     if (!plan.dry_run) uses.insert(uses.end(), {"concurrency", "budget"});
   } else {
     uses = {plan.dry_run ? "reset --dry-run" : "reset"};
-    if (plan.match || !plan.limiter) uses.push_back(kSearch);
+    if (plan.match) uses.push_back(kSearch);
     if (plan.save && !plan.dry_run) uses.push_back("reset --save");
   }
   return cli::needs_of("reset", uses);
@@ -197,6 +197,11 @@ void Session::write(const Line& line) {
         .known_field("reason", line.reason)
         .known_field("part_of", line.part_of);
     if (line.holder) json.bytes_field("holder", *line.holder);
+    if (!line.looked_at.empty()) {
+      json.name("looked_at").begin_array();
+      for (const auto& name : line.looked_at) json.value(name);
+      json.end_array();
+    }
     json.end_object();
   } else {
     out.append(line.result).append(" key=");
@@ -211,7 +216,7 @@ void Session::write(const Line& line) {
   out += '\n';
 }
 
-void Session::add(const ResetOutcome& outcome) {
+void Session::add(const ResetOutcome& outcome, std::span<const std::string> looked_at) {
   // The pattern matched a key that has gone since.
   if (plan.match && outcome.result == ResetResult::kNone) return;
   const auto hash = std::hash<std::string_view>{}(outcome.key);
@@ -239,7 +244,8 @@ void Session::add(const ResetOutcome& outcome) {
          .algorithm = form != nullptr ? form->name : "",
          .reason = outcome.reason ? kReasons[static_cast<std::size_t>(*outcome.reason)] : "",
          .part_of = outcome.part_of,
-         .shows_type = outcome.result == ResetResult::kKept});
+         .shows_type = outcome.result == ResetResult::kKept,
+         .looked_at = looked_at});
 }
 
 std::size_t Session::removed() const {
@@ -256,6 +262,7 @@ std::size_t Session::left(KeptReason reason) const {
 }
 
 std::string Session::summary() const {
+  if (found_none()) return "nothing to remove";
   std::string text = (plan.dry_run ? "would remove " : "removed ") + count_of_keys(removed());
   if (removed() > 0) text += fmt::format(" ({})", text_of(removed_kinds));
   const auto other = left(KeptReason::kNoLimiterState), foreign = left(KeptReason::kForeign);

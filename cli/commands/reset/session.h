@@ -36,6 +36,7 @@ struct Plan {
   bool verbose = false;
   bool full = false;  ///< keys are not cut
   bool quiet = false;
+  bool must_exist = false;  ///< status 1 if there is nothing to remove
 };
 
 /// The number of keys of each kind: by algorithm, or by type if the algorithm is unknown.
@@ -52,6 +53,8 @@ struct Line {
   std::string_view part_of = {};                ///< the key to whose state this one belongs
   bool shows_type = false;                      ///< as text too, even if there is an algorithm
   std::optional<std::string_view> holder = {};  ///< whose lease it is about
+  /// The names that were looked at for the KEY, on its first line; empty: its limits were given.
+  std::span<const std::string> looked_at = {};
 };
 
 /// "no key", "1 key" or "412 keys".
@@ -84,10 +87,15 @@ struct Session {
   /// Counts a key and writes its line. For --match, without --verbose, only keys that were
   /// removed, would be removed, have changed meanwhile, or are too large to be saved get a line. A
   /// key that is left counts once, although SCAN may return it twice.
-  void add(const stored::ResetOutcome& outcome);
+  void add(const stored::ResetOutcome& outcome, std::span<const std::string> looked_at = {});
   std::size_t removed() const;
   /// Whether no key was found, not even one that was left.
   bool found_none() const;
+  /// The status if all went well: whether what was to be removed was `missing` matters only with
+  /// --must-exist.
+  ExitStatus status_if(bool missing) const {
+    return missing && plan.must_exist ? ExitStatus::kDenied : ExitStatus::kDone;
+  }
   /// The number of keys that were left for this reason.
   std::size_t left(stored::KeptReason reason) const;
   /// A sentence that reports what was removed, what was left, and why.

@@ -120,7 +120,7 @@ limits_of() { rlctl inspect "$@" | grep -oE 'limit [0-9]+ per [^,]*'; }
   run -0 rlctl audit
 }
 
-@test "several limits have a key for each calendar, which inspect, list and reset find" {
+@test "several limits have a key for each calendar, which inspect and list find, and reset with its limits" {
   local limits=(--limit 2/day@Asia/Tokyo --limit 9/month+15@Europe/Zurich --algorithm fixed-window)
   rlctl check -q k "${limits[@]}"
   assert_equal "$(cli --raw KEYS '*' | sort)" $'{k}:day@Asia/Tokyo\n{k}:month+15@Europe/Zurich'
@@ -131,7 +131,10 @@ limits_of() { rlctl inspect "$@" | grep -oE 'limit [0-9]+ per [^,]*'; }
   assert_line --regexp '^ *1 +2/day@Asia/Tokyo +50% .* \{k\}:day@Asia/Tokyo$'
   # The limit of one key is not that of the other, which has its own.
   refute_line --regexp '^ *1 +2/day@Asia/Tokyo .* \{k\}:month'
+  # The names with other zones than UTC are not known.
   run -0 rlctl reset k
+  assert_equal "$(cli DBSIZE)" 2
+  run -0 rlctl reset k "${limits[@]}"
   assert_equal "$(cli DBSIZE)" 0
 }
 

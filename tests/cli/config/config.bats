@@ -374,7 +374,7 @@ END
   local warning="rlctl: warning: $users:2: unknown key 'colour'; expected one of: url, password_file, tls, cacert, cert, key, sni, insecure, timeout, policy, script or library; 'rlctl config check' shows 1 more error"
   local call
   for call in 'check --policy login ann' 'check -q login:ann --limit 5/60s' \
-    'check login:ann --limit 5/60s --json' 'inspect login:ann' 'reset login:ann' \
+    'check login:ann --limit 5/60s --json' 'inspect login:ann' 'reset -q login:ann' \
     'burst -q' 'debug gcra k --limit 5/60s --trace -q'; do
     # shellcheck disable=SC2086 # split into words
     run -0 --separate-stderr rlctl $call

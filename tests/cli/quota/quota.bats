@@ -125,7 +125,7 @@ END
   assert_line --index 1 --partial 'OK known 1% used (10 of 1000), resets in '
   assert_line --index 2 "UNKNOWN 'nobody' does not exist"
   run -3 rlctl quota --must-exist nobody --json
-  assert_equal "$(gojq -c '[.status, .limits[0].exists, .limits[0].error.code]' <<<"$output")" '["unknown",false,"missing"]'
+  assert_equal "$(gojq -c '[.status, .limits[0].exists, .limits[0].error.code]' <<<"$output")" '["unknown",false,"not_found"]'
   # A ban is stored, though its counter is not.
   cli SET '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked' 1 EX 600 >/dev/null
   run -2 rlctl quota --must-exist '{d41d8cd98f00b204e9800998ecf8427e:ann}:hits' --limit 5/60s

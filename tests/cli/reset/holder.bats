@@ -16,13 +16,13 @@ holders() { cli ZRANGE "$1" 0 -1 | sed -n 's/^lease://p' | xargs; }
   lease k web2:7:2026-11-21T11:50:00.000003Z
   run -0 rlctl reset k --holder web1:10:2026-11-21T11:50:00.000001Z
   assert_output 'removed key=k algorithm=concurrency holder=web1:10:2026-11-21T11:50:00.000001Z'
-  run -1 rlctl reset k --holder web1:10
+  run -1 --separate-stderr rlctl reset --must-exist k --holder web1:10
   assert_output 'none key=k holder=web1:10'
   run -0 rlctl reset k --holder web2 --json
   assert_output '{"key":"k","result":"removed","type":"zset","library":"rlctl","algorithm":"concurrency","reason":null,"part_of":null,"holder":"web2:7:2026-11-21T11:50:00.000003Z"}'
   # A name is cut at a colon only.
-  run -1 rlctl reset k --holder web
-  run -1 rlctl reset k --holder web1:
+  run -1 --separate-stderr rlctl reset --must-exist k --holder web
+  run -1 --separate-stderr rlctl reset --must-exist k --holder web1:
   run -0 rlctl reset k --holder web1:1
   assert_equal "$(cli DBSIZE)" 0
 }
@@ -45,13 +45,13 @@ holders() { cli ZRANGE "$1" 0 -1 | sed -n 's/^lease://p' | xargs; }
 @test "a lease that has lapsed, or another kind of key, has no holder" {
   lease k web1:1:a 1
   lease k web2:2:b
-  run -1 rlctl reset k --holder web1
+  run -1 --separate-stderr rlctl reset --must-exist k --holder web1
   cli SET text value
   rlctl check -q list --limit 5/60s
-  run -1 rlctl reset text --holder web1
-  run -1 rlctl reset list --holder web1 --json
+  run -1 --separate-stderr rlctl reset --must-exist text --holder web1
+  run -1 --separate-stderr rlctl reset --must-exist list --holder web1 --json
   assert_output '{"key":"list","result":"none","type":null,"library":null,"algorithm":null,"reason":null,"part_of":null,"holder":"web1"}'
-  run -1 rlctl reset nothing --holder web1 -q
+  run -1 --separate-stderr rlctl reset --must-exist nothing --holder web1 -q
   assert_output ''
   assert_equal "$(holders k)" web2:2:b
 }
@@ -67,10 +67,10 @@ budget() {
   budget k 3 reserve web:2 3600000000
   run -0 rlctl reset k --holder web:1 --dry-run
   assert_output 'would-remove key=k algorithm=budget holder=web:1'
-  run -1 rlctl reset k --holder web
+  run -1 --separate-stderr rlctl reset --must-exist k --holder web
   run -0 rlctl reset k --holder web:1
   assert_output 'removed key=k algorithm=budget holder=web:1'
-  run -1 rlctl reset k --holder web:1 --json
+  run -1 --separate-stderr rlctl reset --must-exist k --holder web:1 --json
   assert_output '{"key":"k","result":"none","type":null,"library":null,"algorithm":null,"reason":null,"part_of":null,"holder":"web:1"}'
   assert_equal "$(budget k 5 settle web:1)" 'settled 0 3600000000'
   assert_equal "$(rlctl inspect k --json | gojq -c '[.spent, .held, .limit, .window_us]')" '[0,3,10,86400000000000]'
@@ -79,7 +79,7 @@ budget() {
 @test "a reservation that has lapsed is left, so that a late settle is counted" {
   budget k 6 reserve web:1 1000
   until [[ $(rlctl inspect k --json | gojq -r '.reservations[].state') != held ]]; do :; done
-  run -1 rlctl reset k --holder web:1
+  run -1 --separate-stderr rlctl reset --must-exist k --holder web:1
   assert_output 'none key=k holder=web:1'
 }
 
@@ -112,7 +112,7 @@ removed key={mo}:day@Europe/Zurich algorithm=budget holder=zz
 removed key={mo}:day@UTC algorithm=budget holder=zz
 removed key={mo}:month+15@Europe/Zurich algorithm=budget holder=zz'
   assert_equal "$(held)" '0 0 0 0 0'
-  run -1 rlctl reset mo --holder zz
+  run -1 --separate-stderr rlctl reset --must-exist mo --holder zz
 }
 
 @test "the period of a budget that has ended must be given to release a reservation" {
@@ -158,7 +158,7 @@ removed key={mo}:month+15@Europe/Zurich algorithm=budget holder=zz'
   cli ZADD acme:job "$end" web1 >/dev/null
   printf '[library.acme]\nkey = "acme:*"\ntype = "zset"\nvalue = "leases"\n' >"$BATS_TEST_TMPDIR/c"
   for key in throttled:job:concurrency.v2 acme:job; do
-    run -1 rlctl --config "$BATS_TEST_TMPDIR/c" reset "$key" --holder web1 --dry-run
+    run -1 --separate-stderr rlctl --config "$BATS_TEST_TMPDIR/c" reset --must-exist "$key" --holder web1 --dry-run
     assert_output "none key=$key holder=web1"
   done
 }

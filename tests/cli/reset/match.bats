@@ -65,16 +65,19 @@ removed 3 keys (2 sliding-window-log, 1 gcra); left 1 without limiter state (1 h
   assert_equal "$(hold)" "$before"
 }
 
-@test "if nothing matches, or no match is a limiter, the status is 1" {
+@test "if nothing matches, or no match is a limiter, there was nothing to remove, which --must-exist makes status 1" {
   cli SET text hello
-  run -1 --separate-stderr rlctl reset --match 'login:*' --yes
+  run -0 --separate-stderr rlctl reset --match 'login:*' --yes
   assert_output ''
-  assert_equal "$stderr" "removed no key
+  assert_equal "$stderr" "nothing to remove
   hint: keys with several limits have other names: '{login:*}:*'"
-  run -1 --separate-stderr rlctl reset --match '*'
+  run -0 --separate-stderr rlctl reset --match '*'
   assert_equal "$stderr" 'removed no key; left 1 without limiter state (1 string)'
-  run -1 rlctl reset --match '*' --dry-run
+  run -0 rlctl reset --match '*' --dry-run
   assert_output 'would remove no key; left 1 without limiter state (1 string)'
+  run -1 rlctl reset --must-exist --match 'login:*' --yes
+  run -1 rlctl reset --must-exist --match '*'
+  run -1 rlctl reset --must-exist --match '*' --dry-run
 }
 
 @test "--force removes everything that matches" {
@@ -209,11 +212,11 @@ removed 3000 keys (3000 gcra)"
   # shellcheck disable=SC2059 # with the cursor
   replies=$(printf "${twice//\\/\\\\}" 5)$(printf "${twice//\\/\\\\}" 0)
   start_fake_server "$replies"
-  run -1 --separate-stderr rlctl reset --match '*' --dry-run --verbose
+  run -0 --separate-stderr rlctl reset --match '*' --dry-run --verbose
   assert_output 'left key=k type=set reason=no-limiter-state'
   assert_equal "$stderr" 'would remove no key; left 1 without limiter state (1 set)'
   start_fake_server "$replies"
-  run -1 --separate-stderr rlctl reset --match '*' --yes --verbose
+  run -0 --separate-stderr rlctl reset --match '*' --yes --verbose
   assert_output 'left key=k type=set reason=no-limiter-state'
   assert_equal "$stderr" "removed no key; left 1 without limiter state (1 set)"
 }
@@ -310,12 +313,12 @@ some_are_removed() { (($(cli DBSIZE) < 4000)); }
 }
 
 @test "a pattern without a glob that matches nothing gets a hint" {
-  run -1 --separate-stderr rlctl reset --match login:a.log --yes
-  assert_equal "$stderr" 'removed no key
+  run -0 --separate-stderr rlctl reset --match login:a.log --yes
+  assert_equal "$stderr" 'nothing to remove
   hint: the pattern has no * ? or [ and matches only one key; was it quoted? '"'login:a.log*' matches all keys that begin so, '{login:a.log}:*' those of several limits"
-  run -1 --separate-stderr rlctl reset --match login:a.log --yes --quiet
+  run -0 --separate-stderr rlctl reset --match login:a.log --yes --quiet
   assert_equal "$stderr" ''
-  run -1 --separate-stderr rlctl reset --match login:a.log --yes --json
+  run -0 --separate-stderr rlctl reset --match login:a.log --yes --json
   assert_equal "$stderr" ''
 }
 
@@ -330,7 +333,7 @@ some_are_removed() { (($(cli DBSIZE) < 4000)); }
         syswrite $socket, $reply{$1} // die "unexpected $1";
       }
     }'
-  run -1 --separate-stderr rlctl reset --match 'k*' --dry-run --verbose --json
+  run -0 --separate-stderr rlctl reset --match 'k*' --dry-run --verbose --json
   assert_output ''
   assert_equal "$stderr" ''
 }

@@ -10,6 +10,15 @@ setup() {
   cli ACL SETUSER default on nopass +@all '~*' >/dev/null
 }
 
+# The windows that reset knows without being told.
+windows="100ms, 1s, 2s, 5s, 10s, 15s, 20s, 30s, 60s, 120s, 300s, 600s, 900s, 1800s, 3600s, 7200s, 21600s, 43200s, \
+86400s, day@UTC, 604800s, week@UTC, 2592000s, 2678400s, month@UTC, year@UTC"
+others='a limit with another window has another name: pass --limit or --policy'
+
+# looked KEY: what reset says of the names at which it looked.
+looked() { echo "looked at $1, {$1}:leases, and {$1}:WINDOW for the windows $windows; $others"; }
+looked_at_each="looked at each KEY, {KEY}:leases, and {KEY}:WINDOW for the windows $windows; $others"
+
 # ask KEY [OPTION…]: creates a limiter's state, with a window so long that it does not expire during a test.
 ask() { rlctl check -q --limit 5/1d "${@:2}" -- "$1"; }
 
@@ -37,16 +46,39 @@ status 2'
   assert_regex "${stderr_lines[1]}" "^saved in saved; to undo: rlctl .* reset --restore $PWD/saved$"
 }
 
-@test "each of several keys has its line, in the given order; if one does not exist, the status is 1" {
+@test "each of several keys has its line, in the given order; with --must-exist, the status is 1 if one does not exist" {
   ask b
   ask a --algorithm gcra
-  run -1 --separate-stderr rlctl reset b nothing a
+  run -0 rlctl reset --dry-run b nothing a
+  run -1 --separate-stderr rlctl reset --must-exist b nothing a
   assert_output 'removed key=b algorithm=sliding-window-log
 none key=nothing
 removed key=a algorithm=gcra'
   assert_equal "$stderr" 'not saved: --save FILE keeps what is removed, and --restore puts it back
-removed 2 keys (1 gcra, 1 sliding-window-log)'
+removed 2 keys (1 gcra, 1 sliding-window-log)
+'"$looked_at_each"
   assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "what does not exist is as good as removed: a login script under set -e goes on" {
+  run -0 --separate-stderr rlctl reset nothing
+  assert_output 'none key=nothing'
+  assert_equal "$stderr" "nothing to remove
+$(looked nothing)"
+  run -0 --separate-stderr rlctl reset nothing --limit 5/60s
+  assert_equal "$stderr" 'nothing to remove'
+  run -1 --separate-stderr rlctl reset nothing --must-exist
+  assert_output 'none key=nothing'
+  local options
+  for options in '' --force --limit=5/60s --dry-run; do
+    # shellcheck disable=SC2086 # perhaps no word
+    run -0 bash -ec "rlctl reset -q $options never:used; echo welcome"
+    assert_output welcome
+    run -1 bash -ec "rlctl reset -q --must-exist $options never:used; echo welcome"
+    assert_output ''
+  done
+  run -0 rlctl reset nothing --json
+  assert_equal "$(gojq -c '[.result, .looked_at[0], (.looked_at | length)]' <<<"$output")" '["none","nothing",28]'
 }
 
 @test "a key that is given twice is reset once" {
@@ -65,7 +97,8 @@ removed key={api}:86400s algorithm=sliding-window-log'
   cli HSET sessions f v
   run -5 --separate-stderr rlctl reset sessions
   assert_output 'left key=sessions type=hash reason=no-limiter-state'
-  assert_equal "$stderr" "rlctl: reset: left 'sessions': it holds a hash that is not a limiter's state
+  assert_equal "$stderr" "$(looked sessions)
+rlctl: reset: left 'sessions': it holds a hash that is not a limiter's state
   hint: rlctl inspect sessions shows what it holds; --force removes it anyway"
   assert_equal "$(cli HGET sessions f)" v
 }
@@ -75,12 +108,12 @@ removed key={api}:86400s algorithm=sliding-window-log'
   run -5 --separate-stderr rlctl reset 'rl:tb:{ann}:ts'
   assert_output "left key=rl:tb:{ann}:ts type=string library=aspnetcore-redis-rate-limiting algorithm=token-bucket \
 reason=part part_of=rl:tb:{ann}"
-  assert_equal "$stderr" "rlctl: reset: left 'rl:tb:{ann}:ts': it is a part of the state of 'rl:tb:{ann}'
+  assert_equal "$(tail -n 2 <<<"$stderr")" "rlctl: reset: left 'rl:tb:{ann}:ts': it is a part of the state of 'rl:tb:{ann}'
   hint: give 'rl:tb:{ann}' instead of 'rl:tb:{ann}:ts'"
   run -5 rlctl reset --json 'rl:tb:{ann}' 'rl:tb:{ann}:ts'
-  assert_line --partial '"reason":"part","part_of":"rl:tb:{ann}"}'
+  assert_line --partial '"reason":"part","part_of":"rl:tb:{ann}"'
   refute_output --partial '--force'
-  run -1 --separate-stderr rlctl reset --match 'rl:*' --yes
+  run -0 --separate-stderr rlctl reset --match 'rl:*' --yes
   assert_equal "${stderr_lines[0]}" "removed no key; left 2 that may belong to another program \
 (1 aspnetcore-redis-rate-limiting: token-bucket, 1 part of another key); --force removes them"
   assert_equal "$(cli DBSIZE)" 2
@@ -97,7 +130,7 @@ left key=window type=zset algorithm=foreign-zset reason=foreign
 left key=list type=list algorithm=sliding-window-log reason=uncertain
 none key=nothing
 removed key=k algorithm=sliding-window-log'
-  assert_regex "${stderr_lines[0]}" "^rlctl: reset: 3 keys were left; the first is 'page:views': it holds a number, "
+  assert_regex "${stderr_lines[-2]}" "^rlctl: reset: 3 keys were left; the first is 'page:views': it holds a number, "
   assert_equal "$(cli DBSIZE)" 3
 }
 
@@ -117,7 +150,8 @@ removed key=page:views algorithm=foreign-counter'
   assert_output 'would-remove key=k algorithm=sliding-window-log'
   run -5 rlctl reset --dry-run k sessions
   run -0 --separate-stderr rlctl reset --dry-run --force k sessions
-  run -1 rlctl reset --dry-run nothing
+  run -0 rlctl reset --dry-run nothing
+  run -1 rlctl reset --dry-run --must-exist nothing
   assert_equal "$(cli DBSIZE)" 2
 }
 
@@ -125,7 +159,7 @@ removed key=page:views algorithm=foreign-counter'
   ask k
   run -0 --separate-stderr rlctl reset -q k
   assert_output ''
-  run -1 rlctl reset -q k
+  run -1 rlctl reset -q --must-exist k
   assert_output ''
 }
 
@@ -148,37 +182,62 @@ removed key={api}:86400s algorithm=sliding-window-log'
   assert_equal "$(cli EXISTS '{api}:86400s')" 1
 }
 
-@test "without --limit the key is removed with those of all its limits, shortest window first" {
+@test "without --limit the key is removed with its leases and those of common windows, and the database is not searched" {
   ask api
   ask api --limit 10/h
   ask api --limit 10/601s
   rlctl check -q api --limit 9/2h --limit 10/90m --algorithm gcra
+  cli --eval "$project/lua/concurrency.lua" '{api}:leases' , 9 600000000 acquire ann >/dev/null
   ask apis --limit 10/h
+  cli ACL SETUSER default -scan
   run -0 --separate-stderr rlctl reset api
   assert_output 'removed key=api algorithm=sliding-window-log
-removed key={api}:601s algorithm=sliding-window-log
 removed key={api}:3600s algorithm=sliding-window-log
-removed key={api}:5400s algorithm=gcra
 removed key={api}:7200s algorithm=gcra
-removed key={api}:86400s algorithm=sliding-window-log'
-  assert_equal "$(cli DBSIZE)" 2
-  run -1 rlctl reset api
-  assert_output 'none key=api'
+removed key={api}:86400s algorithm=sliding-window-log
+removed key={api}:leases algorithm=concurrency'
+  assert_equal "${stderr_lines[2]}" "$(looked api)"
+  assert_equal "$(cli --raw KEYS '{api}:*' | sort | xargs)" '{api}:5400s {api}:601s'
+  run -0 rlctl reset api --limit 10/601s --limit 10/90m
+  assert_equal "$(cli --raw KEYS '*' | sort | xargs)" '{apis}:3600s {apis}:86400s'
 }
 
-@test "a user who may not SCAN gets a hint about options that do not need it" {
-  ask api --limit 10/h
-  cli ACL SETUSER default -scan
-  run -4 --separate-stderr rlctl reset api
-  assert_regex "${stderr_lines[0]}" "^rlctl: reset: unix://$socket: NOPERM "
-  assert_regex "${stderr_lines[1]}" "^  hint: grant what reset needs, .*: ACL SETUSER default .* \+scan, or pass --limit or --policy to avoid the search$"
-  run -0 --separate-stderr rlctl reset --limit 5/1d --limit 10/h api
+@test "every window that reset says it looks at is one under which it finds the key" {
+  local window count=0
+  for window in ${windows//, / }; do
+    ask other --algorithm fixed-window
+    cli RENAME other "{api}:$window" >/dev/null
+    run -0 --separate-stderr rlctl reset api
+    [[ $output == "removed key={api}:$window algorithm=fixed-window" ]] || fail "$window: $output"
+    count=$((count + 1))
+  done
+  assert_equal "$count" 26
+}
+
+@test "the ban of another library's limiter is looked at, since it keeps a user out" {
+  local key='{d41d8cd98f00b204e9800998ecf8427e:ann}'
+  cli SET "$key:blocked" 1 EX 600 >/dev/null
+  run -5 --separate-stderr rlctl reset "$key:hits"
+  assert_output --partial "left key=$key:blocked "
+  [[ $stderr == *"looked at $key:hits, "*"$key:blocked, and "* ]] || fail "$stderr"
+  run -0 rlctl reset --force "$key:hits"
+  assert_output --partial "removed key=$key:blocked "
+  assert_equal "$(cli DBSIZE)" 0
+}
+
+@test "names that this user may not read are not looked at, and that is said" {
+  ask login:ann
+  cli ACL SETUSER limited reset on nopass '~login:*' +@all >/dev/null
+  run -0 --separate-stderr env REDISCLI_AUTH=any rlctl --user limited reset login:ann
+  assert_output 'removed key=login:ann algorithm=sliding-window-log'
+  assert_equal "${stderr_lines[1]}" 'rlctl: reset: warning: not looked at: 27 keys that this user may not read'
+  cli ACL DELUSER limited >/dev/null
 }
 
 @test "a key named like a limit's key but with other contents is not taken for one" {
   cli HSET '{api}:86400s' f v
   cli SET '{api}:1s' 17
-  run -1 rlctl reset api
+  run -1 --separate-stderr rlctl reset --must-exist api
   assert_output 'none key=api'
   assert_equal "$(cli DBSIZE)" 2
 }
@@ -203,21 +262,19 @@ policy() {
 removed key={login:ann}:3600s algorithm=sliding-window-log
 removed key={login:bob}:86400s algorithm=sliding-window-log
 removed key={login:bob}:3600s algorithm=sliding-window-log'
-  run -1 rlctl reset --policy login ann
+  run -1 --separate-stderr rlctl reset --must-exist --policy login ann
   assert_output 'none key=login:ann'
 }
 
-@test "for a key that matches a policy, keys of the policy's former limits are removed too" {
+@test "for a key that matches a policy, the policy's windows are known too, whatever they are" {
   policy all %s 5/601s 10/2h
   ask zed
   rlctl check -q --policy all zed
-  policy all %s 5/600s 10/2h
-  rlctl check -q --policy all zed
   run -0 --separate-stderr rlctl reset zed
   assert_output 'removed key=zed algorithm=sliding-window-log
-removed key={zed}:600s algorithm=sliding-window-log
 removed key={zed}:601s algorithm=sliding-window-log
 removed key={zed}:7200s algorithm=sliding-window-log'
+  assert_regex "${stderr_lines[2]}" '^looked at zed, .* for the windows 601s, 7200s, 100ms, 1s, '
 }
 
 @test "a key that cannot have several limits is reset, whatever a policy says" {
@@ -245,7 +302,7 @@ removed key={zed}:7200s algorithm=sliding-window-log'
   ask k
   cli SET page:views 17
   cli HSET sessions f v
-  run -5 --separate-stderr rlctl reset --json k nothing page:views sessions
+  run -5 --separate-stderr rlctl reset --json --limit 5/60s k nothing page:views sessions
   assert_output '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null,"part_of":null}
 {"key":"nothing","result":"none","type":null,"library":null,"algorithm":null,"reason":null,"part_of":null}
 {"key":"page:views","result":"left","type":"string","library":null,"algorithm":"foreign-counter","reason":"foreign","part_of":null}
@@ -258,7 +315,7 @@ removed key={zed}:7200s algorithm=sliding-window-log'
 
 # --- refusals of the server -------------------------------------------------------------------------
 
-@test "an ACL without UNLINK, EVALSHA or SCAN exits with status 4, and nothing is removed" {
+@test "an ACL without UNLINK or EVALSHA exits with status 4, and nothing is removed" {
   ask k
   cli ACL SETUSER default -evalsha
   run -4 rlctl reset k
@@ -268,8 +325,6 @@ removed key={zed}:7200s algorithm=sliding-window-log'
   assert_line --regexp '^  hint: grant what reset needs, .*: ACL SETUSER default .* \+unlink( |$)'
   cli ACL SETUSER default +@all
   assert_equal "$(cli EXISTS k)" 1
-  cli ACL SETUSER default -scan
-  run -4 rlctl reset nothing
 }
 
 @test "if the user may not access a key, the error names it and says what was removed" {
@@ -373,9 +428,9 @@ removed key={zed}:7200s algorithm=sliding-window-log'
 }
 
 @test "a missing KEY that looks like a pattern gets a warning" {
-  run -1 --separate-stderr rlctl reset 'login:*'
+  run -0 --separate-stderr rlctl reset 'login:*'
   assert_output 'none key=login:*'
-  assert_equal "$stderr" 'rlctl: reset: warning: a KEY is taken literally; --match takes a pattern'
+  assert_equal "${stderr_lines[0]}" 'rlctl: reset: warning: a KEY is taken literally; --match takes a pattern'
 }
 
 @test "KEYs are read from standard input if the only KEY is -" {
@@ -391,13 +446,13 @@ removed key={zed}:7200s algorithm=sliding-window-log'
 @test "if nothing is found, other databases that hold keys are named" {
   rlctl check -q a --limit 5/60s
   cli -n 3 SET b 1
-  run -1 --separate-stderr rlctl -n 1 reset a
-  assert_equal "$stderr" 'hint: database 1 has none, but databases 0 and 3 have keys; see --db'
+  run -0 --separate-stderr rlctl -n 1 reset a
+  assert_regex "${stderr_lines[-1]}" 'hint: database 1 has none, but databases 0 and 3 have keys; see --db$'
   run -1 --separate-stderr rlctl -n 1 inspect a
   assert_equal "$stderr" 'hint: database 1 has none, but databases 0 and 3 have keys; see --db'
   run -1 --separate-stderr rlctl -n 3 list
   assert_equal "${stderr_lines[1]}" '  hint: database 3 has none, but database 0 has keys; see --db'
-  run -1 --separate-stderr rlctl -n 1 reset a --json
+  run -0 --separate-stderr rlctl -n 1 reset a --json
   assert_equal "$stderr" ''
   run --separate-stderr rlctl -n 3 reset --match '*'
   [[ $stderr == 'removed no key; left 1 '* && $stderr != *database* ]]

@@ -16,7 +16,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return; }
   run -0 rlctl reset --match 'k*' --yes --save s
   assert_equal "$(grep -c removed <<<"$output")" 61
   assert_equal "$(wc -l <s)" 61
-  run -1 rlctl reset --limit 5/1d "${keys[@]}"
+  run -1 rlctl reset --must-exist --limit 5/1d "${keys[@]}"
   run -0 --separate-stderr rlctl reset --restore s
   assert_equal "$stderr" 'restored 60 keys'
   # Each has one request of five.

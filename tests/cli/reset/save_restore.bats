@@ -88,7 +88,7 @@ same() {
   ask api --limit 100/1h
   run -0 --separate-stderr rlctl reset api --save s
   assert_equal "${stderr_lines[0]}" 'removed 2 keys (2 sliding-window-log)'
-  assert_equal "${stderr_lines[1]}" "saved in s; to undo: rlctl --url unix://$socket reset --restore $PWD/s"
+  assert_equal "${stderr_lines[2]}" "saved in s; to undo: rlctl --url unix://$socket reset --restore $PWD/s"
   rlctl reset -q --restore s
   run -0 rlctl check api --limit 5/1d --limit 100/1h --peek
   assert_output --partial 'remaining=4 '
@@ -107,19 +107,19 @@ same() {
   cli ACL DELUSER other >/dev/null
   # The server of the environment, and of a file that only this command names.
   ask k
-  run -0 --separate-stderr rlctl reset k --save s
+  run -0 --separate-stderr rlctl reset k --limit 5/1d --save s
   assert_equal "$stderr" "saved in s; to undo: rlctl --url unix://$socket reset --restore $PWD/s"
   printf 'url = "unix://%s"\n' "$socket" >named.toml
   ask k
   rm s
-  run -0 --separate-stderr env -u RLCTL_URL rlctl --config named.toml reset k --save s
+  run -0 --separate-stderr env -u RLCTL_URL rlctl --config named.toml reset k --limit 5/1d --save s
   assert_equal "$stderr" "saved in s; to undo: rlctl --config $PWD/named.toml reset --restore $PWD/s"
   run -0 env -u RLCTL_URL bash -c "${stderr#*; to undo: }"
 }
 
 @test "--json has the fields of reset" {
   ask k
-  run -0 --separate-stderr rlctl reset k --save s --json
+  run -0 --separate-stderr rlctl reset k --limit 5/1d --save s --json
   assert_output '{"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null,"part_of":null}'
   assert_equal "$stderr" ''
   run -0 rlctl reset --restore s --json --dry-run
@@ -212,7 +212,7 @@ left key=brief type=list algorithm=sliding-window-log reason=expired'
   ask k
   cli CONFIG SET rdbcompression no >/dev/null
   cli SETRANGE big $((64 << 20)) x >/dev/null
-  run -5 --separate-stderr rlctl reset --force big k --save s
+  run -5 --separate-stderr rlctl reset --force --limit 5/1d big k --save s
   assert_output 'left key=big type=string reason=too-large
 removed key=k algorithm=sliding-window-log'
   assert_equal "${stderr_lines[1]}" "rlctl: reset: left 'big': its dump is larger than 64 MiB, and cannot be saved"
@@ -292,8 +292,9 @@ listed() {
     run "-$expected" rlctl reset --save s $words </dev/null
     [[ ! -e s ]]
   done <<'END'
-1 nothing
-1 --match nothing:* --yes
+0 nothing
+1 --must-exist nothing
+0 --match nothing:* --yes
 5 hash
 0 k --dry-run
 2 --match k
