@@ -197,17 +197,19 @@ ExitStatus App::run_command(const Command& command, Output& out) {
   if (command.takes_program && program.empty()) {
     throw UsageError("no command to run after --");
   }
+  const auto typed = line_.operands_before_separator();
+  if (!command.decides_dash) refuse_dash(typed, typed.size(), command.dash_hint);
   ConfigurationSource configuration(line_.general.config);
-  Invocation invocation{
-      .command = command.text.name,
-      .operands = command.takes_program ? line_.operands_before_separator() : line_.operands(),
-      .program = std::move(program),
-      .options = line_.options(),
-      .connection = line_.general.connection,
-      .configuration = configuration,
-      .json = line_.general.json,
-      .interrupt = signals_->interrupt(),
-      .out = out};
+  Invocation invocation{.command = command.text.name,
+                        .operands = command.takes_program ? typed : line_.operands(),
+                        .typed = typed.size(),
+                        .program = std::move(program),
+                        .options = line_.options(),
+                        .connection = line_.general.connection,
+                        .configuration = configuration,
+                        .json = line_.general.json,
+                        .interrupt = signals_->interrupt(),
+                        .out = out};
   return line_.actions.at(&command)(invocation);
 }
 

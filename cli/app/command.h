@@ -24,6 +24,7 @@ namespace rlctl::cli {
 struct Invocation {
   std::string_view command;
   std::vector<std::string> operands;
+  std::size_t typed = 0;             ///< how many operands stand before --
   std::vector<std::string> program;  ///< see Command::takes_program
   Options options;                   ///< as given on the command line
   const ConnectionOptions& connection;
@@ -61,6 +62,10 @@ struct Command {
   /// The command line ends in "-- COMMAND [ARGUMENT...]". What follows the first -- is neither
   /// parsed nor changed, and is never empty when the action runs.
   bool takes_program = false;
+  /// Whether the command itself decides about an operand - before --. Else it is refused, with this
+  /// hint.
+  bool decides_dash = false;
+  std::string_view dash_hint = kDashAsKey;
 };
 
 /// An `add` function for Command: creates a Target, declares its options, and runs with it.

@@ -183,6 +183,21 @@ void require_once(const CommandLineState& line) {
   }
 }
 
+void require_files(const CommandLineState& line) {
+  for (const auto& details : line.options) {
+    if (details.has_stream || details.option->count() == 0) continue;
+    const auto type = details.option->get_type_name();
+    const bool is_key = type == "KEY";
+    if (!is_key && type != "FILE" && type != "PATH") continue;
+    if (std::ranges::find(details.option->results(), "-") == details.option->results().end()) {
+      continue;
+    }
+    throw UsageError(
+        fmt::format("{}: '-' is not a {}", long_name(*details.option), is_key ? "KEY" : "file"),
+        is_key ? std::string() : "a file of that name is ./-");
+  }
+}
+
 [[noreturn]] void throw_unknown_command(CLI::App& parent, const std::string& name) {
   std::vector<std::string_view> names;
   for (const auto* command : parent.get_subcommands({})) names.push_back(command->get_name());
@@ -382,6 +397,7 @@ void CommandLine::parse(std::span<const std::string> arguments,
   if (wrong_value) std::rethrow_exception(wrong_value);
   require_once(*state_);
   require_attached(*state_);
+  require_files(*state_);
 }
 
 const CommandText* CommandLine::command() const {

@@ -62,10 +62,11 @@ int parse_prefix(const std::string& text) {
 
 void add_replay_options(Options& options, ReplayArguments& target) {
   options.group("Recorded traffic");
-  options.list(
-      "--replay", "FILE", target.files,
-      "send the requests of a log instead of a pattern; plain or gzip, - for standard input; "
-      "more FILEs may follow");
+  options
+      .list("--replay", "FILE", target.files,
+            "send the requests of a log instead of a pattern; plain or gzip, - for standard input; "
+            "more FILEs may follow")
+      .takes_stream();
   add_log_options(options, target);
   options.flag("--formats", target.list_formats, "list the formats of logs, with examples")
       .only_in_long_help();

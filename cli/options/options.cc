@@ -91,6 +91,11 @@ Option& Option::rejects_detached(bool (*is_value)(const std::string& text)) {
   return *this;
 }
 
+Option& Option::takes_stream() {
+  if (details_ != nullptr) details_->has_stream = true;
+  return *this;
+}
+
 Option& Option::only_in_long_help() {
   if (details_ != nullptr) details_->only_in_long_help = true;
   return *this;
@@ -214,6 +219,12 @@ void require_not_empty(std::string_view text, const std::string& what) {
 void require_at_most(std::size_t most, std::span<const std::string> operands, std::string hint) {
   if (operands.size() <= most) return;
   throw UsageError("unexpected argument " + quoted_and_masked(operands[most]), std::move(hint));
+}
+
+void refuse_dash(std::span<const std::string> operands, std::size_t typed, std::string_view hint) {
+  const auto before = operands.first(std::min(typed, operands.size()));
+  if (std::ranges::find(before, "-") == before.end()) return;
+  throw UsageError("unexpected argument '-': standard input is not read here", std::string(hint));
 }
 
 void refuse_word(const std::string& message, std::string_view word,

@@ -65,6 +65,9 @@ class Option {
   Option& once(std::string_view hint);
   /// For an optional value: refuses an operand for which this is true, as in "--watch 5s".
   Option& rejects_detached(bool (*is_value)(const std::string& text));
+  /// For a FILE: a value - is standard input or output. Without this, a FILE, PATH or KEY that is -
+  /// is refused, since it would silently be a file or a key of that name.
+  Option& takes_stream();
   /// A detail, which -h does not show.
   Option& only_in_long_help();
   /// How a shell completes the value. Without this, only a FILE or a PATH is completed.
@@ -168,6 +171,12 @@ void require_not_empty(std::string_view text, const std::string& what);
 /// Refuses operands beyond the first `most`.
 void require_at_most(std::size_t most, std::span<const std::string> operands,
                      std::string hint = {});
+/// The hint for a KEY that is -.
+inline constexpr std::string_view kDashAsKey = "-- - means the KEY of that name";
+/// Refuses an operand - among the first `typed` ones, those before --: it would be standard input,
+/// which is not read.
+void refuse_dash(std::span<const std::string> operands, std::size_t typed,
+                 std::string_view hint = kDashAsKey);
 /// Refuses a word that is none of `names`: the message, then the name that may be meant; the hint
 /// lists all.
 [[noreturn]] void refuse_word(const std::string& message, std::string_view word,
@@ -195,8 +204,8 @@ std::chrono::microseconds parse_duration_of(const std::string& text, std::string
 inline auto duration_of(std::string_view option) {
   return [=](const std::string& text) { return parse_duration_of(text, option); };
 }
-/// The ways to write a number as a percentage, for a hint: "write 80% or 0.8%" for 0.8, which may be
-/// a share, and "write 80%" for 80.
+/// The ways to write a number as a percentage, for a hint: "write 80% or 0.8%" for 0.8, which may
+/// be a share, and "write 80%" for 80.
 std::string percentage_hint(double number);
 /// Parses a percentage with its sign, from 0% to `most`: "80%", "0.5%".
 double parse_percentage(const std::string& text, std::string_view option, double most = 100);

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/error.h"
@@ -39,9 +41,14 @@ std::vector<KeyTarget> policy_targets(const std::string& given, const limiter::P
 
 }  // namespace
 
-std::vector<std::string> operands_or_lines(std::vector<std::string> operands,
+std::vector<std::string> operands_or_lines(std::vector<std::string> operands, std::size_t typed,
                                            const Interrupt& interrupt) {
-  if (operands.size() != 1 || operands.front() != "-") return operands;
+  const auto before = std::span(operands).first(std::min(typed, operands.size()));
+  if (std::ranges::find(before, "-") == before.end()) return operands;
+  if (operands.size() > 1) {
+    throw UsageError("- reads KEYs from standard input, and must be the only KEY",
+                     std::string(kDashAsKey));
+  }
   std::vector<std::string> lines;
   LineReader input("-");
   while (!input.ended()) {
@@ -80,6 +87,7 @@ void require_pattern(const std::string& pattern, std::span<const std::string> op
                      std::string(kQuoteIt));
   }
   require_not_empty(pattern, "--match: the pattern");
+  if (pattern == "-") throw UsageError("--match: '-' is not a pattern", "'[-]' matches the KEY -");
 }
 
 std::vector<KeyTarget> find_targets(const std::string& key, const std::optional<Limiter>& limiter,

@@ -24,9 +24,10 @@ namespace rlctl::cli {
 
 // For commands that look at keys: which keys in Redis belong to a KEY, and what is known of them.
 
-/// The operands; if the only one is "-", the lines of standard input, without empty ones. Throws
-/// UsageError, InputError and Interrupted.
-std::vector<std::string> operands_or_lines(std::vector<std::string> operands,
+/// The operands, of which the first `typed` stand before --; if the only one is a "-" there, the
+/// lines of standard input, without empty ones. Throws UsageError, also for a "-" among others,
+/// InputError and Interrupted.
+std::vector<std::string> operands_or_lines(std::vector<std::string> operands, std::size_t typed,
                                            const Interrupt& interrupt);
 
 /// The keys for the operands, as asked_keys() gives them, without duplicates, in order. Throws

@@ -191,6 +191,7 @@ void add_traffic(Options& options, Plan& plan) {
   options.list(
       "--keys", "NUMBER",
       [&plan](const std::string& text) {
+        if (text == "-") throw UsageError("--keys: '-' is not a KEY");
         if (!is_number(text)) return plan.script.keys.push_back(text);
         plan.keys =
             static_cast<std::uint32_t>(parse_between(text, "--keys", 1, traffic::kMaxPatternKeys));
@@ -244,11 +245,16 @@ void add_report(Options& options, Plan& plan) {
   options
       .value("--junit", "FILE", plan.junit,
              "write the assertions as a JUnit report for CI; - for standard output")
+      .takes_stream()
       .only_in_long_help();
-  options.value("--svg", "FILE", into(plan.svg, parse_svg),
-                "write the plot as SVG; - for standard output");
-  options.value("--html", "FILE", plan.html,
-                "write a page for a browser; one file that loads nothing; - for standard output");
+  options
+      .value("--svg", "FILE", into(plan.svg, parse_svg),
+             "write the plot as SVG; - for standard output")
+      .takes_stream();
+  options
+      .value("--html", "FILE", plan.html,
+             "write a page for a browser; one file that loads nothing; - for standard output")
+      .takes_stream();
   options
       .value("--theme", "THEME", into(plan.theme, parse_theme),
              "colours of the SVG and the page: light, dark or auto, which follows the reader's "
@@ -259,10 +265,14 @@ void add_report(Options& options, Plan& plan) {
       .value("--title", "TEXT", into(plan.title, parse_title),
              "title of the SVG and the page (default: from the traffic)")
       .only_in_long_help();
-  options.value("--csv", "FILE", plan.csv,
-                "write a row of CSV for each algorithm; - for standard output");
-  options.value("--jsonl", "FILE", plan.jsonl,
-                "write a line of JSON for each decision; - for standard output");
+  options
+      .value("--csv", "FILE", plan.csv,
+             "write a row of CSV for each algorithm; - for standard output")
+      .takes_stream();
+  options
+      .value("--jsonl", "FILE", plan.jsonl,
+             "write a line of JSON for each decision; - for standard output")
+      .takes_stream();
   options.flag("-q,--quiet", plan.quiet, "print no report, only set the exit status");
   options
       .value("--progress", "FORM", into(plan.has_plain_progress, parse_progress),
@@ -297,8 +307,10 @@ void add_adversary_options(Options& options, Plan& plan) {
                 "try only times that are multiples of this; for limiters with a coarse clock "
                 "(default: 1us)");
   options.group("Options", Repeats::kNo);
-  options.value("--write", "FILE", search.write,
-                "write the schedule that was found as a log; - for standard output");
+  options
+      .value("--write", "FILE", search.write,
+             "write the schedule that was found as a log; - for standard output")
+      .takes_stream();
 }
 
 constexpr CommandText kAdversaryText{
@@ -526,6 +538,7 @@ Examples:
 )",
          .notes = notes,
          .complete_operand = complete_pattern},
-    .add = add_command<Plan, add_options, run_command>};
+    .add = add_command<Plan, add_options, run_command>,
+    .decides_dash = true};
 
 }  // namespace rlctl::cli::burst

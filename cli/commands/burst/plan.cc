@@ -32,13 +32,14 @@ constexpr std::int64_t kRequestsOfClosedLoop = 1'000'000'000'000'000;
 // --- KEYS and ARGV as operands -------------------------------------------------------------------
 
 /// Takes KEY... , ARG... of a script from the operands, which leaves the pattern, if any.
-void extract_keys_and_args(Plan& plan, std::vector<std::string>& operands) {
+void extract_keys_and_args(Plan& plan, std::vector<std::string>& operands, std::size_t typed) {
   auto& script = plan.script;
   if (script.scripts.empty()) return;
   auto words = split_at_comma(operands, script);
   if (!words) return;
   script.arguments = std::move(words->arguments);
   auto& before = words->before;
+  refuse_dash(before, typed);
   operands.clear();
   const bool may_have_pattern = !plan.log.given() && !before.empty();
   if (may_have_pattern && traffic::find_pattern(before.front()) != nullptr) {
@@ -124,10 +125,11 @@ void require_taken(const limiter::Algorithm& algorithm, const limiter::Limit& li
   try {
     limiter::require_usable(algorithm, limit, cost);
   } catch (const UsageError& error) {
-    throw UsageError(fmt::format("--limit {}: {}", limiter::format_limit(limit), error.what()),
-                     !error.hint().empty()
-                         ? error.hint()
-                         : fmt::format("an --algorithm other than {} may accept it", algorithm.name));
+    throw UsageError(
+        fmt::format("--limit {}: {}", limiter::format_limit(limit), error.what()),
+        !error.hint().empty()
+            ? error.hint()
+            : fmt::format("an --algorithm other than {} may accept it", algorithm.name));
   }
 }
 
@@ -596,7 +598,7 @@ bool has_programs(const Plan& plan) {
 
 void complete_plan(Plan& plan, const Invocation& invocation) {
   auto operands = invocation.operands;
-  extract_keys_and_args(plan, operands);
+  extract_keys_and_args(plan, operands, invocation.typed);
   for (const std::string_view name : {"--title", "--theme"}) {
     if (!invocation.options.is_given(name) || plan.svg || plan.html) continue;
     throw UsageError(fmt::format("{} requires --svg or --html", name));

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -76,10 +78,12 @@ void add_options(Options& options, Plan& plan) {
             "print the answer as HTTP header fields: RateLimit-Policy, RateLimit, Retry-After")
       .excludes_each({"--json", "--quiet", "--batch"})
       .excludes("--shadow", "clients would keep to a limit that is not enforced");
-  options.optional_value("--batch", "FILE", plan.is_batch, into(plan.batch_file),
-                         "check each line of FILE or standard input: KEY or KEY<TAB>COST, "
-                         "with --hold KEY<TAB>UNITS<TAB>ID; answers come in order, without delay. "
-                         "FILE may also follow as an argument");
+  options
+      .optional_value("--batch", "FILE", plan.is_batch, into(plan.batch_file),
+                      "check each line of FILE or standard input: KEY or KEY<TAB>COST, "
+                      "with --hold KEY<TAB>UNITS<TAB>ID; answers come in order, without delay. "
+                      "FILE may also follow as an argument")
+      .takes_stream();
   options
       .flag("--refunds", plan.refunds,
             "with --batch, let a COST below 0 give units back; otherwise such a line is an error")
@@ -227,6 +231,8 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
     require_batchable(plan);
     return run_batch(plan, batch_file(plan, invocation), invocation);
   }
+  refuse_dash(invocation.operands, invocation.typed,
+              fmt::format("--batch reads KEYs from standard input; {}", kDashAsKey));
   invocation.operands = decode_operands(std::move(invocation.operands), plan.key_base64);
   return check_key(plan, invocation);
 }
@@ -277,6 +283,7 @@ Examples:
          .notes = algorithm_help,
          .complete_operand = complete_key},
     .add = add_command<Plan, add_options, run>,
-    .declares = CommandLine::Declares::kWhatMayBeGiven};
+    .declares = CommandLine::Declares::kWhatMayBeGiven,
+    .decides_dash = true};
 
 }  // namespace rlctl::cli::check

@@ -201,6 +201,7 @@ Examples:
   source <(rlctl completion bash)
   rlctl completion fish | source
 )"},
-    .add = add};
+    .add = add,
+    .decides_dash = true};
 
 }  // namespace rlctl::cli::completion

@@ -371,6 +371,7 @@ Examples:
   rlctl --config new.toml config check && mv new.toml /etc/rlctl/config.toml
   rlctl config show login --json
 )"},
-    .add = add};
+    .add = add,
+    .decides_dash = true};
 
 }  // namespace rlctl::cli::config

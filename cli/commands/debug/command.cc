@@ -54,9 +54,11 @@ void add_script(Options& options, Plan& plan) {
 
 void add_replay(Options& options, Plan& plan) {
   options.group("Recorded traffic");
-  options.list("--replay", "FILE", plan.log_options.files,
-               "requests of 'burst adversary --write' or of a log; plain or gzip, - for standard "
-               "input");
+  options
+      .list("--replay", "FILE", plan.log_options.files,
+            "requests of 'burst adversary --write' or of a log; plain or gzip, - for standard "
+            "input")
+      .takes_stream();
   options
       .value("--skip", "NUMBER", into(plan.skip, number_between("--skip", 0, INT64_MAX - 1)),
              "run this many of them first, and debug the next (default: 0)")
@@ -82,7 +84,8 @@ void add_output(Options& options, Plan& plan) {
   options
       .value("--commands", "FILE", into(plan.commands, parse_commands),
              "step by hand with the commands in a file (one per line; - for standard input)")
-      .excludes_each({"--trace", "--coverage"});
+      .excludes_each({"--trace", "--coverage"})
+      .takes_stream();
   options.flag(
       "--trace", plan.trace,
       "show every line as it is executed (its calls and replies, and the variables it changed)");
@@ -90,12 +93,13 @@ void add_output(Options& options, Plan& plan) {
                "show how often each line was reached; with --replay and without --skip, by all "
                "requests");
   options.value("--lcov", "FILE", plan.lcov, "with --coverage, write the counts in lcov's format")
-      .needs("--coverage");
+      .needs("--coverage")
+      .takes_stream();
   options
-      .value(
-          "--fail-under", "PERCENT",
-          into(plan.min_coverage, [](const auto& text) { return parse_percentage(text, "--fail-under"); }),
-          "exit with status 1 below this coverage, such as 90% (with --coverage)")
+      .value("--fail-under", "PERCENT",
+             into(plan.min_coverage,
+                  [](const auto& text) { return parse_percentage(text, "--fail-under"); }),
+             "exit with status 1 below this coverage, such as 90% (with --coverage)")
       .needs("--coverage");
   options.value("--max-steps", "NUMBER",
                 into(plan.max_steps, number_between("--max-steps", 1, ldb::kMaxSteps)),
@@ -217,6 +221,7 @@ Examples:
 )",
          .notes = notes,
          .complete_operand = complete_operand},
-    .add = add_command<Plan, add_options, run>};
+    .add = add_command<Plan, add_options, run>,
+    .decides_dash = true};
 
 }  // namespace rlctl::cli::debug

@@ -244,9 +244,11 @@ void set_call(Plan& plan, const Invocation& invocation) {
   Operands operands = invocation.operands;
   if (plan.limit_options.policy) {
     require_no_key(plan, operands);
+    refuse_dash(operands, invocation.typed);
     return set_check(plan, invocation, operands);
   }
   const auto word = script_word(plan, operands);
+  const auto words = invocation.operands.size() - operands.size();  // of the script
   auto script = set_script(plan, word, invocation.configuration);
   auto split = split_at_comma(operands, plan.script_options);
   if (split) {
@@ -254,6 +256,7 @@ void set_call(Plan& plan, const Invocation& invocation) {
     operands = split->before;
   }
   require_no_key(plan, operands);
+  refuse_dash(operands, std::max(invocation.typed, words) - words);
   const bool has_words = !script.options.keys.empty() || script.options.arguments;
   if (plan.algorithm == nullptr || has_words) {
     return set_foreign(plan, std::move(script), operands);

@@ -483,6 +483,7 @@ Examples:
   rlctl doctor --url rediss://limits.example.com --json
 )"},
     .add = [](Options&) -> Action { return run; },
-    .judges = true};
+    .judges = true,
+    .decides_dash = true};
 
 }  // namespace rlctl::cli::doctor

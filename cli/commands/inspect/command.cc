@@ -420,7 +420,8 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
       throw UsageError("--match takes one --limit: each key that matches has one");
     }
   } else {
-    auto operands = operands_or_lines(std::move(invocation.operands), invocation.interrupt);
+    auto operands =
+        operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt);
     operands = decode_operands(std::move(operands), plan.key_base64);
     keys = distinct_keys(plan.limiter, operands, "rlctl inspect login:alice");
   }
@@ -475,6 +476,7 @@ Examples:
 )",
              .notes = [] { return list_algorithms(""); },
              .complete_operand = complete_key},
-    .add = add_command<Plan, declare_options, run>};
+    .add = add_command<Plan, declare_options, run>,
+    .decides_dash = true};
 
 }  // namespace rlctl::cli::inspect

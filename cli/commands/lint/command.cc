@@ -260,6 +260,7 @@ Examples:
          .notes = notes,
          .complete_operand = complete_limiter},
     .add = add_command<Plan, add_options, run>,
-    .judges = true};
+    .judges = true,
+    .decides_dash = true};
 
 }  // namespace rlctl::cli::lint

@@ -322,7 +322,7 @@ class Judging {
 std::vector<LimitStatus> ask(const Plan& plan, const stored::Libraries& libraries,
                              Invocation& invocation) {
   const auto operands = decode_operands(
-      operands_or_lines(std::move(invocation.operands), invocation.interrupt), plan.key_base64);
+      operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt), plan.key_base64);
   std::vector<Targets> targets;
   for (const auto& key : distinct_keys(plan.limiter, operands, "rlctl quota api:acme")) {
     targets.push_back(targets_of(key, plan, invocation.configuration));
@@ -464,6 +464,7 @@ Examples:
              .notes = notes,
              .complete_operand = complete_key},
     .add = add_command<Plan, declare_options, run>,
-    .report = report_failure};
+    .report = report_failure,
+    .decides_dash = true};
 
 }  // namespace rlctl::cli::quota

@@ -649,15 +649,7 @@ void add_options(Options& options, Plan& plan) {
   add_limit_options(options, plan.limit, false);
 }
 
-/// "-" would be standard input or output, which cannot be read twice or synced.
-void require_file(std::string_view option, const std::optional<std::string>& file) {
-  if (file != "-") return;
-  throw UsageError(std::string(option) + ": '-' is not a file", "a file of that name is ./-");
-}
-
 ExitStatus run(Plan& plan, Invocation& invocation) {
-  require_file("--save", plan.save);
-  require_file("--restore", plan.restore);
   if (plan.restore) {
     if (!invocation.operands.empty()) {
       throw UsageError("--restore takes no KEY: unexpected argument " +
@@ -669,7 +661,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
     require_pattern(*plan.match, invocation.operands);
     return reset_matching(plan, invocation);
   }
-  auto operands = operands_or_lines(std::move(invocation.operands), invocation.interrupt);
+  auto operands = operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt);
   invocation.operands = decode_operands(std::move(operands), plan.key_base64);
   plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
   if (plan.holder) {
@@ -719,6 +711,7 @@ Examples:
 )",
          .notes = algorithm_help,
          .complete_operand = complete_key},
-    .add = add_command<Plan, add_options, run>};
+    .add = add_command<Plan, add_options, run>,
+    .decides_dash = true};
 
 }  // namespace rlctl::cli::reset

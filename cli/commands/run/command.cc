@@ -414,6 +414,7 @@ Examples:
     .add = add_command<Plan, add_options, run>,
     .report = report,
     .declares = CommandLine::Declares::kWhatMayBeGiven,
-    .takes_program = true};
+    .takes_program = true,
+    .dash_hint = "--key-base64 LQ== means the KEY of that name"};
 
 }  // namespace rlctl::cli::run

@@ -166,6 +166,7 @@ ExitStatus export_scripts(Invocation& invocation) {
   const auto& folders = invocation.operands;
   require_at_most(1, folders, kUsage);
   if (folders.empty() || folders[0].empty()) throw UsageError("no DIR given", kUsage);
+  if (folders[0] == "-") throw UsageError("'-' is not a folder", "a folder of that name is ./-");
   const auto files = files_to_export(folders[0]);
   std::error_code failed;
   std::filesystem::create_directories(folders[0], failed);
@@ -270,6 +271,7 @@ void print_command(const limiter::ScriptCall& call, Invocation& invocation) {
 /// Makes the one call of a script that `check` with these options would make, and prints the reply;
 /// or prints the redis-cli command line that makes it.
 ExitStatus call_script(Plan& plan, Invocation& invocation) {
+  refuse_dash(invocation.operands, invocation.typed);
   const auto limiter = limiter_of(plan, invocation);
   const std::vector<std::string> operands(invocation.operands.begin() + 1,
                                           invocation.operands.end());
@@ -414,6 +416,7 @@ Examples:
   rlctl scripts call gcra login:alice --limit 5/60s
   rlctl scripts call gcra login:alice --limit 5/60s --print
 )"},
-    .add = add};
+    .add = add,
+    .decides_dash = true};
 
 }  // namespace rlctl::cli::scripts
