@@ -31,6 +31,10 @@ constexpr std::chrono::seconds kTtlRounding{1};
 constexpr int kTooManyWindows = 1000;
 /// ... and longer than this, which the scripts add for a caller's clock, and as much again.
 constexpr std::chrono::hours kLongTtl{2};
+/// No limiter counts for longer than a year: the TTL of a key whose window is not known is out of
+/// all proportion above that, and that of another key if it is so many of its windows.
+constexpr std::chrono::days kLongestPeriod{367};
+constexpr int kTooManyPeriods = 10;
 /// As few reservations that were never settled may be those of a caller that died...
 constexpr std::int64_t kFewUnsettled = 2;
 /// ... or be settled late, unless they are at least one in so many of those that have ended.
@@ -111,9 +115,11 @@ bool is_full(const Inspection& key) {
 std::string used_text(const Inspection& key) {
   const auto capacity = key.capacity();
   const auto& counts = key.state.counts;
+  if (!key.used && key.state.left) return looks_text(key.state) + " left";
+  if (capacity && key.used) return fmt::format("{} of {}", key.used_text(), *capacity);
   const auto used = key.used || counts.empty() ? key.used.value_or(0) : counts.back().units;
-  if (!key.used && key.state.left) return fmt::format("{} left", *key.state.left);
-  return capacity ? fmt::format("{} of {}", used, *capacity) : counted(used, "unit");
+  if (capacity) return fmt::format("{} of {}", used, *capacity);
+  return key.state.fraction ? looks_text(key.state) + " units" : counted(used, "unit");
 }
 
 std::optional<Finding> no_ttl(const Inspection& key) {
@@ -206,10 +212,23 @@ std::optional<Finding> ttl_short(const Inspection& key) {
   return finding;
 }
 
+bool is_ttl_too_long(const Inspection& key) {
+  const auto use = longest_use(key);
+  return (*key.ttl > kLongTtl && *key.ttl / kTooManyWindows > use) ||
+         (*key.ttl > kLongestPeriod && *key.ttl / kTooManyPeriods > use);
+}
+
 std::optional<Finding> ttl_long(const Inspection& key) {
-  if (!key.ttl || !key.window || !key.reset_after) return std::nullopt;
-  if (*key.ttl <= kLongTtl || *key.ttl / kTooManyWindows <= longest_use(key)) return std::nullopt;
+  if (!key.ttl || !key.reset_after) return std::nullopt;
   Finding finding{.kind = FindingKind::kTtlLong};
+  if (!key.window) {
+    if (!key.state.form->ends_by_ttl || *key.ttl <= kLongestPeriod) return std::nullopt;
+    finding.detail =
+        fmt::format("its window ends only in {}: {} used", wait_text(*key.ttl), used_text(key));
+    set_reset(finding, key);
+    return finding;
+  }
+  if (!is_ttl_too_long(key)) return std::nullopt;
   if (key.state.form->ends_by_ttl) {
     finding.is_critical = is_full(key);
     finding.detail = fmt::format("its window of {} ends only in {}: {} used",
@@ -246,18 +265,24 @@ std::optional<Finding> negative(const Inspection& key) {
   return finding;
 }
 
-/// What only looks like a count or a window, and has no TTL: perhaps somebody is locked out, or it
-/// is something else.
+/// What only looks like a count or a window, and expires never or in years: perhaps it locks
+/// somebody out, or it is something else.
 std::optional<Finding> maybe_locked(const Inspection& key) {
-  if (key.ttl || !key.state.form->library.empty()) return std::nullopt;
-  const auto& number = key.state.left;
-  return Finding{
-      .kind = FindingKind::kNoTtl,
-      .detail = number ? fmt::format("no TTL: if it is a limiter's count, its {} {} forever",
-                                     *number, *number == 1 ? "counts" : "count")
-                       : std::string("no TTL: if it is a limiter's window, it stays in memory, and "
-                                     "nothing removes what has left it"),
-      .command = inspect_command(key)};
+  const bool is_long = key.ttl && *key.ttl > kLongestPeriod;
+  if ((key.ttl && !is_long) || !key.state.form->library.empty()) return std::nullopt;
+  const bool is_window = key.state.form->layout == Layout::kScores;
+  Finding finding{.kind = is_long ? FindingKind::kTtlLong : FindingKind::kNoTtl,
+                  .command = inspect_command(key)};
+  if (is_long) {
+    finding.detail = fmt::format("expires in {}: if this {}", wait_text(*key.ttl),
+                                 is_window ? "is a limiter's window, it stays in memory until then"
+                                           : "counts requests, it resets only then");
+  } else {
+    finding.detail = is_window ? "no TTL: if it is a limiter's window, it stays in memory, and "
+                                 "nothing removes what has left it"
+                               : "no TTL: if this counts requests, it never resets";
+  }
+  return finding;
 }
 
 std::optional<Finding> incomplete(const Inspection& key) {

@@ -16,7 +16,7 @@ namespace rlctl::stored {
 enum class FindingKind {
   kNoTtl,       ///< nothing removes the key
   kTtlShort,    ///< the key expires while its units still count, as far as a clock was right
-  kTtlLong,     ///< it stays a thousand times as long as its window
+  kTtlLong,     ///< it stays a thousand times as long as its window, or for years
   kFuture,      ///< its times lie in the future: a clock was wrong
   kNegative,    ///< more tokens were taken than there were
   kZsetLog,     ///< a list would take a twelfth of the memory
@@ -44,8 +44,8 @@ struct Finding {
 
 /// The findings about one key, by its state at inspection.server_now, as inspect() or survey()
 /// found it with no `now` in the request. `has_slots`: it is in a Cluster. `clock_behind`: see
-/// ServerAudit. If the key is not recognized, at most a warning: without a TTL, what looks like a
-/// count or a window may be one.
+/// ServerAudit. If the key is not recognized, at most a warning: without a TTL, or with one of
+/// years, what looks like a count or a window may be one.
 std::vector<Finding> audit(const Inspection& inspection, bool has_slots, microseconds clock_behind);
 
 /// Whether audit() can compare the key's TTL, if it has one, with its window. Of a log whose window

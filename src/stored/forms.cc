@@ -1,5 +1,7 @@
 #include "stored/forms.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -219,20 +221,52 @@ std::optional<Decoded> read_timed_zset(const KeySample& content) {
   return Decoded{.unknown = "whether these are times of requests is not known"};
 }
 
+/// Decimal digits, a point and digits, as INCRBYFLOAT writes them.
+std::optional<double> parse_fraction(std::string_view text) {
+  const auto point = text.find('.');
+  if (point == text.npos || !parse_number(text.substr(0, point), INT64_MAX)) return std::nullopt;
+  return is_digits(text.substr(point + 1)) ? to_decimal(text) : std::nullopt;
+}
+
 /// Such numbers count up or down, or count nothing. A time of today is no count.
 std::optional<Decoded> read_number(const KeySample& content) {
   constexpr std::int64_t kMost = 999'999'999'999'999'999;  // longer numbers are IDs
   const bool is_negative = content.text.starts_with('-');
-  const auto number =
-      parse_number(std::string_view(content.text).substr(is_negative ? 1 : 0), kMost);
-  if (!number || (is_negative && *number == 0)) return std::nullopt;
+  const auto digits = std::string_view(content.text).substr(is_negative ? 1 : 0);
+  const auto whole = parse_number(digits, kMost);
+  const auto number = whole ? std::optional(as_double(*whole)) : parse_fraction(digits);
+  if (!number || *number > as_double(kMost) || (is_negative && *number == 0)) return std::nullopt;
   constexpr std::array kUnits{1e6, 1e3, 1.0, 1e-3};  // the first is seconds
-  const auto is_time = [&](double unit) {
-    return is_of_today(static_cast<double>(*number) * unit);
-  };
+  const auto is_time = [&](double unit) { return is_of_today(*number * unit); };
   if (!is_negative && std::ranges::any_of(kUnits, is_time)) return std::nullopt;
-  return Decoded{.left = is_negative ? -*number : *number,
-                 .unknown = "whether it counts up or down is not known"};
+  Decoded state{.unknown = "whether it counts up or down is not known"};
+  if (whole) {
+    state.left = is_negative ? -*whole : *whole;
+  } else {
+    state.fraction = is_negative ? -*number : *number;
+  }
+  return state;
+}
+
+/// The fields in which programs count in a hash, and those that stand beside a count.
+constexpr std::array<std::string_view, 10> kCountFields{
+    "count", "counter", "hits", "req", "reqs", "requests", "tok", "tokens", "used", "usage"};
+constexpr std::array<std::string_view, 9> kFieldsBesideCounts{
+    "limit", "max", "window", "start", "reset", "ts", "timestamp", "last_refill", "updated_at"};
+
+/// A hash of such fields and no others. Which of them count, and what, is not known.
+std::optional<Decoded> read_counts(const KeySample& content) {
+  const auto is_one_of = [](const auto& names, std::string_view name) {
+    return std::ranges::find(names, name) != names.end();
+  };
+  std::int64_t counts = 0, others = 0;
+  for (const auto& [field, value] : content.fields) {
+    const bool is_number = to_decimal(value).has_value();
+    if (is_number && is_one_of(kCountFields, field)) ++counts;
+    if (is_number && is_one_of(kFieldsBesideCounts, field)) ++others;
+  }
+  if (counts == 0 || counts + others != content.size) return std::nullopt;
+  return Decoded{.unknown = "which of its fields count requests is not known"};
 }
 
 /// The header of a budget, the field '' of its hash; see lua/budget.lua.
@@ -342,6 +376,11 @@ constexpr std::array kShapes{
          .library = {},
          .summary = "a number",
          .read = read_number},
+    Form{.name = "foreign-hash",
+         .type = "hash",
+         .library = {},
+         .summary = "a hash of counts, as limiters keep them",
+         .read = read_counts},
 };
 
 Decoded decode_by(std::span<const Form> forms, const KeySample& content) {
@@ -422,6 +461,12 @@ std::string describe_form(const Form& form) {
   return std::string(form.library).append("'s state (").append(form.name).append(")");
 }
 
+std::string looks_text(const Decoded& state) {
+  if (state.fraction) return fmt::format("{:.15g}", *state.fraction);
+  if (state.left) return std::to_string(*state.left);
+  return state.form->type == "hash" ? "counts" : "times";
+}
+
 std::string describe_content(const KeySample& content, const Decoded& state) {
   if (state.form != nullptr && !state.form->library.empty()) return describe_form(*state.form);
   return with_article(content.type) + " that is not a limiter's state";
@@ -460,10 +505,17 @@ bool is_read(const KeySample& content) {
   return content.type == "string" || has_parts(content);
 }
 
-/// Of a hash: those that rows name, and the header of a budget.
+/// Of a hash: those that rows name, the header of a budget, and those in which programs count.
 std::vector<std::string_view> fields_to_read(const std::string& key, const Libraries& libraries) {
   auto fields = libraries.hash_fields(key);
   fields.emplace_back();
+  const auto add = [&](std::span<const std::string_view> more) {
+    for (const auto field : more) {
+      if (std::ranges::find(fields, field) == fields.end()) fields.push_back(field);
+    }
+  };
+  add(kCountFields);
+  add(kFieldsBesideCounts);
   return fields;
 }
 

@@ -209,6 +209,9 @@ struct Decoded {
   bool window_is_inferred = false;
   /// The stored number, of a count or of what is left of a limit; may be negative.
   std::optional<std::int64_t> left = {};
+  /// The stored number if it is not whole, as of money: `left` is it rounded down, the units of a
+  /// count rounded up.
+  std::optional<double> fraction = {};
   /// Of the window before, some of which counts; see Count for this one.
   std::optional<std::int64_t> before = {};
   /// When the window ends. Neither told nor never: not known.
@@ -255,6 +258,9 @@ bool is_recognized(const KeySample& content, const Decoded& state);
 std::string with_article(std::string_view type);
 /// The state in a sentence: "fixed-window's state", "redis_rate's state (gcra)".
 std::string describe_form(const Form& form);
+/// What a key that only looks like a limiter's holds, in a few words: its number, "counts" or
+/// "times".
+std::string looks_text(const Decoded& state);
 /// The content, which decodes to this state, in a sentence: that of describe_form(), or "a list
 /// that is not a limiter's state".
 std::string describe_content(const KeySample& content, const Decoded& state);

@@ -41,6 +41,11 @@ std::optional<double> Inspection::ratio() const {
   return used_share();
 }
 
+std::string Inspection::used_text() const {
+  const bool is_whole = !state.fraction || !used_exact;
+  return is_whole ? std::to_string(*used) : fmt::format("{:.12g}", *used_exact);
+}
+
 std::optional<double> Inspection::used_share() const {
   if (!used) return std::nullopt;
   if (*used == 0) return 0;
@@ -492,6 +497,9 @@ void InspectionBuilder::fill_count() {
     if (*result_.remaining > 0) result_.next_free = microseconds{0};
   } else {
     set_room(state.counts.front().units);
+  }
+  if (state.fraction && !is_over && result_.used) {
+    result_.used_exact = state.left ? as_double(*result_.limit) - *state.fraction : *state.fraction;
   }
   if (result_.remaining != 0) return;
   if (left) result_.next_free = left;

@@ -82,11 +82,12 @@ struct Usage {
 /// What a key holds at one instant. Unknown values are empty.
 struct Inspection : Usage {
   std::string key;
-  KeySample content;                 ///< content.type is "none" if the key does not exist
-  Decoded state;                     ///< its form is null if it is not limiter state
-  microseconds now{0};               ///< the instant: as requested, or the server's clock
-  microseconds server_now{0};        ///< the server's clock
-  std::optional<double> used_exact;  ///< for buckets, queues and estimates, not rounded
+  KeySample content;           ///< content.type is "none" if the key does not exist
+  Decoded state;               ///< its form is null if it is not limiter state
+  microseconds now{0};         ///< the instant: as requested, or the server's clock
+  microseconds server_now{0};  ///< the server's clock
+  /// Not rounded, for buckets, queues, estimates, and a count that is not whole.
+  std::optional<double> used_exact;
 
   /// The number of stored entries of a log or set, or of the reservations of a budget, and how many
   /// entries no longer count.
@@ -118,6 +119,8 @@ struct Inspection : Usage {
   /// The share of the capacity that is used, 1 if it is full or there is a ban: 0 of any if none
   /// is.
   std::optional<double> ratio() const;
+  /// `used`, which must be known, in words: of a count that is not whole, as it is stored.
+  std::string used_text() const;
 
  private:
   std::optional<double> used_share() const;

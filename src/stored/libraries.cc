@@ -80,7 +80,7 @@ bool is_part(const Row& row, Role role, const KeySample& content) {
     case Role::kTime:
       return content.type == "string" && time_in(content.text, 0).has_value();
     case Role::kNumber:
-      return content.type == "string" && count_in(content.text).has_value();
+      return content.type == "string" && number_in(content.text).has_value();
     case Role::kHash:
       for (const auto* place : {&row.limit_at, &row.window_at}) {
         if (!*place || content.fields.find((*place)->field) == content.fields.end()) return false;
@@ -433,10 +433,12 @@ std::vector<std::string> suggested_row(std::string_view key, std::string_view ty
   };
   const bool has_name = !name.empty() && std::ranges::all_of(name, is_bare);
   const bool is_text = is_utf8(pattern) && pattern.find_first_of("'\n") == pattern.npos;
-  return {fmt::format("[library.{}]", has_name ? name : "NAME"),
-          fmt::format("key = '{}'", is_text ? pattern : "PATTERN"),
-          fmt::format("type = \"{}\"", type),
-          type == "zset" ? "value = \"times\"  # or leases" : "value = \"count\"  # or remaining"};
+  std::vector<std::string> row{
+      fmt::format("[library.{}]", has_name ? name : "NAME"),
+      fmt::format("key = '{}'", is_text ? pattern : "PATTERN"), fmt::format("type = \"{}\"", type),
+      type == "zset" ? "value = \"times\"  # or leases" : "value = \"count\"  # or remaining"};
+  if (type == "hash") row.emplace_back("field = \"FIELD\"");
+  return row;
 }
 
 }  // namespace rlctl::stored

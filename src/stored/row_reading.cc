@@ -290,8 +290,16 @@ bool RowReading::read_value() {
     default:
       break;
   }
-  const auto count = count_in(*text);
-  return count && read_count(*count - row_.zero);
+  constexpr double kMost = 1e15;
+  if (std::abs(*number) >= kMost) return false;
+  const bool is_rest = row_.value->value == Value::kRemaining;
+  const auto whole = is_rest ? std::floor(*number) : std::ceil(*number);
+  if (whole != *number) {
+    // What has no other proof than its number is something else.
+    if (row_.needs_ttl) return false;
+    state_.fraction = *number - static_cast<double>(row_.zero);
+  }
+  return read_count(static_cast<std::int64_t>(whole) - row_.zero);
 }
 
 double RowReading::off(microseconds begin, microseconds window) const {
@@ -439,7 +447,11 @@ bool RowReading::read_count(std::int64_t value) {
       set_unknown("'" + escape(row_.previous.of(name_)) +
                   "', the count of the window before, cannot be read");
     } else if (before->type != "none") {
-      state_.before = count_in(before->text).value_or(0);
+      // Of a count that is not whole, a part of a unit counts as one.
+      const auto count = number_in(before->text);
+      constexpr double kMost = 1e15;
+      const bool is_count = count && std::abs(*count) < kMost;
+      state_.before = is_count ? static_cast<std::int64_t>(std::ceil(*count)) : 0;
     }
   }
   const bool knows_end = state_.end || state_.never_ends;

@@ -225,7 +225,12 @@ TEST_CASE("strings are parsed to the last byte") {
     CHECK(decode("", text(number)).form->name == "foreign-counter");
     CHECK(decode("", text(number)).left == std::stoll(number));
   }
-  for (const char* other : {"01", "+1", "-0", "1.5", "1e3", "99999999999999999999"}) {
+  for (const std::string number : {"0.5", "100.25", "-1.5"}) {
+    CHECK(decode("", text(number)).form->name == "foreign-counter");
+    CHECK(decode("", text(number)).fraction == std::stod(number));
+  }
+  for (const char* other : {"01", "+1", "-0", "-0.0", "01.5", "1.", ".5", "1.5.2", "1.5e3", "1e3",
+                            "99999999999999999999", "1700000000.25", "1700000000123.5"}) {
     CHECK(decode("", text(other)).form == nullptr);
   }
 }

@@ -96,10 +96,11 @@ void append_foreign(TextBlock& block, const Inspection& inspection) {
 
 /// The row to write for a key that no row describes.
 void append_suggestion(TextBlock& block, const Inspection& inspection) {
-  const bool is_text = inspection.content.type == "string";
-  block.note(is_text ? "tell it with --as count or --as remaining, or in the configuration file:"
-                     : "tell it with --as times or --as leases, or in the configuration file:",
-             Tone::kDim);
+  const auto& type = inspection.content.type;
+  const std::string_view as = type == "string" ? " with --as count or --as remaining, or"
+                              : type == "zset" ? " with --as times or --as leases, or"
+                                               : "";
+  block.note(fmt::format("tell it{} in the configuration file:", as), Tone::kDim);
   for (const auto& line : stored::suggested_row(inspection.key, inspection.content.type)) {
     block.item("  " + line);
   }
@@ -109,7 +110,7 @@ void append_algorithm(TextBlock& block, const Found& found) {
   const auto& inspection = found.inspection;
   const auto& state = inspection.state;
   if (state.form->library.empty()) {
-    block.row("holds", state.left ? fmt::format("{}", *state.left) : "times", state.form->summary);
+    block.row("holds", stored::looks_text(state), state.form->summary);
     return;
   }
   block.row("algorithm", state.form->label(),
@@ -266,7 +267,7 @@ void append_stored(TextBlock& block, const Inspection& inspection) {
       append_window(block, inspection, count.at, stored.value_or(*inspection.window));
     }
   }
-  if (state.left) block.row("left", fmt::format("{}", *state.left), "as it is stored");
+  if (state.left) block.row("left", stored::looks_text(state), "as it is stored");
   if (state.before) block.row("before", fmt::format("{}", *state.before), "in the window before");
   if (state.bucket) {
     block.row(state.bucket->counts_used ? "in use" : "tokens", amount_text(state.bucket->tokens),
@@ -378,7 +379,7 @@ void append_use(TextBlock& block, const Inspection& inspection) {
     return append_ban(block, inspection);
   }
   const auto most = inspection.capacity();
-  std::string used = fmt::format("{}{}", tilde(inspection), *inspection.used);
+  std::string used = fmt::format("{}{}", tilde(inspection), inspection.used_text());
   if (most) used += fmt::format(" of {}", *most);
   block.row("used", block.tone(used, tone_of_use(inspection)), outlook(inspection));
   append_ban(block, inspection);

@@ -81,8 +81,9 @@ void declare_options(Options& options, Plan& plan) {
              "the limit of keys that store none and belong to no policy, such as logs: 5/60s")
       .once("keys with different limits need policies");
   add_as_option(options, plan.as);
-  options.flag("--all", plan.include_unrecognized,
-               "also keys that only look like a limiter's: numbers, sorted sets of times");
+  options.flag(
+      "--all", plan.include_unrecognized,
+      "also keys that only look like a limiter's: numbers, hashes of counts, sorted sets of times");
   options.flag("--totals", plan.only_totals, "print totals by algorithm and policy, but no keys")
       .excludes("--top", "--totals always covers all keys")
       .excludes("--sort");
@@ -208,7 +209,7 @@ class Run {
       if (count > 0) text += (text.empty() ? "not listed: " : ", ") + keys;
     };
     add(skipped.unknown, counted(skipped.unknown, "key") + " whose limit is not known (" +
-                     std::string(limit_advice()) + ")");
+                             std::string(limit_advice()) + ")");
     add(skipped.unrecognized,
         counted(skipped.unrecognized, "key") + " that may be a limiter's (--all lists them)");
     add(static_cast<std::int64_t>(skipped.refused.count()), skipped.refused.text());

@@ -40,7 +40,7 @@ struct Plan {
   std::int64_t label_keys = 0;
   bool quiet = false, verbose = false, key_base64 = false;
   bool must_exist = false;  ///< a KEY of which nothing is stored is UNKNOWN
-  bool full = false;  ///< keys are not cut
+  bool full = false;        ///< keys are not cut
 
   Thresholds thresholds = {};
   std::optional<Limiter> limiter = {};  ///< from --limit or --policy; takes precedence
@@ -143,12 +143,13 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
                    .hint = "give that KEY"};
   }
   if (state.form->library.empty()) {
+    const auto& type = state.form->type;
+    const std::string_view as = type == "string" ? "--as count or --as remaining tells it, or "
+                                : type == "zset" ? "--as times or --as leases tells it, or "
+                                                 : "";
     return Problem{.code = "unknown",
-                   .message = holds + (state.left ? std::to_string(*state.left) : "times") + ": " +
-                              state.unknown,
-                   .hint = std::string(state.left ? "--as count or --as remaining tells it"
-                                                  : "--as times or --as leases tells it") +
-                           ", or a row [library.NAME] in the configuration file"};
+                   .message = holds + stored::looks_text(state) + ": " + state.unknown,
+                   .hint = std::string(as) + "a row [library.NAME] in the configuration file"};
   }
   if (!state.unknown.empty() && !state.ban) {
     return Problem{.code = "unknown",
@@ -322,7 +323,8 @@ class Judging {
 std::vector<LimitStatus> ask(const Plan& plan, const stored::Libraries& libraries,
                              Invocation& invocation) {
   const auto operands = decode_operands(
-      operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt), plan.key_base64);
+      operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt),
+      plan.key_base64);
   std::vector<Targets> targets;
   for (const auto& key : distinct_keys(plan.limiter, operands, "rlctl quota api:acme")) {
     targets.push_back(targets_of(key, plan, invocation.configuration));
@@ -450,8 +452,8 @@ const Command kCommand{
                      "OK",
                      "WARNING",
                      "CRITICAL",
-                     "UNKNOWN: rlctl could not evaluate a limit, or wrong usage; with\n"
-                     "--must-exist, a KEY does not exist",
+                     "UNKNOWN: rlctl could not evaluate a limit, or wrong usage; or a KEY does not\n"
+                     "exist, with --must-exist",
                  },
              .epilogue = R"(  With several limits, the worst of them: 2, else 1, else 3, else 0.
 

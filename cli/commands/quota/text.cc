@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "base/text.h"
@@ -57,6 +58,15 @@ std::string percent_text(std::int64_t used, std::int64_t most) {
   return out;
 }
 
+/// Of a count that is not whole, the percentage of what is stored.
+std::string percent_of(const stored::Inspection& inspection, std::int64_t most) {
+  if (!inspection.state.fraction || !inspection.used_exact) {
+    return percent_text(*inspection.used, most);
+  }
+  const auto percent = *inspection.used_exact / static_cast<double>(most) * 100;
+  return fmt::format("{:.1f}", std::floor(percent * 10) / 10);
+}
+
 /// "api:acme 82% used (820 of 1000), resets in 31s"
 std::string sentence(const LimitStatus& status, const Look& look) {
   if (status.problem) return without_bars(escaped_message(status.problem->message));
@@ -77,8 +87,9 @@ std::string sentence(const LimitStatus& status, const Look& look) {
     if (!literal_key_warning(inspection.key).empty()) out += "; a KEY is not a pattern";
     return out;
   }
-  out += most ? fmt::format(" {}% used ({} of {})", percent_text(used, *most), used, *most)
-              : fmt::format(" {} used", used);
+  const auto text = inspection.used_text();
+  out += most ? fmt::format(" {}% used ({} of {})", percent_of(inspection, *most), text, *most)
+              : fmt::format(" {} used", text);
   const auto& reset = inspection.reset_after;
   if (reset && *reset > microseconds{0}) out += ", resets in " + seconds_text(*reset);
   if (inspection.is_closed_by_reservations()) {

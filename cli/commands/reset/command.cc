@@ -661,7 +661,8 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
     require_pattern(*plan.match, invocation.operands);
     return reset_matching(plan, invocation);
   }
-  auto operands = operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt);
+  auto operands =
+      operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt);
   invocation.operands = decode_operands(std::move(operands), plan.key_base64);
   plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
   if (plan.holder) {

@@ -44,6 +44,87 @@ fix() {
   assert_equal "$(rlctl audit --json)" ''
 }
 
+# detail KEY: what is said of the key.
+detail() { rlctl audit --json "${@:2}" | gojq -r --arg key "$1" 'select(.key == $key) | .detail'; }
+
+@test "a TTL out of all proportion is a finding, whatever is known of the key" {
+  local years=$((46 * 365 * 86400)) row
+  cli SET quota:daily:acme:20251127 4711 EX 157680000 >/dev/null
+  cli SET spend:ann 100.25 EX "$years" >/dev/null
+  cli HSET usage:ann req 12 tok 3400 >/dev/null
+  cli EXPIRE usage:ann "$years" >/dev/null
+  cli ZADD seen:ann "$(date +%s)" a "$(date +%s)" b >/dev/null
+  cli EXPIRE seen:ann "$years" >/dev/null
+  cli SET yearly:ann 12 EX $((366 * 86400)) >/dev/null
+  assert_equal "$(found | sort)" 'ttl_long warning quota:daily:acme:20251127
+ttl_long warning seen:ann
+ttl_long warning spend:ann
+ttl_long warning usage:ann'
+  assert_regex "$(detail quota:daily:acme:20251127)" '^expires in .*: if this counts requests, it resets only then$'
+  run -1 rlctl audit
+  # A row, or --as, says that it counts. Of its limit, it does so for a day, or a month.
+  assert_regex "$(detail quota:daily:acme:20251127 --as count)" '^its window ends only in .*: 4711 units used$'
+  for row in 4711/day 4711/30d 99999/30d; do
+    printf '[library.quota]\nkey = "quota:*"\ntype = "string"\nvalue = "count"\nlimit = "%s"\n' "$row" >"$RLCTL_CONFIG"
+    assert_regex "$(detail quota:daily:acme:20251127)" "^its window of .* ends only in .*: 4711 of ${row%/*} used$"
+  done
+  printf '[library.yearly]\nkey = "yearly:*"\ntype = "string"\nvalue = "count"\nlimit = "20/366d"\n' >"$RLCTL_CONFIG"
+  assert_equal "$(found 'yearly:*')" ''
+}
+
+@test "what may count without a TTL is a warning in words that are true of it: whole, negative, a fraction, in a hash" {
+  local key never='no TTL: if this counts requests, it never resets'
+  cli MSET whole 500 negative -500 one 1 fraction 100.25 below -0.5 >/dev/null
+  cli HSET usage req 12 tok 3400 >/dev/null
+  cli HSET counter count 7 limit 100 >/dev/null
+  cli HSET bucket tokens 3.5 last_refill "$(date +%s.%N)" >/dev/null
+  # Nothing that only has a part of it.
+  cli HSET user name ann count 7 >/dev/null
+  cli HSET limits limit 100 window 60 >/dev/null
+  cli HSET text count many limit 100 >/dev/null
+  cli MSET time "$(date +%s.%N)" version 1.2.3 exponent 1e5 word 1.5x >/dev/null
+  assert_equal "$(found | sort)" "$(for key in below bucket counter fraction negative one usage whole; do
+    echo "no_ttl warning $key"
+  done)"
+  for key in below bucket counter fraction negative one usage whole; do assert_equal "$(detail "$key")" "$never"; done
+  run -0 rlctl inspect counter
+  assert_line --regexp '^holds +counts +a hash of counts, as limiters keep them$'
+  assert_line --partial 'which of its fields count requests is not known'
+  assert_line --partial 'field = "FIELD"'
+  run -0 rlctl inspect fraction --json
+  assert_equal "$(gojq -c '[.algorithm, .number, .used]' <<<"$output")" '["foreign-counter",100.25,null]'
+  run -3 rlctl quota usage --limit 100/60s
+  assert_line --index 0 --partial "'usage' holds counts: which of its fields count requests is not known"
+  run -0 rlctl list --all
+  assert_output --partial ' counter'
+}
+
+@test "a row that says count reads a number that is not whole: 87.43 of 100" {
+  cli MSET spend:a 87.43 spend:b 120.5 left:a 12.5 >/dev/null
+  cli SET spend:c 99.5 EX 86400 >/dev/null
+  printf '[library.spend]\nkey = "spend:*"\ntype = "string"\nvalue = "count"\nlimit = "100/30d"
+[library.left]\nkey = "left:*"\ntype = "string"\nvalue = "remaining"\nlimit = "100/30d"\n' >"$RLCTL_CONFIG"
+  run -0 rlctl inspect spend:a
+  assert_line --regexp '^used +87\.43 of 100 '
+  run -2 rlctl quota spend:b
+  assert_output --partial 'CRITICAL - spend:b 120.5% used (120.5 of 100)'
+  run -1 rlctl quota spend:a
+  assert_output --partial 'WARNING - spend:a 87.4% used (87.43 of 100)'
+  run -1 rlctl quota left:a
+  assert_output --partial 'WARNING - left:a 87.5% used (87.5 of 100)'
+  run -0 rlctl inspect --as count --limit 100/30d spend:a --config /dev/null
+  assert_line --regexp '^used +87\.43 of 100 '
+  # Less than a unit is left: nothing that costs one is allowed.
+  run -0 rlctl inspect spend:c --json
+  assert_equal "$(gojq -c '[.used, .remaining]' <<<"$output")" '[100,0]'
+  assert_equal "$(rlctl list --above 100% --json | gojq -r .key | sort | xargs)" 'spend:b spend:c'
+  assert_equal "$(found | sort)" 'no_ttl critical left:a
+no_ttl critical spend:a
+no_ttl critical spend:b'
+  assert_equal "$(detail spend:a)" 'no TTL, and only a TTL would end its window: 87.43 of 100 used forever'
+  assert_equal "$(detail spend:b)" 'no TTL, and only a TTL would end its window: 120.5 of 100 used, denied forever'
+}
+
 # budget KEY LIMIT COST ACTION ID [HOLD]: a call of the script by the caller's clock, so many seconds ago.
 budget() {
   cli --eval "$project/lua/budget.lua" "$1" , "$2" 2592000000000 '' "$3" "$(($(date +%s) - $4))000000" "${@:5}" >/dev/null
