@@ -188,7 +188,8 @@ TEST_CASE(
   CHECK(did_you_mean("bucket", kMany).empty());
   CHECK(did_you_mean("--", kMany).empty());
   CHECK(did_you_mean("", kMany).empty());
-  constexpr std::array<std::string_view, 5> kFour{"checked", "chester", "cherry", "chemist", "gcra"};
+  constexpr std::array<std::string_view, 5> kFour{"checked", "chester", "cherry", "chemist",
+                                                  "gcra"};
   CHECK(did_you_mean("che", kFour).empty());
   CHECK(did_you_mean("chec", kFour) == "; did you mean 'checked'?");
 }

@@ -48,7 +48,7 @@ struct Plan {
 /// draft-ietf-httpapi-ratelimit-headers-11. `states` are looks at the keys after the request, one
 /// for each limit; empty if they are not known. `now` is the time of the request, for windows of
 /// the calendar.
-void append_headers(std::string& out, const Limiter& limiter, const Answer& result,
+void append_headers(std::string& out, const Limiter& limiter, const Answer& answer,
                     std::span<const limiter::Decision> states, std::chrono::microseconds now);
 
 /// The reservation that a request asks for, with this ID or else a new one: 16 random hexadecimal
