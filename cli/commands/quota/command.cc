@@ -452,8 +452,8 @@ const Command kCommand{
                      "OK",
                      "WARNING",
                      "CRITICAL",
-                     "UNKNOWN: rlctl could not evaluate a limit, or wrong usage; or a KEY does not\n"
-                     "exist, with --must-exist",
+                     "UNKNOWN: rlctl could not evaluate a limit, or wrong usage; or a KEY does\n"
+                     "not exist, with --must-exist",
                  },
              .epilogue = R"(  With several limits, the worst of them: 2, else 1, else 3, else 0.
 
