@@ -89,6 +89,9 @@ ConfigurationSource::ConfigurationSource(const std::optional<std::string>& named
     places_ = default_places();
     return;
   }
+  if (*file == "-") {
+    throw UsageError("RLCTL_CONFIG: '-' is not a file", "a file of that name is ./-");
+  }
   if (!exists(*file)) {
     throw UsageError(std::string(named ? "--config" : "RLCTL_CONFIG") + ": cannot read '" + *file +
                      "': " + errno_text(errno));

@@ -164,12 +164,12 @@ options_of() {
     mapfile -t options < <(comm -23 <(options_of "$command") <(options_of))
     for option in "${options[@]}"; do
       [[ $command == list && $option == --sort ]] || # a KEY to sort by
-        grep -qE "^[a-z]+\|$command .*$option[ =]-( |$)" <<<"$rows" || fail "no row has: $command $option -"
+        grep -qE "^[a-z]+\|$command .*${option}[ =]-( |$)" <<<"$rows" || fail "no row has: $command $option -"
     done
   done
   lines_of options options_of
   for option in "${options[@]}"; do
-    grep -qE "^refused\|.*$option[ =]- " <<<"$rows" || fail "no row has: $option -"
+    grep -qE "^refused\|.*${option}[ =]- " <<<"$rows" || fail "no row has: $option -"
   done
 }
 
@@ -201,6 +201,8 @@ options_of() {
   run -125 --separate-stderr rlctl run --limit 5/60s - -- true
   assert_equal "${stderr_lines[1]}" '  hint: --key-base64 LQ== means the KEY of that name'
   run -2 --separate-stderr rlctl --config - check k --limit 5/60s
+  assert_equal "${stderr_lines[1]}" '  hint: a file of that name is ./-'
+  RLCTL_CONFIG=- run -2 --separate-stderr rlctl check k --limit 5/60s
   assert_equal "${stderr_lines[1]}" '  hint: a file of that name is ./-'
   run -2 --separate-stderr rlctl inspect a -
   assert_equal "${stderr_lines[1]}" '  hint: -- - means the KEY of that name'
