@@ -159,6 +159,9 @@ limits_of() { rlctl inspect "$@" | grep -oE 'limit [0-9]+ per [^,]*'; }
   sed -i 's/fixed-window/gcra/' "$BATS_TEST_TMPDIR/c.toml"
   run -2 rlctl --config "$BATS_TEST_TMPDIR/c.toml" check --policy bill ann
   assert_output --partial 'gcra has no windows of the calendar'
+  sed -i '/algorithm/d' "$BATS_TEST_TMPDIR/c.toml"
+  run -0 rlctl --config "$BATS_TEST_TMPDIR/c.toml" check --policy bill ann
+  assert_output --partial 'algorithm=fixed-window'
 }
 
 @test "--wait waits for the next period" {
