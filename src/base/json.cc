@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 
@@ -30,6 +31,34 @@ void append_escaped_ascii(std::string& out, char c) {
     append_code_point(out, byte);
   }
 }
+
+/// Follows a text byte by byte, and knows only its strings, brackets and commas. In a text that is
+/// not JSON, it sees what a parser sees up to the first error.
+class JsonOutline {
+ public:
+  void take(char c) noexcept {
+    if (is_escaped_) {
+      is_escaped_ = false;
+    } else if (is_in_string_) {
+      is_escaped_ = c == '\\';
+      is_in_string_ = c != '"';
+    } else {
+      is_in_string_ = c == '"';
+      const bool opens = c == '[' || c == '{';
+      if (opens) ++level_;
+      if (c == ']' || c == '}') --level_;
+      if (opens || c == ',') ++values_;
+    }
+  }
+  /// The arrays and objects that are open.
+  std::int64_t level() const noexcept { return level_; }
+  /// At least as many as there are values, except for the outermost.
+  std::int64_t values() const noexcept { return values_; }
+
+ private:
+  bool is_in_string_ = false, is_escaped_ = false;
+  std::int64_t level_ = 0, values_ = 0;
+};
 
 }  // namespace
 
@@ -104,6 +133,42 @@ JsonWriter& JsonWriter::integer(std::int64_t number) {
   separate();
   append_number(out_, number);
   return *this;
+}
+
+std::string_view json_excess(std::string_view text) noexcept {
+  static_assert(kMostJsonLevels == 100 && kMostJsonValues == 100'000);
+  JsonOutline outline;
+  for (const char c : text) {
+    outline.take(c);
+    if (outline.level() > kMostJsonLevels) return "is nested too deeply: 100 levels are the most";
+    if (outline.values() > kMostJsonValues) return "has too many values: 100000 are the most";
+  }
+  return {};
+}
+
+std::string_view json_fault(std::string_view text) noexcept {
+  const auto excess = json_excess(text);
+  return excess.empty() ? "is not JSON" : excess;
+}
+
+nlohmann::json parse_json(std::string_view text) {
+  // For nlohmann-json, a NUL is the end of the text.
+  const bool is_parsed = text.find('\0') == text.npos && json_excess(text).empty();
+  return is_parsed ? nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false)
+                   : nlohmann::json(nlohmann::json::value_t::discarded);
+}
+
+nlohmann::json parse_json_outline(std::string_view text) {
+  std::string flat;
+  JsonOutline outline;
+  for (const char c : text) {
+    const bool was_nested = outline.level() > 1;
+    outline.take(c);
+    const bool is_nested = outline.level() > 1;
+    if (is_nested && !was_nested) flat += "null";
+    if (!is_nested && !was_nested) flat += c;
+  }
+  return parse_json(flat);
 }
 
 }  // namespace rlctl

@@ -2,13 +2,21 @@
 
 #include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
 // Writes JSON: the output of --json in every command, and the lines of a backup
-// (stored/backup.cc).
+// (stored/backup.cc). Reads the JSON of clients, files, logs, scripts and programs, all of which
+// may be hostile.
+//
+// nlohmann-json parses without recursion, but copies and prints recursively, so that a value which
+// is nested deeply enough overflows the stack later; and a value takes some 60 bytes, however
+// few its text has. Hence both are bounded before the text is parsed, in one place. A parser with a
+// callback was rejected: it skips what is too deep, but follows it with 8 bytes for each level.
 
 namespace rlctl {
 
@@ -76,5 +84,28 @@ class JsonWriter {
   std::string& out_;
   bool is_first_ = true;  ///< at the start of an array or object, or after a name: no comma
 };
+
+/// Bounds of parse_json() and read_json(). Nothing that rlctl reads has more than ten levels; a
+/// hundred thousand values, which take 15 MB at most, are more lines than a file with breakpoints
+/// has. Whoever reads the text bounds its length.
+constexpr std::int64_t kMostJsonLevels = 100, kMostJsonValues = 100'000;
+
+/// Returns why a text exceeds the bounds, as the end of a sentence; "" if it does not.
+std::string_view json_excess(std::string_view text) noexcept;
+/// Parses a whole text; is_discarded() if it is not JSON, or exceeds the bounds.
+nlohmann::json parse_json(std::string_view text);
+/// Calls `reader`, an nlohmann::json_sax, with the parts of a text. Returns false if it is not
+/// JSON, exceeds the bounds, or the reader stopped.
+template <typename Reader, typename Json = nlohmann::json>
+bool read_json(std::string_view text, Reader& reader) {
+  // For nlohmann-json, a NUL is the end of the text.
+  return text.find('\0') == text.npos && json_excess(text).empty() &&
+         Json::sax_parse(text, &reader);
+}
+/// Returns why parse_json() refused a text, as the end of a sentence: "is not JSON".
+std::string_view json_fault(std::string_view text) noexcept;
+/// Parses a text that parse_json() refused, with null in place of whatever is nested in the
+/// outermost object, so that an answer can name the request.
+nlohmann::json parse_json_outline(std::string_view text);
 
 }  // namespace rlctl

@@ -118,10 +118,8 @@ Answer read_answer(std::string_view line) {
   // The most frequent ones.
   if (line == "1" || line == "{\"allowed\":true}") return {.decision = decision_of(true)};
   if (line == "0" || line == "{\"allowed\":false}") return {.decision = decision_of(false)};
-  // For the parser, a NUL is the end.
-  const bool has_nul = line.find('\0') != line.npos;
-  const auto json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (has_nul || json.is_discarded()) throw UsageError("it is not JSON");
+  const auto json = parse_json(line);
+  if (json.is_discarded()) throw UsageError(fmt::format("it {}", json_fault(line)));
   if (json.is_number_integer() && (json == 0 || json == 1))
     return {.decision = decision_of(json == 1)};
   if (!json.is_object()) throw UsageError("it is neither an object nor 1 nor 0");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "replay/field_reader.h"
 
@@ -349,7 +350,7 @@ class PathReader final : public nlohmann::json_sax<Json> {
     path_.clear();
     ends_.clear();
     lists_ = 0;
-    return text.starts_with('{') && Json::sax_parse(text.data(), text.data() + text.size(), this);
+    return text.starts_with('{') && read_json(text, *this);
   }
 
   bool null() override { return true; }
@@ -417,7 +418,9 @@ class JsonReader final : public NamedReader {
   std::string find(std::string_view line) override {
     if (paths_.read(line)) return {};
     reset();
-    return line.starts_with('{') && paths_.read(repaired(line)) ? "" : "it is not a JSON object";
+    if (line.starts_with('{') && paths_.read(repaired(line))) return {};
+    const auto excess = json_excess(line);
+    return excess.empty() ? "it is not a JSON object" : "it " + std::string(excess);
   }
 
   PathReader<std::function<void(const std::string&, const std::string&)>> paths_{

@@ -260,8 +260,11 @@ std::string bytes_of(const Json& line, const char* name) {
 }
 
 Json parse_line(std::string_view text) {
-  auto line = Json::parse(text, nullptr, false);
-  if (!line.is_object()) throw BadLine("is not a JSON object");
+  auto line = parse_json(text);
+  if (!line.is_object()) {
+    const std::string excess(json_excess(text));
+    throw BadLine(excess.empty() ? "is not a JSON object" : excess);
+  }
   return line;
 }
 
@@ -286,13 +289,16 @@ SavedKey parse_key(const Json& line) {
 
 /// Throws InputError if this is not the first line of a file that can be restored.
 void require_header(const std::string& path, std::string_view text) {
-  const auto line = Json::parse(text, nullptr, false);
+  auto line = parse_json(text);
+  // A later format may be nested more deeply.
+  if (line.is_discarded()) line = parse_json_outline(text);
   if (!line.is_object() || !line.contains("format") || line["format"] != kFormat) {
     throw InputError("--restore: " + quoted_and_masked(path) +
                          " does not begin like a file that reset --save writes",
                      "nothing was restored");
   }
-  if (line.value("version", Json()) != kVersion) {
+  const auto version = line.find("version");
+  if (version == line.end() || *version != kVersion) {
     throw InputError("--restore: " + quoted_and_masked(path) +
                          " has a format that this version of rlctl does not know",
                      "nothing was restored; use the version that saved it, or a newer one");

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "lua/lexer.h"
@@ -495,8 +496,12 @@ class ReplyExpression::Evaluation {
     if (is_nil(whole)) return {};
     const auto* text = std::get_if<std::string_view>(&whole);
     if (text == nullptr) throw UnreadableReply{node.column, "JSON"};
-    auto& document = documents_.emplace_back(Json::parse(*text, nullptr, false));
-    if (document.is_discarded()) throw UnreadableReply{node.column, "JSON"};
+    auto& document = documents_.emplace_back(parse_json(*text));
+    if (document.is_discarded()) {
+      throw UnreadableReply{node.column, json_excess(*text).empty()
+                                             ? "JSON"
+                                             : "JSON of at most 100 levels and 100000 values"};
+    }
     return value_of_json(document);
   }
 

@@ -164,10 +164,16 @@ TEST_CASE("a line that is no answer is refused with the reason") {
     CHECK(wrong(fmt::format(R"({{"allowed":{}}})", value)) ==
           "\"allowed\" is neither true nor false");
   }
-  CHECK(wrong(std::string(kLongestAnswer, '[')) == "it is not JSON");
-  const std::string half(kLongestAnswer / 2, '[');
-  CHECK(wrong(half + std::string(kLongestAnswer / 2, ']')) ==
-        "it is neither an object nor 1 nor 0");
+  constexpr auto* kTooDeep = "it is nested too deeply: 100 levels are the most";
+  CHECK(wrong(std::string(kLongestAnswer, '[')) == kTooDeep);
+  const std::string half(kLongestAnswer / 2, '['), other_half(kLongestAnswer / 2, ']');
+  CHECK(wrong(half + other_half) == kTooDeep);
+  // A message shows the member, and prints it recursively.
+  CHECK(wrong(R"({"allowed":true,"id":)" + half + other_half + "}") == kTooDeep);
+  const std::string most(99, '['), most_ends(99, ']');
+  CHECK(wrong(R"({"allowed":true,"id":)" + most + most_ends + "}") ==
+        "\"id\" must be a whole number from 1 to 10000000000000000, not " + std::string(60, '[') +
+            "...");
 }
 
 TEST_CASE("a hello says how many requests may be in flight") {

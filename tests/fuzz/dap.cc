@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "cli/commands/debug/dap/launch.h"
 #include "cli/commands/debug/dap/members.h"
 #include "cli/commands/debug/dap/messages.h"
@@ -59,7 +60,7 @@ void test(std::string_view input) {
   require(framed_once.size() == 1 && framed_once.front() == std::string(input),
           "what is sent can be read");
   for (const auto& body : whole) {
-    const auto json = body ? Json::parse(*body, nullptr, false) : Json();
+    const auto json = body ? rlctl::parse_json(*body) : Json();
     for (const bool attaches : {false, true}) {
       (void)accepted<UsageError>(
           [&] { return read_launch(json, {}, {}, attaches).operands.size(); },

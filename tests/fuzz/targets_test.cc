@@ -66,10 +66,25 @@ std::string mutated(const std::vector<std::string>& inputs, rlctl::test::Random&
   return text;
 }
 
+/// An input in which a few bytes, or an opening bracket, are repeated: a long one, or a deep one.
+std::string stretched(const std::vector<std::string>& inputs, rlctl::test::Random& random) {
+  static const std::vector<std::string> kOpenings{"[",       "{",        "(",   "[[",
+                                                  "{\"a\":", "[{\"a\":", "not "};
+  constexpr std::int64_t kLongest = 100'000, kLongestPart = 8;
+  std::string text = random.one_of(inputs);
+  const auto at = static_cast<std::size_t>(random.uniform(0, std::ssize(text)));
+  const auto size = static_cast<std::size_t>(random.uniform(1, kLongestPart));
+  auto part = random.uniform(0, 1) == 0 ? random.one_of(kOpenings) : text.substr(at, size);
+  if (part.empty()) part = "[";
+  std::string repeated;
+  for (auto left = kLongest / std::ssize(part); left > 0; --left) repeated += part;
+  return text.insert(at, repeated);
+}
+
 }  // namespace
 
 TEST_CASE("each property of a parser holds for its corpus and for mutations of it") {
-  CHECK(fuzz::targets().size() == 16);
+  CHECK(fuzz::targets().size() == 17);
   for (const auto& target : fuzz::targets()) {
     SUBCASE(target.name) {
       rlctl::test::Random random;
@@ -82,6 +97,9 @@ TEST_CASE("each property of a parser holds for its corpus and for mutations of i
       for (const auto& input : inputs) test(input);
       for (auto left = rlctl::test::scaled(300, 10'000); left > 0; --left) {
         test(mutated(inputs, random));
+      }
+      for (auto left = rlctl::test::scaled(3, 300); left > 0; --left) {
+        test(stretched(inputs, random));
       }
     }
   }

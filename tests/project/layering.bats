@@ -35,7 +35,7 @@ END
   local root=/work file line message
   echo "see $root/notes" >README.md
   echo "README.md:1: names a folder outside the project" >expected
-  mkdir cli/reset
+  mkdir -p cli/reset cli/commands/debug/dap
   printf 'int g();\n' >src/limiter/bare.h
   printf '#include <string>\n#include "redis/late.h"\n' >src/redis/late.cc
   printf '#pragma once\n' >src/redis/late.h
@@ -56,7 +56,14 @@ src/limiter/a.cc|#include <openssl/ssl.h>|OpenSSL is for src/redis alone
 src/limiter/a.cc|#include <zlib.h>|zlib is for src/replay/input.cc alone
 cli/main.cc|#include <toml++/toml.h>|toml++ is for src/limiter/toml.h alone
 cli/main.cc|#include <histedit.h>|libedit is for cli/terminal/line_editor.cc alone
-cli/main.cc|#include <nlohmann/json.hpp>|nlohmann-json is for cli/commands/debug/dap/members.h, src/exec/protocol.cc, src/replay/named_fields.cc, src/stored/backup.cc and src/traffic/reply.cc
+cli/main.cc|#include <nlohmann/json.hpp>|nlohmann-json is for cli/commands/debug/dap/members.h, src/base/json.cc, src/exec/protocol.cc, src/replay/named_fields.cc, src/stored/backup.cc and src/traffic/reply.cc
+cli/main.cc|auto a = Json::parse(text);|JSON is parsed by parse_json() and read_json() alone
+cli/main.cc|auto a = nlohmann::ordered_json::parse(text, nullptr, false);|JSON is parsed by parse_json() and read_json() alone
+src/limiter/a.cc|return nlohmann::json::sax_parse(text, &reader);|JSON is parsed by parse_json() and read_json() alone
+src/limiter/a.cc|return Json::accept(text);|JSON is parsed by parse_json() and read_json() alone
+src/limiter/a.cc|return nlohmann::json::from_cbor(bytes);|JSON is parsed by parse_json() and read_json() alone
+src/limiter/a.cc|const auto a = "{}"_json;|JSON is parsed by parse_json() and read_json() alone
+cli/commands/debug/dap/a.cc|std::istringstream(text) >> request;|JSON is parsed by parse_json() and read_json() alone
 src/redis/good.cc|#include <iostream>|only cli prints
 src/redis/good.cc|std::cout << 1;|only cli prints
 src/redis/good.cc|printf("x");|only cli prints

@@ -80,6 +80,12 @@ nobody_is_left() { ! pgrep -f "odd_program.pl [a-z_]+ $BATS_TEST_TMPDIR" >/dev/n
   fails_with 5 'invalid_utf8' "wrote '{\"allowed\":true,\"x\":\"\\xff\"}': it is not JSON: request 1, of key '1'"
   fails_with 5 'first 2' "wrote '2': it is neither an object nor 1 nor 0: request 1, of key '1'"
   fails_with 5 'first {\"allowed\":true,\"remaining\":1.5}' "wrote '{\"allowed\":true,\"remaining\":1.5}': \"remaining\" must be a whole number from 0 to 10000000000000000, not 1.5: request 1, of key '1'"
+  # With a small stack, too.
+  (
+    ulimit -s 1024
+    run -5 rlctl burst steady --requests 3 -q --limit 10/60s --exec "perl -e '\$| = 1; print qq({\"allowed\":true,\"id\":), qq([) x 32000, qq(]) x 32000, qq(}\\n); sleep 1 while <STDIN>'"
+    assert_output --partial 'it is nested too deeply: 100 levels are the most: request 1'
+  )
   fails_with 5 'first {\"allowed\":true,\"id\":2}' "answered request 2 instead: request 1, of key '1'"
   assert_equal "${stderr#*$'\n'}" '  hint: the answers must be in the order of the requests'
   fails_with 5 swaps "answered request 3 instead: request 2, of key '1'"

@@ -219,6 +219,29 @@ with Client("-u", "private:") as c:
 END
 }
 
+@test "a request that is nested too deeply is refused, and the session goes on" {
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.initialize()
+    deep = {"[": b"[" * 200_000 + b"]" * 200_000, "{": b'{"a":' * 200_000 + b"1" + b"}" * 200_000, "open": b"[" * 10_000_000,
+            "wide": b"[" + b"[]," * 1_000_000 + b"1]"}
+    for seq, (name, value) in enumerate(deep.items(), 1001):
+        for body in (b'{"seq":%d,"type":"request","command":"launch","arguments":{"program":"loop.lua","x":%s}}' % (seq, value),
+                     b'{"arguments":%s,"command":"launch","type":"request","seq":%d}' % (value, seq)):
+            c.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+            answer = c.until(lambda m: m["type"] == "response")
+            assert not answer["success"], name
+            assert answer["message"] == "the message " + (
+                "has too many values: 100000 are the most" if name == "wide"
+                else "is nested too deeply: 100 levels are the most"), answer
+            # Of a text that never ends, what follows is not known.
+            if name != "open":
+                assert answer["request_seq"] == seq and answer["command"] == "launch", answer
+    c.ask("launch", program="loop.lua", keys=["k"])
+    assert c.disconnect() == 0
+END
+}
+
 @test "a message without a length, or with too large a one, ends rlctl with status 2" {
   local header
   for header in 'X: 1' 'Content-Length: -1' 'Content-Length: 99999999999999999999'; do

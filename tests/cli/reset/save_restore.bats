@@ -351,6 +351,21 @@ damaged() {
   sed '1s/"version":1/"version":2/' s >t
   run -2 rlctl reset --restore t
   assert_line --index 0 --partial 'has a format that this version of rlctl does not know'
+  # A key, and a header, that are nested deeply.
+  local deep
+  deep=$(perl -e 'print "[" x 200000, "]" x 200000')
+  for line in '{"key":"a","type":"string","library":'"$deep}" '{"x":'"$deep}" "$deep"; do
+    { head -n 1 s && echo "$line"; } >t
+    run -2 --separate-stderr rlctl reset --restore t
+    assert_equal "${stderr_lines[0]}" \
+      "rlctl: reset: --restore: 't', line 2 is nested too deeply: 100 levels are the most"
+  done
+  echo '{"format":"rlctl saved keys","version":'"$deep}" >t
+  run -2 rlctl reset --restore t
+  assert_line --index 0 --partial 'has a format that this version of rlctl does not know'
+  echo "$deep" >t
+  run -2 rlctl reset --restore t
+  assert_line --index 0 --partial 'does not begin like a file'
   # The server notices a dump that was changed.
   perl -MMIME::Base64 -pe 's/("dump_base64":")([^"]*)/my $d = decode_base64($2); substr($d, 3, 1) ^= "\x01";
     $1 . encode_base64($d, "")/e' s >t

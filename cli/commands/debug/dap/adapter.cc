@@ -1,5 +1,6 @@
 #include "cli/commands/debug/dap/adapter.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "cli/commands/debug/dap/breakpoints.h"
 #include "cli/commands/debug/dap/halts.h"
@@ -53,7 +55,12 @@ bool Adapter::answer_received() {
       const auto body = client_.next();
       if (!body) break;
       were_any = true;
-      receive_request(Json::parse(*body, nullptr, false));
+      const auto request = parse_json(*body);
+      if (request.is_discarded()) {
+        client_.refuse(parse_json_outline(*body), fmt::format("the message {}", json_fault(*body)));
+      } else {
+        receive_request(request);
+      }
     }
   } catch (const UsageError& error) {
     broken_ = error.what();
