@@ -50,13 +50,13 @@ class Screen {
 
 void Screen::draw(const std::string& header, const std::string& text, bool keeps_header) {
   if (!open_) {
-    out_.write(kOpen);
+    out_.write_raw(kOpen);
     open_.emplace(out_.fd(), kClose, kOpen);
   }
   const auto lines = terminal_height(out_.fd());
-  const auto frame = header + "\n" + text;
+  const auto frame = printable(header + "\n" + text, Printed::kColouredLines);
   last_ = keeps_header ? frame : text;
-  out_.write(frame_text(frame, terminal_width(out_.fd()), lines));
+  out_.write_raw(frame_text(frame, terminal_width(out_.fd()), lines));
   out_.flush();
 }
 
@@ -69,7 +69,7 @@ Screen::~Screen() {
   if (!open_) return;
   open_.reset();
   try {
-    out_.write(kClose);
+    out_.write_raw(kClose);
     out_.write(last_);
     out_.flush();
   } catch (...) {

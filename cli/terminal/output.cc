@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <new>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -25,6 +26,10 @@ std::size_t size_of_piece(std::string_view text) {
   return newline == text.npos ? PIPE_BUF : newline + 1;
 }
 
+void write_raw_stderr(std::string_view bytes) noexcept {
+  static_cast<void>(write_all(STDERR_FILENO, bytes));
+}
+
 OutputError cannot_write(int error) {
   return OutputError("cannot write to standard output: " + errno_text(error));
 }
@@ -36,7 +41,25 @@ void Output::require_open() const {
   if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY) throw cannot_write(EBADF);
 }
 
+void Output::write_raw(std::string_view bytes) {
+  escape_new();
+  buffer_ += bytes;
+  escaped_ = buffer_.size();
+}
+
+/// Escapes what was added to the buffer since the last call.
+void Output::escape_new() {
+  escaped_ = std::min(escaped_, buffer_.size());
+  const auto added = std::string_view(buffer_).substr(escaped_);
+  if (!is_plain(added, Printed::kLines)) {
+    buffer_.replace(escaped_, std::string::npos,
+                    printable(added, look().colour ? Printed::kColouredLines : Printed::kLines));
+  }
+  escaped_ = buffer_.size();
+}
+
 void Output::flush() {
+  escape_new();
   std::size_t written = 0;
   try {
     while (written < buffer_.size()) {
@@ -45,9 +68,11 @@ void Output::flush() {
     }
   } catch (...) {
     buffer_.erase(0, written);  // so that a later flush() does not write it again
+    escaped_ = buffer_.size();
     throw;
   }
   buffer_.clear();
+  escaped_ = 0;
 }
 
 /// A signal only ends the wait: the buffered answers were counted, so write what does not block.
@@ -69,8 +94,17 @@ std::size_t Output::write_some(std::string_view text) {
   throw cannot_write(error);
 }
 
+bool write_stdout(std::string_view text) {
+  return write_all(STDOUT_FILENO, printable(text, Printed::kLines));
+}
+
 void write_stderr(std::string_view text) noexcept {
-  static_cast<void>(write_all(STDERR_FILENO, text));
+  if (is_plain(text, Printed::kLines)) return write_raw_stderr(text);
+  try {
+    write_raw_stderr(printable(text, Printed::kColouredLines));
+  } catch (const std::bad_alloc&) {
+    write_raw_stderr("rlctl: out of memory\n");
+  }
 }
 
 void guard_standard_descriptors() noexcept {
@@ -100,9 +134,9 @@ bool Progress::is_due() {
 void Progress::show(std::string line) {
   if (is_plain_) return write_stderr(without_micro_sign(line + '\n', locale_is_utf8()));
   // Leave the last column free: some terminals wrap after writing it.
-  line = cut_to_width(without_micro_sign(std::move(line), locale_is_utf8()),
+  line = cut_to_width(without_micro_sign(printable(line, Printed::kLine), locale_is_utf8()),
                       terminal_width(STDERR_FILENO) - 1);
-  write_stderr("\r" + line + "\033[K");
+  write_raw_stderr("\r" + line + "\033[K");
   shown_ = true;
 }
 
@@ -126,7 +160,7 @@ void Progress::update(std::string line) {
 }
 
 void Progress::clear() noexcept {
-  if (shown_) write_stderr("\r\033[K");
+  if (shown_) write_raw_stderr("\r\033[K");
   shown_ = false;
 }
 

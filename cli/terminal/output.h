@@ -20,9 +20,10 @@ class OutputClosed : public std::exception {
   const char* what() const noexcept override { return "standard output is closed"; }
 };
 
-/// Standard output. Buffers text until flush(), which throws OutputClosed, OutputError (such as a
-/// full disk) or Interrupted, so that nothing is lost silently. Once interrupted, it writes what it
-/// can without blocking, and throws if that is not everything.
+/// Standard output. Escapes all text as printable() does, and buffers it until flush(), which
+/// throws OutputClosed, OutputError (such as a full disk) or Interrupted, so that nothing is lost
+/// silently. Once interrupted, it writes what it can without blocking, and throws if that is not
+/// everything.
 class Output {
  public:
   Output(int fd, const Interrupt& interrupt) : fd_(fd), interrupt_(interrupt) {}
@@ -30,6 +31,8 @@ class Output {
   /// The buffer; append text to it.
   std::string& buffer() noexcept { return buffer_; }
   void write(std::string_view text) { buffer_ += text; }
+  /// Writes bytes as they are: sequences for the terminal, and formats that have other readers.
+  void write_raw(std::string_view bytes);
   void flush();
   /// flush(), once there is so much that one more write costs little.
   void flush_if_large() {
@@ -47,6 +50,7 @@ class Output {
   static constexpr std::size_t kLarge = std::size_t{1} << 16;
 
  private:
+  void escape_new();
   void wait_for_room() const;
   std::size_t write_some(std::string_view text);
 
@@ -54,9 +58,12 @@ class Output {
   const Interrupt& interrupt_;
   Colour colour_ = Colour::kAuto;
   std::string buffer_;
+  std::size_t escaped_ = 0;  ///< the bytes of the buffer that are written as they are
 };
 
-/// Writes to stderr, with one write() if possible. Ignores failures.
+/// Writes to standard output at once, escaped as by printable(). Returns whether it could.
+bool write_stdout(std::string_view text);
+/// Writes to stderr, escaped as by printable(), with one write() if possible. Ignores failures.
 void write_stderr(std::string_view text) noexcept;
 
 /// Opens /dev/null for each of 0, 1 and 2 that is closed, so that no socket gets its number;
@@ -76,7 +83,7 @@ class Destination {
   bool is_wanted() const noexcept { return to_stdout_ || file_; }
   bool to_stdout() const noexcept { return to_stdout_; }
   void write(std::string_view text) {
-    if (file_) file_->write(text);
+    if (file_) file_->write(printable(text, Printed::kLines));
     if (!to_stdout_) return;
     out_.write(text);
     out_.flush();

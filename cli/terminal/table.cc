@@ -50,7 +50,7 @@ Columns::Columns(std::span<const Cells> rows, Numbers numbers) : Columns(numbers
 void Columns::widen(const Cells& row) {
   widths_.resize(std::max(widths_.size(), row.size()));
   for (std::size_t i = 0; i < row.size(); ++i) {
-    widths_[i] = std::max(widths_[i], display_width(row[i]));
+    widths_[i] = std::max(widths_[i], display_width(printable(row[i], Printed::kLine)));
   }
 }
 
@@ -73,10 +73,11 @@ std::string Columns::line(const Cells& row) const {
   std::size_t used = 0, column = 0;
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (widths_[i] == 0) continue;
-    if (const auto width = display_width(row[i]); width > 0) {
+    const auto cell = printable(row[i], Printed::kLine);
+    if (const auto width = display_width(cell); width > 0) {
       const auto begin = is_number(i) ? column + widths_[i] - width : column;
       pad(line, used, begin);
-      line += row[i];
+      line += cell;
       used = begin + width;
     }
     column += widths_[i] + kGap;
@@ -137,7 +138,9 @@ std::size_t TextBlock::room() const noexcept {
   return look_.columns > kLabel ? look_.columns - kLabel : 1;
 }
 
-void TextBlock::append_wrapped(std::string_view text, std::size_t indent) {
+void TextBlock::append_wrapped(std::string_view written, std::size_t indent) {
+  const auto escaped = printable(written, Printed::kLine);
+  std::string_view text = escaped;
   const auto room = look_.columns > indent ? look_.columns - indent : 1;
   while (!text.empty()) {
     const auto end = end_of_line(text, room, Breaks::kCommas);
@@ -150,8 +153,10 @@ void TextBlock::row(std::string_view label, std::string_view main, std::string_v
   if (label.empty() && main.empty()) return append_wrapped(about, kLabel);
   out_ += tone(label, Tone::kLabel);
   pad(out_, label.size(), kLabel);
-  out_ += main;
-  const auto used = display_width(main);
+  const auto shown = printable(main, Printed::kLine), remark = printable(about, Printed::kLine);
+  about = remark;
+  out_ += shown;
+  const auto used = display_width(shown);
   const auto column = std::max(kAbout, used + kGapOfRow);
   const bool beside = look_.columns >= kNarrow && column + display_width(about) <= room();
   if (!about.empty() && beside) {

@@ -12,7 +12,7 @@
 
 namespace rlctl::cli {
 
-// Tables of text. Cells may contain toned() text; data in them must be escaped.
+// Tables of text. Cells may contain toned() text; each is escaped, so that it stays one line.
 
 using Cells = std::vector<std::string>;
 
@@ -88,7 +88,7 @@ class Table {
 ///
 /// If a line is wider than the terminal, its remark moves below, broken after commas if possible,
 /// else at spaces. Nothing is cut: a single long word, such as a key, may be too wide. Texts may be
-/// toned(); data in them must be escaped.
+/// toned(); each is escaped, so that no line end of a name begins a line.
 class TextBlock {
  public:
   /// Both arguments must outlive this.
@@ -116,7 +116,7 @@ class TextBlock {
   void table(const std::vector<Cells>& lines);
 
  private:
-  void append_wrapped(std::string_view text, std::size_t indent);
+  void append_wrapped(std::string_view written, std::size_t indent);
   void stack(const Cells& cells);
 
   std::string& out_;

@@ -6,6 +6,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -128,6 +129,46 @@ std::string toned(std::string_view text, Tone tone, bool colour) {
   return out.append(sequence).append(text).append(kReset);
 }
 
+namespace {
+
+/// The colour's sequence at the start of the text; empty if there is none.
+std::string_view own_sequence_at(std::string_view text) noexcept {
+  if (text.starts_with(kReset)) return kReset;
+  for (const auto sequence : kSequences) {
+    if (!sequence.empty() && text.starts_with(sequence)) return sequence;
+  }
+  return {};
+}
+
+bool is_kept(char c, Printed printed) noexcept {
+  return printed != Printed::kLine && (c == '\n' || c == '\t');
+}
+
+}  // namespace
+
+bool is_plain(std::string_view text, Printed printed) noexcept {
+  return std::all_of(text.begin(), text.end(),
+                     [&](char c) { return (c >= ' ' && c < '\x7f') || is_kept(c, printed); });
+}
+
+std::string printable(std::string_view text, Printed printed) {
+  if (is_plain(text, printed)) return std::string(text);
+  std::string out;
+  while (!text.empty()) {
+    const auto* special = std::find_if(text.begin(), text.end(),
+                                       [&](char c) { return c == '\033' || is_kept(c, printed); });
+    out += escaped_message(text.substr(0, static_cast<std::size_t>(special - text.begin())));
+    text.remove_prefix(static_cast<std::size_t>(special - text.begin()));
+    if (text.empty()) break;
+    const auto sequence = printed == Printed::kLines ? std::string_view() : own_sequence_at(text);
+    const auto kept = std::max(sequence.size(), std::size_t{1});
+    const bool is_own = !sequence.empty() || text.front() != '\033';
+    out += is_own ? std::string(text.substr(0, kept)) : escaped_message(text.substr(0, 1));
+    text.remove_prefix(kept);
+  }
+  return out;
+}
+
 std::string cut_to_width(std::string_view line, std::size_t columns) {
   std::size_t bytes = 0;
   bool coloured = false;
@@ -196,7 +237,9 @@ class SilentTerminal {
 
 /// Asks on `out` and reads from `in`: a line without its end, or the text before the end of input.
 std::string ask_line(std::string_view question, int in, int out, const Interrupt& interrupt) {
-  const auto say = [out](std::string_view text) { static_cast<void>(write_all(out, text)); };
+  const auto say = [out](std::string_view text) {
+    static_cast<void>(write_all(out, printable(text, Printed::kColouredLines)));
+  };
   say(question);
   std::string line;
   while (true) {

@@ -53,8 +53,24 @@ std::string key_text(std::string_view key, const Look& look);
 /// The meaning of a piece of text, which decides its colour.
 enum class Tone { kPlain, kLabel, kDim, kGood, kWarning, kBad };
 
-/// The text, with the colour of its tone if `colour` is true. It must be escaped.
+/// The text, with the colour of its tone if `colour` is true.
 std::string toned(std::string_view text, Tone tone, bool colour);
+
+/// What printable() leaves as it is.
+enum class Printed {
+  kLine,           ///< no line ends or tabs, but colours, which toned() wrote
+  kLines,          ///< line ends and tabs
+  kColouredLines,  ///< and colours
+};
+/// Escapes what a terminal would interpret, and bytes that are not UTF-8, as escaped_message()
+/// does. Each way out of rlctl calls it: Output, Destination, write_stderr(), questions, tables.
+/// Hence a name that was not escaped where it was formatted changes no terminal. What is escaped
+/// already stays. Rejected: a type for text from outside, since almost all texts are parts of
+/// sentences and cells soon after they are read, and would have to be of this type as well. A way
+/// out cannot tell whose line end it is, so that a text of several fields escapes each.
+std::string printable(std::string_view text, Printed printed);
+/// Returns whether printable() would leave the text as it is because it has nothing special.
+bool is_plain(std::string_view text, Printed printed) noexcept;
 
 /// The part of a line that fits into `columns`, with any colour reset at its end.
 std::string cut_to_width(std::string_view line, std::size_t columns);

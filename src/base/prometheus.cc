@@ -13,10 +13,14 @@ namespace {
 
 void append_label_value(std::string& out, std::string_view value) {
   while (!value.empty()) {
-    const auto length = utf8_length(value);
+    auto length = utf8_length(value);
+    const auto byte = static_cast<unsigned char>(value.front());
+    const bool is_control =
+        (byte < ' ' && byte != '\n') || byte == 0x7F || control_character_at(value) != 0;
+    // The other bytes of a control character are not UTF-8 without the first.
+    if (is_control) length = 0;
     if (length == 0) {
-      fmt::format_to(std::back_inserter(out), "\\\\x{:02x}",
-                     static_cast<unsigned char>(value.front()));
+      fmt::format_to(std::back_inserter(out), "\\\\x{:02x}", byte);
     } else if (value.front() == '\n') {
       out += "\\n";
     } else if (value.front() == '\\') {

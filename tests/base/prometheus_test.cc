@@ -39,6 +39,11 @@ TEST_CASE("the values of labels are escaped, and bytes that are not UTF-8 become
   metrics.family("m", "gauge", "h");
   metrics.sample(Labels{{"key", "a\"b\nd\xff é"}}, 1);
   CHECK(out.ends_with("\nm{key=\"a\\\"b\\nd\\\\xff é\"} 1\n"));
+  metrics.sample(Labels{{"key", "\033[2J\a\u009b\u202e"}}, 1);
+  CHECK(
+      out.ends_with("\nm{key=\""
+                    R"(\\x1b[2J\\x07\\xc2\\x9b\\xe2\\x80\\xae)"
+                    "\"} 1\n"));
   // A backslash becomes two, as in text output, and each of them is escaped.
   metrics.sample(Labels{{"key", R"(a\xff)"}}, 1);
   CHECK(out.ends_with(R"(m{key="a\\\\xff"} 1)"

@@ -14,7 +14,7 @@ make_tree() {
 int f(char* b) { return snprintf(b, 1, "x"); }  // not printf("x")
 END
   printf '#pragma once\n#include "redis/good.h"\n' >src/limiter/alone.h
-  printf '#include "limiter/alone.h"\nint main() { printf("x"); }\n' >cli/main.cc
+  printf '#include "limiter/alone.h"\nint main() { return f(); }\n' >cli/main.cc
   printf '#pragma once\n' >cli/check/check.h
 }
 
@@ -71,6 +71,12 @@ src/redis/good.cc|std::fprintf(file, "x");|only cli prints
 src/redis/good.cc|fmt::print("x");|only cli prints
 src/redis/good.cc|puts("x");|only cli prints
 src/redis/good.cc|write(STDOUT_FILENO, "x", 1);|only cli prints
+cli/check/a.cc|printf("x");|only cli/terminal/output.cc prints, and escapes what comes from outside
+cli/check/a.cc|std::cerr << key;|only cli/terminal/output.cc prints, and escapes what comes from outside
+cli/check/a.cc|fmt::print("{}", key);|only cli/terminal/output.cc prints, and escapes what comes from outside
+cli/check/a.cc|write_all(STDOUT_FILENO, key);|only cli/terminal/output.cc prints, and escapes what comes from outside
+cli/check/a.cc|::write(2, key.data(), key.size());|only cli/terminal/output.cc prints, and escapes what comes from outside
+cli/check/a.cc|out.write_raw(key);|bytes that are not escaped are for cli/app/watch.cc, cli/commands/config/command.cc and cli/commands/debug/dap/client.cc
 src/redis/good.cc|void g() { std::exit(1); }|only cli exits
 src/redis/good.cc|int main() {}|only cli has a main
 src/redis/good.cc|#include "limiter/alone.h"|src/redis must not include limiter

@@ -120,7 +120,7 @@ std::string sentence(std::string_view text) {
     const auto unit = rest.substr(1, rest.find_first_of(" ,;:.)", 1) - 1);
     const bool is_unit = rest.front() == ' ' && !out.empty() && is_digit(out.back()) &&
                          std::find(std::begin(kUnits), std::end(kUnits), unit) != std::end(kUnits);
-    out += is_unit ? "\xc2\xa0" : rest.substr(0, 1);
+    out += is_unit ? "&#160;" : rest.substr(0, 1);
   }
   return out;
 }

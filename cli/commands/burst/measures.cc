@@ -595,7 +595,7 @@ void append_csv_line(std::string& out, const std::vector<CsvField>& fields,
                      std::string CsvField::*part) {
   for (const auto& field : fields) {
     if (&field != &fields.front()) out += ',';
-    out += csv_quoted(field.*part);
+    out += csv_quoted(escaped_message(field.*part));
   }
   out += '\n';
 }

@@ -299,7 +299,10 @@ ExitStatus print_path(Invocation& invocation) {
     JsonWriter(out).begin_object().field("file", path).end_object();
     out += '\n';
   } else {
-    out += path + "\n";  // not escaped, for $(rlctl config path)
+    // A shell takes the path from a pipe as it is: $(rlctl config path).
+    auto& output = invocation.out;
+    is_terminal(output.fd()) ? output.write(path) : output.write_raw(path);
+    output.write("\n");
   }
   return ExitStatus::kDone;
 }

@@ -424,7 +424,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
 ExitStatus report_failure(const Problem& problem, bool json) {
   std::string out;
   json ? append_json(out, {}, problem) : append_failure_text(out, problem);
-  if (!write_all(STDOUT_FILENO, out)) write_stderr(render(problem, kCommand.text.name, json));
+  if (!write_stdout(out)) write_stderr(render(problem, kCommand.text.name, json));
   return to_status(PluginState::kUnknown);
 }
 

@@ -78,7 +78,7 @@ std::string sentence(const LimitStatus& status, const Look& look) {
     out += ban->until
                ? " banned for " + seconds_text(inspection.next_free.value_or(microseconds{0}))
                : std::string(" banned for ever");
-    return out + " by " + without_bars(quoted_and_masked(ban->key));
+    return out + " by " + without_bars(escaped_message(quoted_and_masked(ban->key)));
   }
   if (used == 0) {
     out += inspection.exists() ? " unused" : " does not exist";

@@ -67,7 +67,7 @@ std::string text_of(const KindCounts& counts) {
 
 std::string kind_of(const ResetOutcome& outcome) {
   if (!outcome.part_of.empty()) return "part of another key";
-  return outcome.form != nullptr ? outcome.form->label() : std::string(outcome.type);
+  return escaped_message(outcome.form != nullptr ? outcome.form->label() : outcome.type);
 }
 
 std::string count_of_keys(std::size_t count) {
@@ -182,7 +182,7 @@ void Session::write(const Line& line) {
   if (plan.quiet) return;
   auto& out = invocation.out.buffer();
   const auto append = [&out](std::string_view name, std::string_view value) {
-    if (!value.empty()) out.append(" ").append(name).append("=").append(value);
+    if (!value.empty()) out.append(" ").append(name).append("=").append(escaped_text(value));
   };
   if (invocation.json) {
     std::string result(line.result);
@@ -210,8 +210,8 @@ void Session::write(const Line& line) {
     if (line.library != stored::kOurLibrary) append("library", line.library);
     append("algorithm", line.algorithm);
     append("reason", line.reason);
-    append("part_of", escaped_text(line.part_of));
-    if (line.holder) append("holder", escaped_text(*line.holder));
+    append("part_of", line.part_of);
+    if (line.holder) append("holder", *line.holder);
   }
   out += '\n';
 }

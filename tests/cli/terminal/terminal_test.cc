@@ -11,6 +11,8 @@
 #include <string>
 
 #include "base/file.h"
+#include "base/wait.h"
+#include "cli/terminal/output.h"
 
 namespace rlctl::cli::terminal_test {
 namespace {
@@ -112,6 +114,47 @@ TEST_CASE("terminal: without UTF-8, durations have a u") {
   CHECK(without_micro_sign("within 20 µs, +500 µs", false) == "within 20 us, +500 us");
   CHECK(without_micro_sign("within 20 µs", true) == "within 20 µs");
   CHECK(without_micro_sign(" µs, key µs, 20µs", false) == " µs, key µs, 20µs");
+}
+
+TEST_CASE("what is printed has no control characters but line ends and the colours of rlctl") {
+  const std::string red = toned("red", Tone::kBad, true);
+  const std::string hostile = "\033[2J\a\r\x7f\xff\u009b\u202e" + red + "a\n\tb\\";
+  const std::string shown = R"(\x1b[2J\x07\r\x7f\xff\xc2\x9b\xe2\x80\xae)";
+  CHECK(printable(hostile, Printed::kColouredLines) == shown + red + "a\n\tb\\");
+  CHECK(printable(hostile, Printed::kLines) == shown + R"(\x1b[31mred\x1b[0m)" + "a\n\tb\\");
+  CHECK(printable(hostile, Printed::kLine) == shown + red + R"(a\n\tb\)");
+  for (const auto printed : {Printed::kLine, Printed::kLines, Printed::kColouredLines}) {
+    // Only whole sequences that toned() writes are colours.
+    for (const std::string text : {"\033", "\033[", "\033[31", "\033[38;5;9m", "\033[?25lm"}) {
+      CAPTURE(text);
+      CHECK(printable(text, printed) == "\\x1b" + text.substr(1));
+    }
+    const auto once = printable(hostile, printed);
+    CHECK(printable(once, printed) == once);
+    CHECK(printable("5 \u00b5s, \u00e9\u2026", printed) == "5 \u00b5s, \u00e9\u2026");
+    CHECK(printable("", printed).empty());
+  }
+}
+
+TEST_CASE("standard output is escaped, except for what is written raw") {
+  const Interrupt interrupt;
+  int fds[2];
+  REQUIRE(::pipe(fds) == 0);
+  const FileDescriptor reader(fds[0]), writer(fds[1]);
+  Output out(writer.get(), interrupt);
+  out.set_colour(Colour::kNever);
+  out.write("\033[31ma\n");
+  out.write_raw("\033[H");
+  out.buffer() += "\a";
+  out.write_raw("\r");
+  out.flush();
+  out.set_colour(Colour::kAlways);
+  out.write("\033[31mb\033[0m\033[H");
+  out.flush();
+  char bytes[200];
+  const auto size = ::read(reader.get(), bytes, sizeof bytes);
+  CHECK(std::string_view(bytes, static_cast<std::size_t>(size)) ==
+        "\\x1b[31ma\n\033[H\\x07\r\033[31mb\033[0m\\x1b[H");
 }
 
 }  // namespace rlctl::cli::terminal_test

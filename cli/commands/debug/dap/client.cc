@@ -78,8 +78,8 @@ void Client::send(Json message) {
 
 void Client::add(Json message) {
   message["seq"] = ++sent_;
-  // Values hold any bytes.
-  out_.write(framed(message.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  // Values hold any bytes, which JSON escapes. The length of a frame is that of its bytes.
+  out_.write_raw(framed(message.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
 }  // namespace rlctl::cli::debug::dap
