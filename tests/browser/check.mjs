@@ -344,6 +344,18 @@ const checks = {
     await page.done();
   },
 
+  // A page into which a handler and a script have come: its policy lets neither run.
+  async policy() {
+    const before = complaints.length;
+    const page = await open('policy');
+    await page.waitForFunction(() => document.querySelector('main img').complete);
+    require_(!await page.evaluate(() => 'hacked' in window), 'a script was run');
+    const refused = complaints.splice(before).filter((words) => words.includes('Content Security Policy'));
+    equal(refused.length, 2, 'refusals');
+    require_(/2,000/.test(await request(page)), 'the script of the page does not run');
+    await page.done();
+  },
+
   // Of all pages above.
   async quiet() {
     equal(complaints.join('; '), '', 'complaints');

@@ -19,6 +19,7 @@ setup_file() {
 
 make_pages() {
   rlctl burst -q --model --html default.html
+  sed 's|<main>|&<img src="data:," onerror="hacked = 1"><script>hacked = 1</script>|' default.html >policy.html
   rlctl burst poisson -q --model --limit 60/10s --algorithm all --html all.html --jsonl all.jsonl
   rlctl burst steady -q --model --limit 1000/60s --rate 100k/min --duration 60s --html large.html
   rlctl burst poisson -q --model --limit 10/s,100/60s --algorithm gcra,fixed-window --html limits.html
@@ -58,5 +59,6 @@ passed() {
 @test "without JavaScript, there are the picture and the numbers, and no controls" { passed plain; }
 @test "a page is printed on white, without controls" { passed print; }
 @test "axe finds no violation" { passed access; }
+@test "a script or a handler that is not the page's own does not run" { passed policy; }
 @test "titles and keys with tags, quotes and U+202E do nothing" { passed hostile; }
 @test "no request leaves a page, and the console stays empty" { passed quiet; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "base/json.h"
@@ -155,6 +156,7 @@ class Page {
         {"sections", sections()},
         {"command", command()},
         {"data", data()},
+        {"script-hash", script_hash()},
         {"script", std::string(embedded::k_page_js.text)}};
     std::string out;
     for (std::string_view rest = embedded::k_page_html.text; !rest.empty();) {
@@ -170,6 +172,16 @@ class Page {
   }
 
  private:
+  /// What the page's policy calls its script.
+  static std::string script_hash() {
+    std::string bytes;
+    for (std::string_view hex = RLCTL_PAGE_SCRIPT_SHA256; !hex.empty(); hex.remove_prefix(2)) {
+      unsigned char byte = 0;
+      std::from_chars(hex.data(), hex.data() + 2, byte, 16);
+      bytes += static_cast<char>(byte);
+    }
+    return "sha256-" + to_base64(bytes);
+  }
   /// What a card and page.js call a run of a scene.
   static std::string id_of(std::ptrdiff_t scene, std::ptrdiff_t run) {
     return fmt::format("{}-{}", scene, run);
