@@ -92,14 +92,14 @@ seconds first_instant(const ZoneInForce& zone, sys_days date) {
 struct CalendarWindow::Unit {
   std::string_view name;
   days longest;
-  unsigned latest_anchor;
+  unsigned latest_anchor;  ///< 0: none can be given
   sys_days (*first_date)(int index, unsigned anchor);
 };
 
 const CalendarWindow::Unit CalendarWindow::kUnits[] = {
-    {"day", days{1}, 1, [](int index, unsigned) { return sys_days{days{index}}; }},
+    {"day", days{1}, 0, [](int index, unsigned) { return sys_days{days{index}}; }},
     // 1970-01-01 was a Thursday.
-    {"week", days{7}, 1, [](int index, unsigned) { return sys_days{days{7 * index - 3}}; }},
+    {"week", days{7}, 0, [](int index, unsigned) { return sys_days{days{7 * index - 3}}; }},
     {"month", days{31}, 31,
      [](int index, unsigned anchor) {
        const auto month =
@@ -107,7 +107,7 @@ const CalendarWindow::Unit CalendarWindow::kUnits[] = {
        const auto last = (month / std::chrono::last).day();
        return sys_days{month / std::min(std::chrono::day{anchor}, last)};
      }},
-    {"year", days{366}, 1,
+    {"year", days{366}, 0,
      [](int index, unsigned) {
        return sys_days{std::chrono::year{1970 + index} / std::chrono::January / 1};
      }},
@@ -151,6 +151,106 @@ Period CalendarWindow::period_at(microseconds now) const {
 
 namespace {
 
+/// The numbers of a time zone file, which are big-endian, taken from its front.
+class ZoneBytes {
+ public:
+  explicit ZoneBytes(std::string_view bytes) : rest_(bytes) {}
+
+  /// Empty if there are fewer.
+  std::string_view take(std::size_t count) {
+    is_short_ |= count > rest_.size();
+    const auto taken = is_short_ ? std::string_view() : rest_.substr(0, count);
+    rest_.remove_prefix(taken.size());
+    return taken;
+  }
+  std::int64_t number(std::size_t width) {
+    const auto bytes = take(width);
+    std::uint64_t number = bytes.empty() || (bytes.front() & 0x80) == 0 ? 0 : ~std::uint64_t{0};
+    for (const char byte : bytes) number = number << 8U | static_cast<unsigned char>(byte);
+    return static_cast<std::int64_t>(number);
+  }
+  bool is_short() const { return is_short_; }
+  std::string_view rest() const { return rest_; }
+
+ private:
+  std::string_view rest_;
+  bool is_short_ = false;
+};
+
+/// What precedes each of a file's blocks: its version, and how much the block has of each.
+struct ZoneHeader {
+  explicit ZoneHeader(ZoneBytes& bytes) {
+    is_header = bytes.take(4) == "TZif";
+    const auto taken = bytes.take(16);
+    version = taken.empty() ? '\1' : taken.front();
+    for (auto* count : {&universal, &standard, &leaps, &changes, &types, &letters}) {
+      *count = bytes.number(4);
+    }
+  }
+  bool is_possible() const {
+    constexpr std::int64_t kMost = 100'000;
+    const bool has_version = version == '\0' || (version >= '2' && version <= '4');
+    for (const auto count : {universal, standard, leaps, changes, types, letters}) {
+      if (count < 0 || count > kMost) return false;
+    }
+    return is_header && has_version && types >= 1 && types <= 256 && letters >= 1 &&
+           (universal == 0 || universal == types) && (standard == 0 || standard == types);
+  }
+
+  bool is_header = false;
+  char version = 0;
+  std::int64_t universal = 0, standard = 0, leaps = 0, changes = 0, types = 0, letters = 0;
+};
+
+/// Whether the block whose header was read is possible, with times of this width; takes it.
+bool take_zone_block(ZoneBytes& bytes, const ZoneHeader& header, std::size_t width) {
+  const auto size = [](std::int64_t count) { return static_cast<std::size_t>(count); };
+  bool is_sorted = true;
+  std::optional<std::int64_t> last;
+  for (auto left = header.changes; left > 0; --left) {
+    const auto time = bytes.number(width);
+    is_sorted = is_sorted && (!last || *last < time);
+    last = time;
+  }
+  const auto is_type = [&](char c) { return static_cast<unsigned char>(c) < header.types; };
+  const bool has_types = std::ranges::all_of(bytes.take(size(header.changes)), is_type);
+  bool are_types = true;
+  for (auto left = header.types; left > 0; --left) {
+    const seconds offset{bytes.number(4)};
+    const auto is_summer = bytes.number(1), letters = bytes.number(1) & 0xff;
+    are_types = are_types && offset < kLargestOffset + hours{1} && offset > -kLargestOffset &&
+                (is_summer == 0 || is_summer == 1) && letters < header.letters;
+  }
+  const auto letters = bytes.take(size(header.letters));
+  bytes.take(size(header.leaps) * (width + 4));
+  const auto is_flag = [](char c) { return c == '\0' || c == '\1'; };
+  const auto flags = bytes.take(size(header.standard + header.universal));
+  return !bytes.is_short() && is_sorted && has_types && are_types && letters.ends_with('\0') &&
+         std::ranges::all_of(flags, is_flag);
+}
+
+}  // namespace
+
+// The layout is that of RFC 8536. The C library takes a file that it cannot read for UTC.
+bool is_zone_data(std::string_view data) {
+  ZoneBytes bytes(data);
+  const ZoneHeader old(bytes);
+  if (!old.is_possible() || !take_zone_block(bytes, old, 4)) return false;
+  if (old.version == '\0') return bytes.rest().empty();
+  const ZoneHeader header(bytes);
+  if (header.version != old.version || !header.is_possible()) return false;
+  if (!take_zone_block(bytes, header, 8)) return false;
+  // What follows the last change: "\nCET-1CEST,M3.5.0,M10.5.0/3\n".
+  auto rule = bytes.rest();
+  if (rule.size() < 2 || !rule.starts_with('\n') || !rule.ends_with('\n')) return false;
+  rule = rule.substr(1, rule.size() - 2);
+  return std::ranges::all_of(rule, [](char c) {
+    return is_alphanumeric(c) || std::string_view("<>+-,./:").find(c) != std::string_view::npos;
+  });
+}
+
+namespace {
+
 constexpr std::string_view kUtc = "UTC";
 
 std::string zone_folder() {
@@ -158,14 +258,23 @@ std::string zone_folder() {
   return folder != nullptr && *folder != '\0' ? folder : "/usr/share/zoneinfo";
 }
 
-bool is_zone_file(const std::string& path) {
+bool is_file(const std::string& path) {
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return false;  // a FIFO would block
+  return std::filesystem::is_regular_file(path, error);  // a FIFO would block
+}
+
+bool is_zone_file(const std::string& path) {
+  constexpr std::size_t kLargest = std::size_t{1} << 20;
   try {
-    return read_all(open_file(path), 4) == "TZif";
+    return is_file(path) && is_zone_data(read_all(open_file(path), kLargest));
   } catch (const std::system_error&) {
     return false;
   }
+}
+
+/// Whether the name is that of a file which differs from machine to machine, or has no zone.
+bool is_no_zone(std::string_view name) {
+  return name == "localtime" || name == "posixrules" || name == "Factory";
 }
 
 }  // namespace
@@ -180,7 +289,7 @@ std::vector<std::string> time_zones() {
     const auto name = each->path().lexically_relative(folder).string();
     if (name == "posix" || name == "right") {  // all zones again
       each.disable_recursion_pending();
-    } else if (is_zone_file(each->path().string())) {
+    } else if (!is_no_zone(name) && is_zone_file(each->path().string())) {
       names.push_back(name);
     }
   }
@@ -239,7 +348,13 @@ std::string tz_of(std::string_view whole, std::string_view zone) {
   if (zone == kUtc) return "UTC0";
   require_name(whole, zone);
   const auto path = fmt::format("{}/{}", zone_folder(), zone);
-  if (is_zone_file(path)) return ":" + std::filesystem::absolute(path).string();
+  if (is_file(path) && !is_no_zone(zone)) {
+    if (is_zone_file(path)) return ":" + std::filesystem::absolute(path).string();
+    throw UsageError(
+        fmt::format("'{}' has zone '{}', but {} is not a time zone file, or is damaged", whole,
+                    zone, quoted_and_masked(path)),
+        "install the package tzdata again");
+  }
   const auto names = time_zones();
   if (names.empty()) {
     throw UsageError(

@@ -64,6 +64,8 @@ class CalendarWindow {
 /// it, for messages. Throws UsageError, which names similar zones if the zone does not exist.
 const CalendarWindow* find_calendar_window(std::string_view whole, std::string_view text);
 
+/// Whether these are the bytes of a whole time zone file, from which the C library reads a zone.
+bool is_zone_data(std::string_view data);
 /// The names of the zones that are installed, sorted, without those that count leap seconds.
 std::vector<std::string> time_zones();
 /// How long the window with this text() is at most, whether its zone exists here or not;

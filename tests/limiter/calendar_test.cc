@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "base/time.h"
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
@@ -37,6 +39,10 @@ bool has_zones() {
   if (std::filesystem::exists("/usr/share/zoneinfo/Europe/Zurich")) return true;
   MESSAGE("skipped: no time zones are installed");
   return false;
+}
+
+std::string zone_file(const std::string& name) {
+  return read_all(open_file("/usr/share/zoneinfo/" + name));
 }
 
 /// "2026-03-29T23:00:00Z..2026-03-30T22:00:00Z": the period of this window at an instant.
@@ -144,7 +150,11 @@ TEST_CASE("a calendar that does not exist is refused") {
         "'5/month+32' has '+32'; only months begin on another day, from month+1 to month+31");
   CHECK(refusal("5/month+0@UTC").starts_with("'5/month+0@UTC' has '+0';"));
   CHECK(refusal("5/month+@UTC").starts_with("'5/month+@UTC' has '+';"));
-  CHECK(refusal("5/week+2").starts_with("'5/week+2' has '+2';"));
+  for (const std::string text : {"5/week+2", "5/week+1", "5/day+1@UTC", "5/day+1", "5/year+1"}) {
+    const auto anchor = text.substr(text.find('+'), 2);
+    CHECK(refusal(text) == "'" + text + "' has '" + anchor +
+                               "'; only months begin on another day, from month+1 to month+31");
+  }
   CHECK(refusal("5/month+99999999999999999999").starts_with("'5/month+99999999999999999999' has"));
   for (const std::string name : {"", "/etc/passwd", "../zoneinfo/UTC", "Europe/../UTC", ":UTC",
                                  "UTC:", "a b", "Europe/Z\n"}) {
@@ -173,17 +183,77 @@ TEST_CASE("a zone without a file is refused, with the names that are similar") {
   CHECK(end_of("zone1970") == "names are like Europe/Zurich");
 }
 
-TEST_CASE("zones are the files in TZDIR that begin as zone files do") {
+TEST_CASE("names that each machine has for a zone of its own are not zones") {
+  if (!has_zones()) return;
+  for (const std::string name : {"localtime", "posixrules", "Factory"}) {
+    CHECK(refusal("5/day@" + name)
+              .starts_with("'5/day@" + name + "' has zone '" + name + "', which does not exist"));
+    CHECK(std::ranges::count(time_zones(), name) == 0);
+  }
+}
+
+TEST_CASE("every zone that is installed is accepted, and no part of its file is") {
+  if (!has_zones()) return;
+  const auto names = time_zones();
+  CHECK(names.size() > 300);
+  for (const auto& name : names) {
+    CAPTURE(name);
+    const auto data = zone_file(name);
+    CHECK(is_zone_data(data));
+    for (std::size_t size = 0; size < data.size(); size += 1 + size / 16) {
+      if (is_zone_data(std::string_view(data).substr(0, size))) FAIL_CHECK("a part of ", size);
+    }
+    CHECK_FALSE(is_zone_data(data + "x"));
+  }
+}
+
+TEST_CASE("a zone whose file is damaged is refused, and the file is named") {
+  if (!has_zones()) return;
+  const auto whole = zone_file("Europe/Zurich");
+  const support::TempFolder folder;
+  const ScopedVariable tzdir("TZDIR", folder.path().string());
+  std::filesystem::create_directory(folder.path() / "Europe");
+  const auto file = folder.path() / "Europe/Zurich";
+  const auto refused = [&](std::string_view data) {
+    std::ofstream(file, std::ios::binary) << data;
+    return refusal("5/day@Europe/Zurich");
+  };
+  REQUIRE(refused(whole) == "accepted");
+  const auto expected = "'5/day@Europe/Zurich' has zone 'Europe/Zurich', but '" + file.string() +
+                        "' is not a time zone file, or is damaged";
+  for (const std::string damaged : {"", "TZ", "TZif", "TZif2", "no zone"}) {
+    CHECK(refused(damaged) == expected);
+  }
+  CHECK(refused(std::string(whole.size(), '\0')) == expected);
+  // Each count and each byte of the name and the version decides how the rest is read.
+  const auto second = whole.find("TZif", 1);
+  REQUIRE(second != whole.npos);
+  for (const auto header : {std::size_t{0}, second}) {
+    for (std::size_t at = 0; at < 44; ++at) {
+      if (at >= 5 && at < 20) continue;  // reserved
+      auto damaged = whole;
+      damaged[header + at] = static_cast<char>(damaged[header + at] ^ 0x41);
+      CAPTURE(header + at);
+      CHECK(refused(damaged) == expected);
+    }
+  }
+}
+
+TEST_CASE("zones are the files in TZDIR that zones can be read from") {
+  if (!has_zones()) return;
   const support::TempFolder folder;
   const auto& path = folder.path();
+  const auto zone = zone_file("Europe/Zurich");
   const ScopedVariable tzdir("TZDIR", path.string());
   constexpr const char* kNone =
       "'5/day@Here/There' has zone 'Here/There', but no time zones are installed (package tzdata)";
   CHECK(refusal("5/day@Here/There") == kNone);
   std::filesystem::create_directory(path / "Here");
   std::ofstream(path / "Here/There") << "no zone";
-  CHECK(refusal("5/day@Here/There") == kNone);
-  std::ofstream(path / "Here/Where") << "TZif2";
+  CHECK(refusal("5/day@Here/Other").ends_with("no time zones are installed (package tzdata)"));
+  CHECK(refusal("5/day@Here/There").ends_with("' is not a time zone file, or is damaged"));
+  std::filesystem::remove(path / "Here/There");
+  std::ofstream(path / "Here/Where", std::ios::binary) << zone;
   CHECK(refusal("5/day@Here/There") ==
         "'5/day@Here/There' has zone 'Here/There', which does not exist; did you mean "
         "'Here/Where'?");
