@@ -54,6 +54,11 @@ class UnfinishedLine {
     if (!line_.after_separator() && word_.starts_with('-')) return complete_option();
     const auto* command = line_.innermost_command();
     auto completions = command == nullptr ? Completions{} : ask(command->complete_operand, word_);
+    // Before "--", a key or a name like this would be an option.
+    if (!line_.after_separator()) {
+      std::erase_if(completions.words,
+                    [](const Completion& one) { return one.word.starts_with('-'); });
+    }
     if (!operands_.empty()) return completions;
     auto commands = command == &kHelpCommand ? line_.commands() : line_.subcommands();
     return joined({.words = std::move(commands)}, std::move(completions));

@@ -28,6 +28,24 @@ finds() { [[ $(RLCTL_COMPLETE_KEYS=1 words "${@:2}") == "$1" ]]; }
   assert_equal "$stderr" ''
 }
 
+@test "a key that begins with - is offered only after --, where it is no option" {
+  start_server
+  cli SET '--url=redis://u:p@evil.example' x >/dev/null
+  cli SET '-q' x >/dev/null
+  cli SET 'ann' x >/dev/null
+  local command
+  for command in check inspect reset quota run settle 'debug gcra' 'scripts call gcra'; do
+    # shellcheck disable=SC2086 # two words
+    wait_until finds 'words ann' $command ''
+  done
+  for command in check inspect reset quota; do
+    wait_until finds 'words --url=redis://u:p@evil.example -q ann' "$command" -- ''
+    wait_until finds 'words -q' "$command" -- -q
+  done
+  RLCTL_COMPLETE_KEYS=1 run -0 words inspect --url
+  assert_output 'words --url'
+}
+
 @test "keys are completed only if RLCTL_COMPLETE_KEYS is 1; otherwise no server is asked" {
   start_server
   local i
