@@ -145,6 +145,35 @@ END
   test -f file
 }
 
+@test "--dap-socket removes no file that has replaced its socket" {
+  local kind pid
+  for kind in file socket; do
+    rlctl debug --dap-socket s -q 2>log &
+    pid=$!
+    wait_until test -S s
+    if [[ $kind == file ]]; then
+      echo precious >other
+    else
+      python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("other")'
+    fi
+    stat -c %i other >expected
+    mv -f other s
+    kill -INT "$pid"
+    wait "$pid" || true
+    assert_equal "$(stat -c %i s)" "$(cat expected)"
+    rm s
+  done
+}
+
+@test "a FIFO cannot be launched: it is refused, and does not wait for a writer" {
+  mkfifo fifo
+  client <<'END'
+with Client("-u", "private:") as c:
+    for arguments in [dict(program="fifo"), dict(program="loop.lua", setup="fifo"), dict(program="loop.lua", replay="fifo")]:
+        assert "'fifo' is a FIFO" in c.refused("launch", keys=["k"], **arguments), arguments
+END
+}
+
 @test "--dap-socket replaces a socket that nobody listens to" {
   python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("s")'
   client <<'END'

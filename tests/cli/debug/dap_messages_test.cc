@@ -56,6 +56,16 @@ TEST_CASE("a message that cannot be read is refused, however long") {
                        UsageError);
 }
 
+TEST_CASE("a message of binary bytes is refused with all that is shown of it") {
+  dap::Messages with_header, without;
+  with_header.add(std::string("a\0b\x1b\r\n\r\n", 8));
+  CHECK_THROWS_WITH_AS(static_cast<void>(with_header.next()), doctest::Contains("'a\\x00b\\x1b'"),
+                       UsageError);
+  without.add(std::string(dap::Messages::kLargestHeader, '\0'));
+  CHECK_THROWS_WITH_AS(static_cast<void>(without.next()), doctest::Contains("\\x00\\x00'"),
+                       UsageError);
+}
+
 TEST_CASE("a message may have any length up to the largest") {
   dap::Messages messages;
   messages.add("Content-Length: 16777216\r\n\r\n");

@@ -1,9 +1,12 @@
 #include "cli/commands/debug/dap/launch.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cli/options/options.h"
 #include "cli/options/script_options.h"
 
@@ -62,6 +65,13 @@ void require_compatible(const Plan& plan, const Json& arguments) {
   }
 }
 
+/// Throws if a file is a FIFO: opening it waits for its writer, while no request is answered.
+void require_no_fifo(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::is_fifo(file, error)) return;
+  throw UsageError(quoted_and_masked(file) + " is a FIFO: name a file, which can be read again");
+}
+
 }  // namespace
 
 Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOptions& connection,
@@ -83,6 +93,7 @@ Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOpt
   if (script == kStandardInput) {
     throw UsageError("the script cannot be read from standard input: name its file");
   }
+  require_no_fifo(script);
   if (!script.empty()) launch.operands.push_back(std::move(script));
   for (auto& key : texts_member(arguments, "keys")) {
     if (key == ",") throw UsageError("\"keys\" cannot hold the key \",\"");
@@ -103,6 +114,8 @@ Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOpt
   }
   launch.stops_on_entry = flag_member(arguments, "stopOnEntry", false);
   read_state(arguments, plan);
+  std::ranges::for_each(plan.log_options.files, require_no_fifo);
+  if (plan.script_options.setup) require_no_fifo(*plan.script_options.setup);
   require_compatible(plan, arguments);
   launch.breaks_on_deny = flag_member(arguments, "breakOnDeny", false);
   if (launch.breaks_on_deny && !plan.is_private()) {

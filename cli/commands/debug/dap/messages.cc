@@ -33,14 +33,14 @@ std::optional<std::string> Messages::next() {
   if (end == std::string_view::npos) {
     if (bytes_.size() < kLargestHeader) return std::nullopt;
     throw UsageError("no message of the Debug Adapter Protocol begins with " +
-                     quoted_and_masked(bytes_.substr(0, 40)));
+                     quoted_and_masked(escape(bytes_.substr(0, 40))));
   }
   const auto header = std::string_view(bytes_).substr(0, end);
   const auto text = length_in(header);
   const auto length = text ? to_number<std::size_t>(*text) : std::nullopt;
   if (!length) {
     throw UsageError("a message of the Debug Adapter Protocol has no Content-Length: " +
-                     quoted_and_masked(header.substr(0, 80)));
+                     quoted_and_masked(escape(header.substr(0, 80))));
   }
   if (*length > kLargestBody) {
     throw UsageError(fmt::format("a message of {} bytes is too large: at most {} are read", *length,

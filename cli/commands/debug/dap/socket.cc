@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <memory>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -43,6 +42,26 @@ void remove_stale(const std::string& path, const sockaddr* address, socklen_t si
   static_cast<void>(::unlink(path.c_str()));
 }
 
+/// Removes a socket's name at the end, unless another file has that name by then.
+class SocketName {
+ public:
+  explicit SocketName(const std::string& path) : path_(path) {
+    exists_ = ::lstat(path.c_str(), &socket_) == 0;
+  }
+  ~SocketName() {
+    struct stat there {};
+    if (!exists_ || ::lstat(path_.c_str(), &there) != 0) return;
+    if (there.st_dev == socket_.st_dev && there.st_ino == socket_.st_ino) ::unlink(path_.c_str());
+  }
+  SocketName(const SocketName&) = delete;
+  SocketName& operator=(const SocketName&) = delete;
+
+ private:
+  const std::string& path_;
+  struct stat socket_ {};
+  bool exists_ = false;
+};
+
 }  // namespace
 
 FileDescriptor accept_client(const std::string& path, const Interrupt& interrupt,
@@ -61,8 +80,7 @@ FileDescriptor accept_client(const std::string& path, const Interrupt& interrupt
   const int failed = ::bind(listener.get(), address, sizeof(named)) == 0 ? 0 : errno;
   ::umask(mask);
   if (failed != 0) throw socket_error(path, "cannot be created: " + errno_text(failed));
-  const std::unique_ptr<const std::string, void (*)(const std::string*)> at_end(
-      &path, [](const std::string* file) { ::unlink(file->c_str()); });
+  const SocketName name(path);
   if (::listen(listener.get(), 1) != 0) {
     throw socket_error(path, "cannot be listened to: " + errno_text(errno));
   }
