@@ -83,8 +83,8 @@ constexpr std::array kSettings{
                     for (const auto& word : shell_words(text)) limiter.arguments.emplace_back(word);
                   }},
     ScriptSetting{kSetup, "COMMAND",
-                  "prepare the keys by this command ('HSET {key} rate 5'; or a file: of commands, "
-                  "or a .lua script) before the first request of each schedule",
+                  "prepare the keys by this command ('HSET {key} rate 5'), by the commands in "
+                  "./FILE, or by the script FILE.lua, before the first request of each schedule",
                   &ScriptOptions::setup, "", parse_setup, true},
     ScriptSetting{"--allowed-when", "CONDITION",
                   "reply that means allowed (nonzero, zero, nil, '<=limit', always, or an "

@@ -137,7 +137,8 @@ class ReplyExpression::Parser {
   explicit Parser(Tree& tree) : text_(tree.source), lua_(text_), nodes_(tree.nodes) {
     if (text_.size() > kLongestExpression) {
       throw UsageError(fmt::format("an expression has {} characters, the limit is {}", text_.size(),
-                                   kLongestExpression));
+                                   kLongestExpression),
+                       "shorten it, or let the script return its decision");
     }
     const auto comment = text_.find("--");
     if (comment != text_.npos) throw_at(comment + 1, "'--' begins a comment", "; write - -");
