@@ -44,13 +44,15 @@ struct ScriptCall {
   std::string_view function = {};  ///< the name of a Redis function to call instead of a script
 
   void append_to(redis::Connection& connection) const {
-    if (!function.empty()) return connection.append_call("FCALL", function, keys, arguments);
-    connection.append_call("EVALSHA", sha1, keys, arguments);
+    if (!function.empty())
+      return connection.append_call("FCALL", function, keys, arguments,
+                                    redis::ReplyKind::kDecision);
+    connection.append_call("EVALSHA", sha1, keys, arguments, redis::ReplyKind::kDecision);
   }
   /// For a call that only reads: EVALSHA_RO, which a server answers even while a failover pauses
   /// writes, to which EVALSHA counts. See is_without_evalsha_ro().
   void append_read_only_to(redis::Connection& connection) const {
-    connection.append_call("EVALSHA_RO", sha1, keys, arguments);
+    connection.append_call("EVALSHA_RO", sha1, keys, arguments, redis::ReplyKind::kDecision);
   }
 };
 

@@ -720,15 +720,17 @@ void Router::require_master(Node& node) {
                                             display(node.endpoint->url)));
 }
 
-void Router::append(std::string_view name, std::span<const Arguments> parts, Arguments keys) {
+void Router::append(std::string_view name, std::span<const Arguments> parts, Arguments keys,
+                    ReplyKind kind) {
   const int slot = common_slot(keys);
   poll_if_idle();
   if (keys.empty() && name == "SCRIPT LOAD") return append_to_all(name, parts);
   Node& node = node_for(slot);
   const auto id = add_command(slot);
+  command_of(id).kind = kind;
   last_ = &node;
   if (!connect(node)) return fail_or_retry(id, node, format_command(parts));
-  node.link->append(name, parts, keys);
+  node.link->append(name, parts, keys, kind);
   queued(node, {.id = id});
 }
 
@@ -758,7 +760,7 @@ void Router::append_to_all(std::string_view name, std::span<const Arguments> par
       answer(id, Reply::failed(Error(Failure::kNotSent, "no time is left to connect")
                                    .from(node->endpoint, std::string(name))));
     } else if (connect(*node)) {
-      node->link->append(name, parts, {});
+      node->link->append(name, parts, {}, ReplyKind::kAny);
       queued(*node, {.id = id, .purpose = Purpose::kLoad});
     } else {
       fail_or_retry(id, *node, {});
@@ -773,7 +775,8 @@ void Router::send_to_node(Id id, Node& node, std::string_view formatted, bool is
   const bool is_newest = id + 1 == commands_.first() + commands_.size();
   if (is_newest && !is_asking) last_ = &node;
   if (is_asking) append_internal(node, id, {"ASKING"});
-  node.link->append_formatted(command_name(words_of_formatted(formatted)), formatted);
+  node.link->append_formatted(command_name(words_of_formatted(formatted)), formatted,
+                              command_of(id).kind);
   queued(node, {.id = id, .is_asking = is_asking});
 }
 

@@ -236,7 +236,8 @@ class Router final : public Pipeline {
   Router(RouterOptions options, std::unique_ptr<Link>&& link, std::optional<Reply> refusal);
 
   /// Queues a command, given in parts, with its keys. Throws Error(kUsage) if their slots differ.
-  void append(std::string_view name, std::span<const Arguments> parts, Arguments keys) override;
+  void append(std::string_view name, std::span<const Arguments> parts, Arguments keys,
+              ReplyKind kind) override;
   /// Queues a command for the server with this name, one of masters().
   void append_to(const std::string& server, Arguments command);
   /// Sets where the slots are.
@@ -268,7 +269,8 @@ class Router final : public Pipeline {
 
   /// A command whose reply the caller has not taken.
   struct Command {
-    int slot = -1;                   ///< -1: it has no key
+    int slot = -1;  ///< -1: it has no key
+    ReplyKind kind = ReplyKind::kAny;
     bool is_fixed = false;           ///< for certain servers: never sent to another
     int replies_to_come = 1;         ///< more if all masters get it
     int referrals = 0;               ///< by MOVED, ASK and NOSCRIPT, in a row

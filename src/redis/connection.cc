@@ -51,17 +51,17 @@ void Connection::pin_to_server(std::string_view key) {
 void Connection::append(Arguments arguments) {
   if (arguments.empty()) throw Error(Failure::kUsage, "an empty command");
   const auto keys = router_ ? keys_of(arguments) : Arguments();
-  pipeline_->append(command_name(arguments), std::span(&arguments, 1), keys);
+  pipeline_->append(command_name(arguments), std::span(&arguments, 1), keys, ReplyKind::kAny);
 }
 
 void Connection::append_call(std::string_view command, std::string_view script, Arguments keys,
-                             Arguments arguments) {
+                             Arguments arguments, ReplyKind kind) {
   std::array<char, 20> digits;
   const auto* end = std::to_chars(digits.begin(), digits.end(), keys.size()).ptr;
   const std::string_view count(digits.data(), static_cast<std::size_t>(end - digits.data()));
   const std::array<std::string_view, 3> begin{command, script, count};
   const std::array<Arguments, 3> parts{begin, keys, arguments};
-  pipeline_->append(command, parts, keys);
+  pipeline_->append(command, parts, keys, kind);
 }
 
 /// Whether CLUSTER SLOTS was refused to the user, by a node of a Cluster.

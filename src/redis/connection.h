@@ -69,9 +69,9 @@ class Connection {
   /// Queues a call of a script or function: EVALSHA, EVALSHA_RO or FCALL. In a Cluster, throws
   /// Error(kUsage) if the keys' slots differ.
   void append_call(std::string_view command, std::string_view script, Arguments keys,
-                   Arguments arguments);
+                   Arguments arguments, ReplyKind kind);
   void append_evalsha(std::string_view sha1, Arguments keys, Arguments arguments) {
-    append_call("EVALSHA", sha1, keys, arguments);
+    append_call("EVALSHA", sha1, keys, arguments, ReplyKind::kAny);
   }
   /// The servers that have keys, for commands about all keys, such as SCAN: the masters of a
   /// Cluster; otherwise one, whose name is empty. Asks the server of a plain URL whether it is a

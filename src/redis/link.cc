@@ -19,7 +19,7 @@ constexpr std::size_t kChunk = Transport::kRecordSize;
 constexpr int kChunksAtOnce = 64;
 
 // The most bytes of replies that are kept while requests cannot be sent.
-constexpr std::size_t kMaxUnread = ReplyReader::kMaxMemory / 4;
+constexpr std::size_t kMaxUnread = ReplyBounds{}.bytes / 4;
 
 // The commands whose first argument is a command in its own right, for messages.
 constexpr std::array<std::string_view, 7> kContainers{"SCRIPT", "CONFIG",  "OBJECT", "MEMORY",
@@ -185,14 +185,15 @@ std::unique_ptr<Link> Link::open(const Url& url, std::chrono::microseconds timeo
   return link;
 }
 
-void Link::append(std::string_view name, std::span<const Arguments> parts, Arguments /*keys*/) {
+void Link::append(std::string_view name, std::span<const Arguments> parts, Arguments /*keys*/,
+                  ReplyKind kind) {
   name_itself(name);
-  outbox_.append(name, [&](std::string& to) { append_formatted_command(to, parts); });
+  outbox_.append(name, kind, [&](std::string& to) { append_formatted_command(to, parts); });
 }
 
-void Link::append_formatted(std::string_view name, std::string_view command) {
+void Link::append_formatted(std::string_view name, std::string_view command, ReplyKind kind) {
   name_itself(name);
-  outbox_.append(name, [&](std::string& to) { to += command; });
+  outbox_.append(name, kind, [&](std::string& to) { to += command; });
 }
 
 bool Link::send_some() {
@@ -251,13 +252,13 @@ void Link::log_in(const Url& url, Deadline until) {
 // the script debugger uses, which would take it for a command of its own. The reply is passed over:
 // the user may not be allowed to send it.
 void Link::name_itself(std::string_view next_command) {
-  if (next_command == "SCRIPT DEBUG") is_named_ = true;
+  if (next_command == "SCRIPT DEBUG") is_named_ = is_debugging_ = true;
   if (!server_ || !server_->sets_name) return;
   if (is_named_ || !has_replied_ || is_logging_in_ || outbox_.size() > 0) return;
   is_named_ = is_naming_ = true;
   constexpr std::array<std::string_view, 3> kCommand{"CLIENT", "SETNAME", "rlctl"};
   const Arguments command(kCommand);
-  outbox_.append("CLIENT SETNAME",
+  outbox_.append("CLIENT SETNAME", ReplyKind::kAny,
                  [&](std::string& to) { append_formatted_command(to, std::span(&command, 1)); });
 }
 
@@ -343,12 +344,11 @@ void Link::feed(std::string_view bytes) {
 std::optional<Reply> Link::parse() {
   const auto unparsed = reader_.unparsed();
   try {
-    return reader_.next();
+    return reader_.next(bounds_of(is_debugging_ ? ReplyKind::kDebugger : outbox_.kind()));
+  } catch (const ReplyTooLarge& error) {
+    throw Error(error.failure(),
+                fmt::format("{}: the answer {}", transport_->name(), error.what()));
   } catch (const Error& error) {
-    if (!error.hint().empty()) {  // it is RESP, but too large
-      throw Error(error.failure(), fmt::format("{}: {}", transport_->name(), error.what()), {},
-                  error.hint());
-    }
     const auto known = std::min(unparsed, last_fed_.size());
     throw not_resp(last_fed_.substr(last_fed_.size() - known), error.what());
   }

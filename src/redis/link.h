@@ -57,7 +57,8 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
 
   /// Queues a command, given in parts, with its keys.
-  virtual void append(std::string_view name, std::span<const Arguments> parts, Arguments keys) = 0;
+  virtual void append(std::string_view name, std::span<const Arguments> parts, Arguments keys,
+                      ReplyKind kind) = 0;
   virtual bool send_some() = 0;
   virtual void flush() = 0;
   virtual Reply read() = 0;
@@ -75,16 +76,20 @@ class Outbox {
  public:
   /// `write` appends the command's bytes to a string.
   template <typename Write>
-  void append(std::string_view name, Write write) {
+  void append(std::string_view name, ReplyKind kind, Write write) {
     drop_answered();
     const auto before = bytes_.size();
     write(bytes_);
-    entries_.push({std::string(name), bytes_.size() - before});
+    entries_.push({std::string(name), bytes_.size() - before, kind});
   }
   std::string_view unsent() const noexcept { return std::string_view(bytes_).substr(sent_); }
   void sent(std::size_t count) noexcept { sent_ += count; }
   /// The number of commands.
   std::size_t size() const noexcept { return entries_.size(); }
+  /// The kind of reply that comes next: to the oldest command.
+  ReplyKind kind() const noexcept {
+    return entries_.size() == 0 ? ReplyKind::kAny : entries_[entries_.first()].kind;
+  }
   /// Removes the oldest command, which is answered. Returns its name; its bytes remain until the
   /// next append(), as last_answered().
   std::string pop_answered();
@@ -98,6 +103,7 @@ class Outbox {
   struct Entry {
     std::string name;
     std::size_t size;
+    ReplyKind kind;
   };
   void drop_answered();
 
@@ -118,13 +124,16 @@ class Link final : public Pipeline {
                                     const Interrupt* interrupt,
                                     std::shared_ptr<const Endpoint> server);
 
-  void append(std::string_view name, std::span<const Arguments> parts, Arguments keys) override;
-  void append(Arguments command) { append(command_name(command), std::span(&command, 1), {}); }
+  void append(std::string_view name, std::span<const Arguments> parts, Arguments keys,
+              ReplyKind kind) override;
+  void append(Arguments command) {
+    append(command_name(command), std::span(&command, 1), {}, ReplyKind::kAny);
+  }
   void append(std::initializer_list<std::string_view> command) {
     append(Arguments(command.begin(), command.size()));
   }
   /// Queues what format_command() or last_answered() returned.
-  void append_formatted(std::string_view name, std::string_view command);
+  void append_formatted(std::string_view name, std::string_view command, ReplyKind kind);
   bool send_some() override;
   void flush() override;
   Reply read() override;
@@ -172,6 +181,7 @@ class Link final : public Pipeline {
   std::size_t early_fed_ = 0;  ///< how many of early_ the reader has
   Clock::time_point last_received_{};
   bool is_logging_in_ = false;
+  bool is_debugging_ = false;  ///< SCRIPT DEBUG was queued
   bool is_named_ = false;
   bool is_naming_ = false;  ///< the oldest command in the outbox is that of name_itself()
   bool has_replied_ = false;

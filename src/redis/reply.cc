@@ -23,6 +23,7 @@ namespace rlctl::redis {
 struct ReplyProgress {
   std::size_t bytes = 0;
   std::size_t objects = 0;
+  std::size_t most_objects = 0;
   bool is_refused = false;  ///< an object is not RESP2, or too deep
 };
 
@@ -184,7 +185,7 @@ std::optional<ReplyType> type_of(const redisReadTask& task) {
 // Adds an object to its array, or makes it the root, and calls fill(node).
 template <typename Fill>
 void* add_object(const redisReadTask* task, std::optional<ReplyType> type, Fill fill) noexcept {
-  if (!type) return refuse(task);
+  if (!type || ++progress_of(task).objects > progress_of(task).most_objects) return refuse(task);
   try {
     ReplyNode* node = nullptr;
     std::unique_ptr<ReplyRoot> root;
@@ -195,7 +196,6 @@ void* add_object(const redisReadTask* task, std::optional<ReplyType> type, Fill 
       auto& siblings = static_cast<ReplyNode*>(task->parent->obj)->elements;
       node = &siblings.emplace_back();
     }
-    ++progress_of(task).objects;
     node->type = *type;
     fill(*node);
     static_cast<void>(root.release());
@@ -268,8 +268,14 @@ void Reply::Free::operator()(ReplyRoot* root) const noexcept {
   delete root;
 }
 
-ReplyReader::ReplyReader(std::size_t most_memory)
-    : progress_(std::make_unique<ReplyProgress>()), most_memory_(most_memory) {
+ReplyBounds bounds_of(ReplyKind kind) {
+  constexpr std::size_t kDecided = std::size_t{64} << 10, kPrinted = std::size_t{64} << 20;
+  if (kind == ReplyKind::kDecision) return {.bytes = kDecided, .line = kDecided};
+  if (kind == ReplyKind::kDebugger) return {.bytes = kPrinted, .line = kPrinted};
+  return {};
+}
+
+ReplyReader::ReplyReader() : progress_(std::make_unique<ReplyProgress>()) {
   static redisReplyObjectFunctions functions = make_object_functions<redisReplyObjectFunctions>();
   reader_.reset(redisReaderCreateWithFunctions(&functions));
   if (!reader_) throw std::bad_alloc();
@@ -292,20 +298,43 @@ void ReplyReader::feed(std::string_view bytes) {
     throw std::bad_alloc();
 }
 
-std::optional<Reply> ReplyReader::next() {
+namespace {
+
+std::string size_text(std::size_t bytes) {
+  constexpr std::size_t kMebibyte = std::size_t{1} << 20;
+  return bytes % kMebibyte == 0 ? fmt::format("{} MiB", bytes / kMebibyte)
+                                : fmt::format("{} KiB", bytes >> 10U);
+}
+
+}  // namespace
+
+std::optional<Reply> ReplyReader::next(const ReplyBounds& bounds) {
   void* root = nullptr;
-  if (redisReaderGetReply(reader_.get(), &root) != REDIS_OK) {
+  progress_->most_objects = bounds.elements;
+  const int status = redisReaderGetReply(reader_.get(), &root);
+  std::optional<Reply> reply;
+  if (root != nullptr) reply.emplace(static_cast<ReplyRoot*>(static_cast<ReplyNode*>(root)));
+  if (progress_->objects > bounds.elements) {
+    throw ReplyTooLarge(fmt::format("has more than {} elements", bounds.elements));
+  }
+  if (status != REDIS_OK) {
     // hiredis also calls an object that was refused an error of memory.
     if (reader_->err == REDIS_ERR_OOM && !progress_->is_refused) throw std::bad_alloc();
     throw Error(Failure::kProtocol, reader_->errstr);
   }
-  if (root != nullptr) {
-    *progress_ = {};
-    return Reply(static_cast<ReplyRoot*>(static_cast<ReplyNode*>(root)));
+  // Bytes that follow a whole reply belong to the next one.
+  const auto bytes = progress_->bytes - (reply ? unparsed() : 0);
+  if (bytes > bounds.bytes) {
+    throw ReplyTooLarge("is larger than " + size_text(bounds.bytes));
   }
-  if (progress_->bytes + progress_->objects * sizeof(ReplyNode) > most_memory_) {
-    throw Error(Failure::kProtocol, "a reply is too large", {},
-                fmt::format("rlctl reads replies of up to {} MiB", most_memory_ >> 20));
+  if (reply) {
+    *progress_ = {.bytes = unparsed()};
+    return reply;
+  }
+  // A string's line is its length: the bytes that follow are bounded as a whole.
+  const std::string_view begun(reader_->buf + reader_->pos, std::min(unparsed(), bounds.line + 1));
+  if (begun.size() > bounds.line && begun.find('\r') == begun.npos) {
+    throw ReplyTooLarge("has a line of more than " + size_text(bounds.line));
   }
   return std::nullopt;
 }

@@ -75,21 +75,39 @@ class Reply : public ReplyView {
 
 // ---- The parser ----
 
+/// What a command's reply may be.
+enum class ReplyKind {
+  kAny,       ///< a value may be as large as a server allows
+  kDecision,  ///< a few numbers and words
+  kDebugger   ///< a session of the script debugger, which prints values on one line each
+};
+
+/// The most that one reply may have.
+struct ReplyBounds {
+  std::size_t bytes = std::size_t{1} << 30;  ///< a server's largest value has half of them
+  std::size_t elements = 1'000'000;          ///< those of nested arrays included
+  std::size_t line = std::size_t{1} << 20;   ///< bytes of a status, an error or a number
+};
+ReplyBounds bounds_of(ReplyKind kind);
+
+/// A reply that exceeds a bound: what() is a predicate, "has more than 1000000 elements".
+class ReplyTooLarge : public Error {
+ public:
+  explicit ReplyTooLarge(const std::string& what) : Error(Failure::kProtocol, what) {}
+};
+
 /// Parses a stream of RESP2 replies. Its memory grows with the bytes that came, not with the
 /// lengths that they claim.
 class ReplyReader {
  public:
-  /// What one reply may take. A server's largest value has half of it.
-  static constexpr std::size_t kMaxMemory = std::size_t{1} << 30;
-
-  explicit ReplyReader(std::size_t most_memory = kMaxMemory);
+  ReplyReader();
   ~ReplyReader();
   /// Adds bytes that came: a few KiB at a time, since hiredis moves all that it has not parsed
   /// after each KiB that it has. Throws std::bad_alloc.
   void feed(std::string_view bytes);
   /// The next reply; std::nullopt if it is not complete. Throws Error(kProtocol) if the bytes are
-  /// not RESP2 or the reply is too large, and std::bad_alloc.
-  std::optional<Reply> next();
+  /// not RESP2, ReplyTooLarge, and std::bad_alloc.
+  std::optional<Reply> next(const ReplyBounds& bounds = {});
   /// The number of bytes that were fed and are not parsed yet.
   std::size_t unparsed() const noexcept;
 
@@ -99,7 +117,6 @@ class ReplyReader {
   };
   std::unique_ptr<ReplyProgress> progress_;
   std::unique_ptr<redisReader, Free> reader_;
-  std::size_t most_memory_;
 };
 
 // ---- What a reply says ----

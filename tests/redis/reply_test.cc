@@ -40,51 +40,76 @@ constexpr std::string_view kOom = "OOM command not allowed when used memory > 'm
 
 }  // namespace
 
-TEST_CASE("a reply that never ends is refused once it takes more memory than one may") {
+TEST_CASE("a reply that never ends is refused once it exceeds a bound") {
+  constexpr ReplyBounds kBounds{.bytes = std::size_t{1} << 20, .elements = 10'000, .line = 2048};
+  constexpr const char *kBytes = "is larger than 1 MiB", *kLine = "has a line of more than 2 KiB",
+                       *kElements = "has more than 10000 elements";
   // How it begins, and what follows again and again.
   struct Endless {
     std::string_view first, rest;
+    const char* refusal;
   };
-  constexpr Endless kEndless[] = {{"$1000000000\r\n", "xxxxxxxx"},
-                                  {"+", "xxxxxxxx"},
-                                  {"*1000000000\r\n", ":1\r\n"},
-                                  {"*1000000000\r\n", "*0\r\n"},
-                                  {"*1000000000\r\n*1\r\n", "$-1\r\n*1\r\n"},
-                                  {"*1000000000\r\n", "$4\r\nabcd\r\n"}};
-  constexpr std::size_t kMax = std::size_t{1} << 20;
+  constexpr Endless kEndless[] = {{"$1000000000\r\n", "xxxxxxxx", kBytes},
+                                  {"+", "xxxxxxxx", kLine},
+                                  {"-", "xxxxxxxx", kLine},
+                                  {"$", "11111111", kLine},
+                                  {"*", "11111111", kLine},
+                                  {"", "xxxxxxxx", nullptr},
+                                  {"*1000000000\r\n", ":1\r\n", kElements},
+                                  {"*1000000000\r\n", "*0\r\n", kElements},
+                                  {"*1000000000\r\n*1\r\n", "$-1\r\n*1\r\n", kElements},
+                                  {"*9\r\n*9\r\n*1000000000\r\n", "+\r\n", kElements},
+                                  {"*1000000000\r\n", "$4\r\nabcd\r\n", kElements}};
   for (const auto& endless : kEndless) {
     const auto first = endless.first, rest = endless.rest;
     CAPTURE(first);
     CAPTURE(rest);
-    rlctl::redis::ReplyReader reader(kMax);
+    rlctl::redis::ReplyReader reader;
     std::size_t fed = 0;
     bool is_whole = false;
     const auto feed = [&](std::string_view bytes) {
       fed += bytes.size();
       reader.feed(bytes);
-      is_whole = is_whole || reader.next();
+      is_whole = is_whole || reader.next(kBounds);
     };
     std::string often;
     for (int i = 0; i < 500; ++i) often += rest;
     const auto error = error_of([&] {
       feed(first);
-      while (fed <= 2 * kMax) feed(often);
+      while (fed <= 2 * kBounds.bytes) feed(often);
     });
     CHECK_FALSE(is_whole);
     CHECK(error.failure() == Failure::kProtocol);
-    CHECK(std::string_view(error.what()) == "a reply is too large");
-    CHECK(error.hint() == "rlctl reads replies of up to 1 MiB");
-    CHECK(fed <= kMax + first.size() + often.size());
+    if (endless.refusal != nullptr) CHECK(std::string_view(error.what()) == endless.refusal);
+    CHECK(fed <= kBounds.bytes + first.size() + often.size());
   }
 }
 
 TEST_CASE("what one reply takes is not charged to the next") {
-  rlctl::redis::ReplyReader reader(std::size_t{1} << 16);
+  rlctl::redis::ReplyReader reader;
   const std::string reply = "$40000\r\n" + std::string(40000, 'x') + "\r\n";
   for (int i = 0; i < 10; ++i) {
     reader.feed(reply);
-    CHECK(reader.next()->text().size() == 40000);
+    CHECK(reader.next({.bytes = std::size_t{1} << 16})->text().size() == 40000);
   }
+}
+
+TEST_CASE("what follows a reply is charged to the next, and a whole reply is bounded, too") {
+  constexpr ReplyBounds kBounds{.bytes = 1000, .elements = 3};
+  const std::string large = "$900\r\n" + std::string(900, 'x') + "\r\n";
+  rlctl::redis::ReplyReader reader;
+  reader.feed(large + large + "*3\r\n:1\r\n:2\r\n");
+  CHECK(reader.next(kBounds));
+  CHECK(reader.next(kBounds));
+  CHECK_FALSE(reader.next(kBounds));
+  const auto error = error_of([&] {
+    reader.feed(":3\r\n");
+    (void)reader.next(kBounds);
+  });
+  CHECK(std::string_view(error.what()) == "has more than 3 elements");
+  rlctl::redis::ReplyReader other;
+  other.feed("$1000\r\n" + std::string(1000, 'x') + "\r\n" + large);
+  CHECK(error_of([&] { (void)other.next({.bytes = 1008}); }).failure() == Failure::kProtocol);
 }
 
 TEST_CASE("each type of reply has its own value and none of the others") {
