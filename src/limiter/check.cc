@@ -208,9 +208,15 @@ Decision Checker::parse(redis::ReplyView reply, const std::optional<ReservationC
   return decision;
 }
 
+void require_loaded(redis::ReplyView reply) {
+  redis::require_type(reply, redis::ReplyType::kString);
+  constexpr std::size_t kSha1Size = 40;
+  if (reply.text().size() == kSha1Size) return;
+  throw redis::error_about(reply, {redis::Failure::kProtocol, "the answer is not a SHA1"});
+}
+
 void load_script(redis::Connection& connection, std::string_view text) {
-  const auto reply = connection.call({"SCRIPT", "LOAD", text});
-  if (reply.is_error()) throw redis::to_error(reply);
+  require_loaded(connection.call({"SCRIPT", "LOAD", text}));
 }
 
 redis::Reply call_script(redis::Connection& connection, const Algorithm& algorithm,

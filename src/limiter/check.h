@@ -97,6 +97,8 @@ auto ask_within_period(Ask ask, NotesWrongPeriod notes_wrong_period) {
   return replies;
 }
 
+/// Throws redis::Error unless a reply to SCRIPT LOAD is the SHA1 of a script.
+void require_loaded(redis::ReplyView reply);
 /// Loads the script with SCRIPT LOAD and reads the reply. Throws redis::Error.
 void load_script(redis::Connection& connection, std::string_view text);
 /// Returns what `send` returns, the replies to calls of a script. If `lacks_script` says that a

@@ -343,6 +343,18 @@ std::string_view error_code(std::string_view error_text) {
   return split_error(error_text).code;
 }
 
+void require_type(ReplyView reply, ReplyType type) {
+  if (reply.type() == type) return;
+  if (reply.is_error()) throw to_error(reply);
+  throw error_about(reply,
+                    {Failure::kProtocol, "the answer is of another type than the command's"});
+}
+
+std::int64_t number_in(ReplyView reply) {
+  require_type(reply, ReplyType::kInteger);
+  return reply.integer();
+}
+
 bool is_unknown_script(ReplyView reply) {
   return reply.is_error() && reply.text().starts_with("NOSCRIPT No matching script");
 }

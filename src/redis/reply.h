@@ -127,6 +127,12 @@ class ReplyReader {
 /// then returned.
 std::string_view error_code(std::string_view error_text);
 
+/// Throws unless the reply has this type: to_error() for an error reply, otherwise
+/// Error(kProtocol), since nothing can be concluded from a reply of another type.
+void require_type(ReplyView reply, ReplyType type);
+/// integer() of a reply that must be one.
+std::int64_t number_in(ReplyView reply);
+
 /// Whether the server does not have the script of an EVALSHA, and so has executed nothing. A script
 /// may reply NOSCRIPT, too, with other words.
 bool is_unknown_script(ReplyView reply);

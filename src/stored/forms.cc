@@ -568,7 +568,8 @@ bool take_edges(redis::Connection& connection, KeySample& content) {
 bool take_fields(redis::Connection& connection, const std::string& key, KeySample& content,
                  const Libraries& libraries) {
   const auto fields = fields_to_read(key, libraries);
-  content.size = read_of_any_type(connection).integer();
+  const auto size = read_of_any_type(connection);
+  content.size = size.is_error() ? 0 : redis::number_in(size);
   const auto values = read_of_any_type(connection);
   if (values.is_error()) return false;
   if (values.size() != fields.size()) {
@@ -588,7 +589,7 @@ bool take_read(redis::Connection& connection, const std::string& key, KeySample&
   const bool is_there = content.type == "string" ? take_text(connection, content)
                         : content.type == "hash" ? take_fields(connection, key, content, libraries)
                                                  : take_edges(connection, content);
-  set_expiry(content, read_of_any_type(connection).integer(), now);
+  set_expiry(content, redis::number_in(read_of_any_type(connection)), now);
   return is_there;
 }
 
@@ -677,6 +678,7 @@ std::vector<KeySample> read_typed(redis::Connection& connection, std::span<const
 }  // namespace
 
 std::string to_type(const redis::Reply& reply) {
+  redis::require_type(reply, redis::ReplyType::kStatus);
   return escaped_message(reply.text());
 }
 

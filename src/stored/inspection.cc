@@ -144,7 +144,7 @@ std::vector<StoredEntry> Listing::read_range() {
 void Listing::run() {
   connection_.append({is_list() ? "LLEN" : "ZCARD", result_.key});
   append_range(-kPage, -1);
-  const auto size = read_or_changed(connection_).integer();
+  const auto size = redis::number_in(read_or_changed(connection_));
   const auto newest = read_range();
   if (newest.empty()) throw KeyChanged();
   auto end = std::max<std::int64_t>(0, size - kPage);
@@ -212,7 +212,9 @@ bool unchanged(redis::Connection& connection) {
   const auto exec = connection.read();
   if (multi.is_error()) throw redis::to_error(multi);
   if (exec.is_error()) throw redis::to_error(exec);
-  return !exec.is_nil();
+  if (exec.is_nil()) return false;
+  redis::require_type(exec, redis::ReplyType::kArray);
+  return true;
 }
 
 bool has_entries(const Form& form) {

@@ -229,7 +229,7 @@ Resetter::Indices Resetter::remove(Looks& looks, const Indices& which) {
       changed.push_back(index);
     } else if (reply.is_error()) {
       if (!refused) refused = redis::to_error(reply);
-    } else if (reply.integer() == 1) {
+    } else if (redis::number_in(reply) == 1) {
       looks[index].finish(ResetResult::kRemoved);
       if (options_.save_to != nullptr) options_.save_to->keep();
     } else {

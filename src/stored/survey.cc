@@ -122,11 +122,11 @@ void Surveying::read_headers() {
       results_[i].error = std::make_exception_ptr(*results_[i].refused);
     }
     // Many users lack permission for MEMORY USAGE, and some servers do not have it.
-    const bool has_bytes = bytes.type() == redis::ReplyType::kInteger;
+    const bool has_bytes = !bytes.is_error() && !bytes.is_nil();
     interpreters_[i].set_header(
         {.server_now = now,
-         .ttl_ms = results_[i].refused ? -1 : ttl.integer(),
-         .bytes = has_bytes ? std::optional(bytes.integer()) : std::nullopt});
+         .ttl_ms = results_[i].refused ? -1 : redis::number_in(ttl),
+         .bytes = has_bytes ? std::optional(redis::number_in(bytes)) : std::nullopt});
     types_.push_back(results_[i].refused ? std::string() : to_type(type));
   }
 }
@@ -259,7 +259,7 @@ void Surveying::read_sizes() {
     connection_.append({each.is_list() ? "LLEN" : "ZCARD", each.result->key});
   }
   for (auto& each : counted_) {
-    if (const auto size = read_of(each)) begin(each, size->integer());
+    if (const auto size = read_of(each)) begin(each, redis::number_in(*size));
   }
   drop_the_changed();
 }
@@ -307,7 +307,7 @@ void Surveying::count_by_score() {
     auto bounds = each.bounds;  // drop() takes them away
     for (auto& bound : bounds) {
       if (!applies(each) || !bound.is_open()) continue;
-      if (const auto reply = read_of(each)) bound.low = bound.high = reply->integer();
+      if (const auto reply = read_of(each)) bound.low = bound.high = redis::number_in(*reply);
     }
     if (each.result->exists()) each.bounds = std::move(bounds);
   }

@@ -38,9 +38,9 @@ std::optional<double> bytes_per_key(redis::Connection& connection,
     for (const auto& key : lot) connection.append({"MEMORY", "USAGE", key, "SAMPLES", "0"});
     for (std::size_t i = 0; i < lot.size(); ++i) {
       const auto usage = connection.read();
-      if (usage.type() != redis::ReplyType::kInteger) continue;  // expired, or not permitted
+      if (usage.is_error() || usage.is_nil()) continue;  // expired, or not permitted
       ++there;
-      bytes += usage.integer();
+      bytes += redis::number_in(usage);
     }
     keys = keys.subspan(lot.size());
   }

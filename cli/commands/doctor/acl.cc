@@ -276,6 +276,7 @@ PermissionAnswers ask_permissions(redis::Connection& connection, const std::stri
                             .known = connection.call(redis::Arguments(command_info))};
   if (!answers.load.is_error()) {
     answers.run = connection.call({"EVALSHA", answers.load.text(), "0"});
+    if (!answers.run->is_error()) redis::require_type(*answers.run, redis::ReplyType::kInteger);
   }
   return answers;
 }

@@ -118,7 +118,7 @@ ExitStatus load_scripts(Invocation& invocation) {
   for (const auto* script : chosen) {
     const std::array<std::string_view, 3> load{"SCRIPT", "LOAD", script->script};
     for (const auto& server : servers) connection.append_to(server, load);
-    connection.take_all();
+    while (connection.outstanding() > 0) limiter::require_loaded(connection.read());
     if (invocation.json) {
       append_json(out, *script, [&](JsonWriter& json) { json.field("servers", servers.size()); });
     } else {
