@@ -16,8 +16,8 @@ std::uint64_t choose_seed() {
   return seed;
 }
 
-/// A quarter of a number that is not small, if AddressSanitizer is on: each operation takes many times as
-/// long then, and a memory error shows within the first few repetitions.
+/// A quarter of a number that is not small, if AddressSanitizer is on: each operation takes many
+/// times as long then, and a memory error shows within the first few repetitions.
 std::int64_t lightened(std::int64_t few) {
 #ifdef __SANITIZE_ADDRESS__
   return few >= 40 ? few / 4 : few;
