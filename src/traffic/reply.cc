@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
+#include <cstdlib>
 #include <deque>
 #include <functional>
 #include <utility>
@@ -630,10 +632,31 @@ std::optional<microseconds> wait_of(long double count, microseconds unit) {
   return microseconds(std::llround(wait));
 }
 
+/// Nothing is waited for as long.
+constexpr microseconds kNotAWait = std::chrono::hours{24 * 365 * 20};
+
 /// Whether a wait is rather a time since 1970, close to the time of the request.
 bool is_time(microseconds wait, microseconds now) {
-  constexpr std::chrono::hours kYears{24 * 365 * 20};
-  return wait > kYears && now > kYears && wait > now - kYears && wait < now + kYears;
+  return wait > kNotAWait && now > kNotAWait && wait > now - kNotAWait && wait < now + kNotAWait;
+}
+
+/// The expression with `clock` in place of each time of the request, whatever its unit is.
+std::string with_clock(std::string_view source, std::string_view clock) {
+  const auto is_of_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  constexpr std::array<std::string_view, 4> kClocks{"now", "now_s", "now_ms", "now_us"};
+  std::string text;
+  for (std::size_t i = 0; i < source.size();) {
+    auto end = i;
+    while (end < source.size() && is_of_word(source[end])) ++end;
+    const auto word = source.substr(i, std::max<std::size_t>(end - i, 1));
+    const bool is_field =
+        i > 0 && std::string_view(".'\"").find(source[i - 1]) != std::string_view::npos;
+    text += !is_field && std::ranges::find(kClocks, word) != kClocks.end() ? clock : word;
+    i += word.size();
+  }
+  return text;
 }
 
 /// Reads a decision from one reply. Throws redis::Error.
@@ -729,11 +752,25 @@ class DecisionReader {
     if (wait && is_time(*wait, values_.now)) {
       refuse(fmt::format("{} '{}' is then a time since 1970, not one to wait for", option,
                          escape(time.expression.source())),
-             fmt::format("subtract the time of the request: {} '{} - {}'", option,
-                         escape(time.expression.source()), now_text(time.unit)));
+             subtraction_hint(option, time));
     }
     if (wait) return wait;
     refuse(option, time.expression, {1, "a shorter time"});
+  }
+
+  /// Offers only an expression that makes a time to wait for of this reply.
+  std::string subtraction_hint(std::string_view option, const WaitExpression& time) const {
+    const std::string now(now_text(time.unit));
+    const auto name = now.substr(0, now.find(' '));
+    const auto& source = time.expression.source();
+    for (const auto& text : {with_clock(source, name), source + " - " + name}) {
+      const auto count = ReplyExpression(text).number(reply_, values_);
+      const auto wait = count ? wait_of(*count, time.unit) : std::nullopt;
+      if (!wait || microseconds(std::abs(wait->count())) > kNotAWait) continue;
+      return fmt::format("subtract the time of the request: {} '{}{}'", option, escape(text),
+                         now.substr(name.size()));
+    }
+    return fmt::format("subtract the time of the request in the unit of the reply: {}", name);
   }
 
   [[noreturn]] void refuse(const std::string& misfit, const std::string& hint) const {

@@ -469,6 +469,40 @@ TEST_CASE("reply reading: a delay may be an expression, which must not be negati
   CHECK_THROWS_AS(require_usable(both), UsageError);
 }
 
+TEST_CASE("reply reading: the hint at a time since 1970 is an expression that is a wait") {
+  TestServer server;
+  struct Row {
+    std::string reply, given, hint;
+  };
+  // Each reply is a time about a second after the request.
+  for (const auto& [reply, given, hint] : std::vector<Row>{
+           {"'1767225661'", "r s", "r - now_s s"},
+           {"'1767225661000'", "r ms", "r - now_ms ms"},
+           {"'1767225661000000'", "r us", "r - now_us us"},
+           {"'1767225661000'", "r - now ms", "r - now_ms ms"},
+           {"'1767225661000'", "r - now_s + 5 ms", "r - now_ms + 5 ms"},
+           {"'1767225661'", "r * 1000 - now_s ms", "r * 1000 - now_ms ms"},
+           {"'1767225661'", "r * 1000 ms", "r * 1000 - now_ms ms"},
+           {"'{\"now\":1767225661000}'", "json(r).now - now ms", "json(r).now - now_ms ms"},
+           {"'{\"now\":1767225661000}'", "json(r)['now'] ms", "json(r)['now'] - now_ms ms"},
+       }) {
+    CAPTURE(given);
+    auto read = reading("r == 'OK'");
+    read.retry_after = parse_wait_expression(given);
+    const auto error = support::error_of([&] {
+      static_cast<void>(
+          read_reply(server.eval("return " + reply, {}, {}), read, template_values(), "x.lua"));
+    });
+    CHECK(error.hint() == "subtract the time of the request: --retry-after '" + hint + "'");
+    read.retry_after = parse_wait_expression(hint);
+    const auto wait =
+        read_reply(server.eval("return " + reply, {}, {}), read, template_values(), "x.lua")
+            .retry_after;
+    CHECK(wait > 900ms);
+    CHECK(wait < 1100ms);
+  }
+}
+
 TEST_CASE("reply reading: a time since 1970 is not a wait") {
   TestServer server;
   const auto complaint_of = [&](const std::string& lua, const ReplyReading& reading) {
