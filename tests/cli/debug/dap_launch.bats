@@ -148,7 +148,7 @@ END
 @test "--dap-socket removes no file that has replaced its socket" {
   local kind pid
   for kind in file socket; do
-    rlctl debug --dap-socket s -q 2>log &
+    bound rlctl debug --dap-socket s -q 2>log &
     pid=$!
     wait_until test -S s
     if [[ $kind == file ]]; then
@@ -158,7 +158,7 @@ END
     fi
     stat -c %i other >expected
     mv -f other s
-    kill -INT "$pid"
+    kill -TERM "$pid"
     wait "$pid" || true
     assert_equal "$(stat -c %i s)" "$(cat expected)"
     rm s
