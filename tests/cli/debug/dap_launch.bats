@@ -169,6 +169,7 @@ END
   mkfifo fifo
   client <<'END'
 with Client("-u", "private:") as c:
+    c.initialize()
     for arguments in [dict(program="fifo"), dict(program="loop.lua", setup="fifo"), dict(program="loop.lua", replay="fifo")]:
         assert "'fifo' is a FIFO" in c.refused("launch", keys=["k"], **arguments), arguments
 END
