@@ -99,7 +99,7 @@ all_are() {
 @test "a text of 100 MB is saved and restored" {
   start_server
   cli EVAL "redis.call('SET', 'k', ('x'):rep(100000000))" 0 >/dev/null
-  run -0 rlctl --timeout 300s reset k --force --save saved
-  run -0 rlctl --timeout 300s reset --restore saved
+  run -0 rlctl --timeout 300s reset k --force --save "$BATS_TEST_TMPDIR/saved"
+  run -0 rlctl --timeout 300s reset --restore "$BATS_TEST_TMPDIR/saved"
   assert_equal "$(cli STRLEN k)" 100000000
 }
