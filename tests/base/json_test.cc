@@ -58,7 +58,7 @@ constexpr std::string_view kTooDeep = "is nested too deeply: 100 levels are the 
 
 TEST_CASE("JSON of a hundred levels is parsed, copied and printed; a level more is refused") {
   constexpr std::pair<std::string_view, std::string_view> kBrackets[] = {
-      {"[", "]"}, {"{\"a\":", "}"}, {"[1,", "]"}, {"[\"]\",", ",{}]"}};
+      {"[", "]"}, {"{\"a\":", "}"}, {"[1,", "]"}, {"[\"]\",", ",2]"}};
   for (const auto& [open, close] : kBrackets) {
     CAPTURE(open);
     const auto deepest = nested(kMostJsonLevels, open, close, "1");
@@ -71,8 +71,7 @@ TEST_CASE("JSON of a hundred levels is parsed, copied and printed; a level more 
       CHECK_FALSE(is_read(deeper));
       CHECK(json_fault(deeper) == kTooDeep);
       CHECK(json_excess(deeper) == kTooDeep);
-      // Also one that never ends.
-      CHECK(json_excess(deeper.substr(0, deeper.size() / 2)) == kTooDeep);
+      CHECK(json_excess(repeated(open, levels)) == kTooDeep);
     }
   }
 }
@@ -114,7 +113,7 @@ TEST_CASE("what is not JSON is refused without the bounds") {
 
 TEST_CASE("the outline of a text that is refused has the members of its outermost object") {
   const auto deep = nested(100'000, "[", "]", "");
-  for (const auto& inner : {deep, "{\"b\":" + deep + "}", std::string("[}]")}) {
+  for (const auto& inner : {deep, "{\"b\":" + deep + "}", std::string("[\"}]\"]")}) {
     const auto outline =
         parse_json_outline(R"({"seq":2,"a":)" + inner + R"(,"command":"[{\"]","x":{"y":1}})");
     CHECK(outline == Json{{"seq", 2}, {"a", nullptr}, {"command", "[{\"]"}, {"x", nullptr}});

@@ -149,7 +149,8 @@ for my $round (1 .. 2 * $ENV{rounds}) {
   expect('a settle', '1 8 held', budget(2, '', 'settle', 'c'));
   expect('a late settle', '1 7 lapsed', budget(1, '', 'settle', 'a'));
   ahead($start + $hour);
-  expect('a second settle', '1 7 settled', budget(5, '', 'settle', 'c'));
+  expect('a second settle', '1 7 settled', budget(2, '', 'settle', 'c'));
+  expect('one with another cost', '0 7 settled', budget(5, '', 'settle', 'c'));
   # Both IDs are forgotten; what was spent is not.
   ahead($start + 6 * $hour);
   expect('a forgotten ID', '0 7 unknown', budget(5, '', 'settle', 'c'));

@@ -12,8 +12,8 @@ using rlctl::UsageError;
 using namespace rlctl::traffic;
 using namespace rlctl::redis;
 
-/// Of a message that quotes the text so many times, each byte as four at most.
-std::size_t longest_message(std::string_view text, std::size_t times = 1) {
+/// Of a message that quotes the text, or parts of it, so many times, each byte as four at most.
+std::size_t longest_message(std::string_view text, std::size_t times = 3) {
   return 3000 + times * 4 * text.size();
 }
 

@@ -421,9 +421,10 @@ TEST_CASE("every period from 2024 to 2030 of every zone is that of Howard Hinnan
   const auto share = static_cast<std::size_t>(rlctl::test::scaled(16, 1));
   std::int64_t wrong = 0, compared = 0;
   std::size_t number = 0;
+  const auto names = time_zones();
   for (const auto& zone : date::get_tzdb().zones) {
     const auto path = "/usr/share/zoneinfo/" + zone.name();
-    if (!std::filesystem::exists(path)) continue;
+    if (!std::ranges::binary_search(names, zone.name())) continue;
     // The C library then reads the file once for all periods.
     const ScopedVariable variable("TZ", ":" + path);
     const Oracle oracle(zone);

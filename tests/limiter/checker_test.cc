@@ -29,7 +29,7 @@ constexpr microseconds kNow{1'700'000'000'000'000};
 
 const std::string kYes = "*6\r\n:1\r\n:4\r\n:0\r\n:60000000\r\n:0\r\n:0\r\n";
 const std::string kNoScript = "-NOSCRIPT No matching script. Please use EVAL.\r\n";
-const std::string kLoaded = "$3\r\nsha\r\n";
+const std::string kLoaded = "$40\r\n" + std::string(40, 'a') + "\r\n";
 
 /// The words of a command, without RESP around them; an empty one as ''.
 std::string words(const std::string& resp) {

@@ -182,7 +182,9 @@ def judge_costs(options, suite, times, before):
     suite.failed += failed
     if options.record_times:
         if suite.failures or suite.flaky:
-            raise ValueError("times are only recorded if all files pass")
+            print("the times were not recorded, because not all files passed")
+            suite.failed += 1
+            return
         # A file whose tests were skipped keeps its time.
         kept = {job.file for job, (_, result) in suite.ends.items() if len(result.skipped) == result.total}
         costs.write_times({job.file: times[job.file] if job.file in kept & times.keys() else

@@ -60,6 +60,7 @@ lint: schedule
 list: calendar
 quota: calendar
 reset: holder
+reset: looked_at
 settle: calendar'
 }
 

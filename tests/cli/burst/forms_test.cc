@@ -38,7 +38,7 @@ TEST_CASE("burst names: the name of a run is treated as data in every format") {
   CHECK(!holds(text, "\x1b"));
   CHECK(holds(text, "a,\"b\"\\x1b<c>"));
   CHECK(holds(recorded("burst", json), R"("algorithm":"a,\"b\"\u001b<c>")"));
-  CHECK(holds(csv, ",\"a,\"\"b\"\"\x1b<c>\","));
+  CHECK(holds(csv, ",\"a,\"\"b\"\"\\x1b<c>\","));
   CHECK(holds(recorded("burst", line), R"("algorithm":"a,\"b\"\u001b<c>")"));
   CHECK(holds(draw_svg(report), "a,&quot;b&quot;\\x1b&lt;c&gt;"));
 }
