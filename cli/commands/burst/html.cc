@@ -13,6 +13,7 @@
 #include "cli/commands/burst/measures.h"
 #include "cli/commands/burst/picture.h"
 #include "embedded_page.h"
+#include "page_script_sha256.h"
 
 namespace rlctl::cli::burst {
 namespace {
@@ -175,7 +176,7 @@ class Page {
   /// What the page's policy calls its script.
   static std::string script_hash() {
     std::string bytes;
-    for (std::string_view hex = RLCTL_PAGE_SCRIPT_SHA256; !hex.empty(); hex.remove_prefix(2)) {
+    for (std::string_view hex = embedded::kPageScriptSha256; !hex.empty(); hex.remove_prefix(2)) {
       unsigned char byte = 0;
       std::from_chars(hex.data(), hex.data() + 2, byte, 16);
       bytes += static_cast<char>(byte);

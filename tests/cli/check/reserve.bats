@@ -249,11 +249,11 @@ END
 
 @test "200 callers at once, of whom every tenth is killed, never reserve more than the limit" {
   # Each reserves 7 of 500: at most 71 may be allowed, whoever of them dies.
-  local many=500/100000000s
+  local limit=500/100000000s
   local i holders=() out=$BATS_TEST_TMPDIR/out
   mkdir "$out"
   for ((i = 0; i < 200; ++i)); do
-    rlctl check k --limit "$many" --reserve 7 --hold 1h --id "id$i" >"$out/$i" &
+    rlctl check k --limit "$limit" --reserve 7 --hold 1h --id "id$i" >"$out/$i" &
     holders+=($!)
   done
   for ((i = 0; i < 200; i += 10)); do kill -9 "${holders[i]}" 2>/dev/null || true; done
@@ -263,15 +263,15 @@ END
   answered=$(cat "$out"/* | grep -c '^allowed ')
   ((answered <= 71))
   # What remains tells how many were reserved, also by those that were killed before their answer.
-  remaining=$(rlctl check k --limit "$many" --algorithm budget --peek --json | gojq .remaining)
+  remaining=$(rlctl check k --limit "$limit" --algorithm budget --peek --json | gojq .remaining)
   (((500 - remaining) % 7 == 0 && (500 - remaining) / 7 >= answered))
   # All that found room got it: no more than six units are left once all have been denied or allowed.
   if grep -q '^denied ' "$out"/*; then assert_equal "$remaining" 3; fi
   for ((i = 0; i < 200; ++i)); do
     # A reservation that was not made is unknown: status 1.
-    rlctl settle k "id$i" 7 --limit "$many" >>"$out/settled" || (($? == 1))
+    rlctl settle k "id$i" 7 --limit "$limit" >>"$out/settled" || (($? == 1))
   done
   # Each reservation that was made is settled once, and nothing else.
   assert_equal "$(grep -c '^settled ' "$out/settled")" "$(((500 - remaining) / 7))"
-  assert_equal "$(rlctl check k --limit "$many" --algorithm budget --peek --json | gojq .remaining)" "$remaining"
+  assert_equal "$(rlctl check k --limit "$limit" --algorithm budget --peek --json | gojq .remaining)" "$remaining"
 }

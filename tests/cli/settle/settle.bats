@@ -191,8 +191,10 @@ END
   cli SET k v
   local options
   for options in '' "${limit[*]}"; do
+    # shellcheck disable=SC2086
     run -5 --separate-stderr settle 1000 a 3 $options
     assert_regex "${stderr_lines[0]}" "'k' holds a string, but budget keeps a hash$"
+    # shellcheck disable=SC2086
     run -3 settle 1000 a 3 -u unix:///nowhere $options
   done
   cli DEL k
