@@ -207,14 +207,16 @@ bool is_alone_in(gid_t group, uid_t user) {
     name = entry->pw_name;
   }
   if (name.empty()) return false;
+  bool is_listed = false;
   const TextFile groups(std::fopen("/etc/group", "re"));
   while (const auto* entry = groups ? ::fgetgrent(groups.get()) : nullptr) {
     if (entry->gr_gid != group) continue;
+    is_listed = true;
     for (auto* const* member = entry->gr_mem; *member != nullptr; ++member) {
       if (name != *member) return false;
     }
   }
-  return true;
+  return is_listed;
 }
 
 /// Who can do what with a file although its content does not allow it; empty if no one can.
@@ -225,7 +227,7 @@ std::string access_of_others(const struct stat& status, FileContent content) {
     return is_secret && reads ? std::string(who) + " can read it" : "";
   };
   const auto has = [&](mode_t bit) { return (status.st_mode & bit) != 0; };
-  if (auto all = can("everybody", has(S_IROTH), has(S_IWOTH)); !all.empty()) return all;
+  if (auto all = can("any user", has(S_IROTH), has(S_IWOTH)); !all.empty()) return all;
   const bool may_read = content == FileContent::kGroupSecret && status.st_uid == 0;
   const bool writes = has(S_IWGRP) && (is_secret || !is_alone_in(status.st_gid, status.st_uid));
   return can("its group", has(S_IRGRP) && !may_read, writes);

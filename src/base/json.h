@@ -14,7 +14,7 @@
 // may be hostile.
 //
 // nlohmann-json parses without recursion, but copies and prints recursively, so that a value which
-// is nested deeply enough overflows the stack later; and a value takes some 60 bytes, however
+// is nested deeply enough overflows the stack later; and a value takes up to 150 bytes, however
 // few its text has. Hence both are bounded before the text is parsed, in one place. A parser with a
 // callback was rejected: it skips what is too deep, but follows it with 8 bytes for each level.
 
@@ -87,7 +87,7 @@ class JsonWriter {
 
 /// Bounds of parse_json() and read_json(). Nothing that rlctl reads has more than ten levels; a
 /// hundred thousand values, which take 15 MB at most, are more lines than a file with breakpoints
-/// has. Whoever reads the text bounds its length.
+/// has. The reader of the text bounds its length.
 constexpr std::int64_t kMostJsonLevels = 100, kMostJsonValues = 100'000;
 
 /// Returns why a text exceeds the bounds, as the end of a sentence; "" if it does not.

@@ -54,14 +54,20 @@ void require_loadable(const std::filesystem::path& library) {
       "set TMPDIR to a folder without blanks, ':', ';' and '$' in its name");
 }
 
-/// A file of /proc about a process; empty if it has ended or belongs to somebody else.
-std::string read_of_process(pid_t process, std::string_view name) {
-  std::ifstream file(fmt::format("/proc/{}/{}", process, name));
-  return {std::istreambuf_iterator<char>(file), {}};
+/// Returns the table of a process's memory; empty if the process has ended, and std::nullopt if it
+/// is another user's.
+std::optional<std::string> memory_map_of(pid_t process) {
+  constexpr std::size_t kMost = 64 << 20;
+  try {
+    return read_all(open_file(fmt::format("/proc/{}/maps", process)), kMost);
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::permission_denied) return std::nullopt;
+    return "";
+  }
 }
 
 /// The process and those of its descendants whose standard output is a pipe that this process has
-/// open as `output`.
+/// open as `output`, or is not known, because the descendant is another user's.
 std::vector<pid_t> writers(pid_t process, int output) {
   struct stat pipe {
   }, other{};
@@ -78,8 +84,8 @@ std::vector<pid_t> writers(pid_t process, int output) {
   }
   std::erase_if(found, [&](pid_t each) {
     const auto file = fmt::format("/proc/{}/fd/1", each);
-    return ::stat(file.c_str(), &other) != 0 || other.st_dev != pipe.st_dev ||
-           other.st_ino != pipe.st_ino;
+    if (::stat(file.c_str(), &other) != 0) return errno != EACCES;
+    return other.st_dev != pipe.st_dev || other.st_ino != pipe.st_ino;
   });
   return found;
 }
@@ -112,8 +118,8 @@ bool VirtualClock::is_followed_by(pid_t process, int output, std::string_view sa
   // Only the end of the file's path, since its folder may have another name for the process.
   const auto mapped = "/" + (path_.parent_path().filename() / path_.filename()).string() + "\n";
   const auto lacks_clock = [&](pid_t each) {
-    const auto maps = read_of_process(each, "maps");
-    return !maps.empty() && maps.find(mapped) == maps.npos;
+    const auto map = memory_map_of(each);
+    return !map || (!map->empty() && map->find(mapped) == map->npos);
   };
   // A process that has just become another program has not loaded anything yet.
   constexpr int kTries = 50;

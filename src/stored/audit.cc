@@ -31,8 +31,8 @@ constexpr std::chrono::seconds kTtlRounding{1};
 constexpr int kTooManyWindows = 1000;
 /// ... and longer than this, which the scripts add for a caller's clock, and as much again.
 constexpr std::chrono::hours kLongTtl{2};
-/// No limiter counts for longer than a year: the TTL of a key whose window is not known is out of
-/// all proportion above that, and that of another key if it is so many of its windows.
+/// Few limiters count for longer than a year: above that, the TTL of a key whose window is not
+/// known is suspicious, and so is the TTL of another key if it is this many times its window.
 constexpr std::chrono::days kLongestPeriod{367};
 constexpr int kTooManyPeriods = 10;
 /// As few reservations that were never settled may be those of a caller that died...

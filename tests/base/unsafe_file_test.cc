@@ -67,11 +67,11 @@ TEST_CASE("unsafe file: a secret of this user is for no one else") {
       {0640, "its group can read it"},
       {0620, "its group can write it"},
       {0660, "its group can write it"},
-      {0604, "everybody can read it"},
-      {0644, "everybody can read it"},
-      {0602, "everybody can write it"},
-      {0666, "everybody can write it"},
-      {0777, "everybody can write it"},
+      {0604, "any user can read it"},
+      {0644, "any user can read it"},
+      {0602, "any user can write it"},
+      {0666, "any user can write it"},
+      {0777, "any user can write it"},
       {0610, ""},
       {0601, ""},
   };
@@ -97,7 +97,7 @@ TEST_CASE("unsafe file: everyone may read a configuration, and no one else write
     CAPTURE(mode);
     const TestFile file(mode);
     const auto refusal = refusal_of(file.path, kConfiguration);
-    CHECK(who(refusal) == "everybody can write it");
+    CHECK(who(refusal) == "any user can write it");
     CHECK(refusal.hint == "read it, and then: chmod go-w " + file.path.string());
   }
 }
@@ -136,7 +136,7 @@ TEST_CASE("unsafe file: the file counts that a link leads to, and its folder doe
   fs::create_symlink(file.path, open.folder.path() / "safe");
   fs::create_symlink(open.path, file.folder.path() / "unsafe");
   CHECK(refusal_of(open.folder.path() / "safe", kSecret).message.empty());
-  CHECK(who(refusal_of(file.folder.path() / "unsafe", kSecret)) == "everybody can write it");
+  CHECK(who(refusal_of(file.folder.path() / "unsafe", kSecret)) == "any user can write it");
 }
 
 TEST_CASE("unsafe file: a device and a pipe of this user may be used") {

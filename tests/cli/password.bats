@@ -69,9 +69,9 @@ hides() {
   done <<'TABLE'
 640 its group can read it
 620 its group can write it
-604 everybody can read it
-602 everybody can write it
-666 everybody can write it
+604 any user can read it
+602 any user can write it
+666 any user can write it
 TABLE
 }
 
@@ -95,7 +95,7 @@ TABLE
   allowed
   CREDENTIALS_DIRECTORY='' refused
   chmod 444 "$CREDENTIALS_DIRECTORY/rlctl.password"
-  fails "$CREDENTIALS_DIRECTORY/rlctl.password holds a password, and everybody can read it (mode 0444)"
+  fails "$CREDENTIALS_DIRECTORY/rlctl.password holds a password, and any user can read it (mode 0444)"
 }
 
 @test "the access list that systemd gives the service's user is accepted" {

@@ -112,8 +112,8 @@ configure() {
     chmod "$mode" "$key"
     with_key "check: $key holds a private key, and $who it (mode 0$mode)"
   done <<'TABLE'
-644 everybody can read
-666 everybody can write
+644 any user can read
+666 any user can write
 620 its group can write
 TABLE
   chmod 640 "$key"

@@ -13,7 +13,7 @@
 #include "cli/commands/burst/measures.h"
 #include "cli/commands/burst/picture.h"
 #include "embedded_page.h"
-#include "page_script_sha256.h"
+#include "embedded_page_sha256.h"
 
 namespace rlctl::cli::burst {
 namespace {

@@ -60,8 +60,9 @@ std::string parse_algorithm_name(const std::string& text) {
 void declare_options(Options& options, Plan& plan) {
   constexpr std::int64_t kMaxRows = 1'000'000;
   options.group("Options");
-  options.value("--above", "SHARE", into(plan.above, parse_share),
-                "only keys with at least this share of their limit used: 80%; 100%: who is full");
+  options.value(
+      "--above", "SHARE", into(plan.above, parse_share),
+      "only keys with at least this share of their limit used: 80%; 100% lists full ones");
   options.value("--top", "NUMBER", into(plan.top, number_between("--top", 1, kMaxRows)),
                 "only the first NUMBER keys in the order of --sort (default: by ratio)");
   options

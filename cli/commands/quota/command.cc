@@ -342,16 +342,16 @@ std::vector<LimitStatus> ask(const Plan& plan, const stored::Libraries& librarie
   }
 }
 
-/// Refuses a critical threshold below the warning: no use would ever be a warning.
+/// Refuses a critical threshold that is reached before the warning.
 void require_order(const Plan& plan, const Options& options,
                    std::optional<std::int64_t> limit = std::nullopt) {
-  if (!is_below(plan.thresholds.critical, plan.thresholds.warning, limit)) return;
+  if (!is_critical_first(plan.thresholds.critical, plan.thresholds.warning, limit)) return;
   const auto named = [&](std::string_view option, const std::string& text) {
     return fmt::format("{} {}{}", option, text, options.is_given(option) ? "" : " (the default)");
   };
-  throw UsageError(fmt::format("{} is below {}", named("--critical", *plan.critical),
+  throw UsageError(fmt::format("{} is reached before {}", named("--critical", *plan.critical),
                                named("--warning", *plan.warning)),
-                   "pass both, with the warning first to be reached: -w 80% -c 95%");
+                   "the warning must be reached first, as with -w 80% -c 95%");
 }
 
 /// A threshold in units and one in percent are compared for each limit, unless one is a default.

@@ -87,7 +87,11 @@ std::optional<limiter::Limit> stored_limit(const std::string& key, const Plan& p
   try {
     const auto header = connection.call({"HGET", key, ""});
     if (header.is_error()) throw redis::to_error(header);
-    if (header.is_nil() && connection.call({"EXISTS", key}).integer() == 0) return std::nullopt;
+    if (header.is_nil()) {
+      if (redis::number_in(connection.call({"EXISTS", key})) == 0) return std::nullopt;
+    } else {
+      redis::require_type(header, redis::ReplyType::kString);
+    }
     const auto text = header.is_nil() ? std::string_view() : header.text();
     if (const auto budget = stored::decode_budget_header(text)) {
       const auto now = plan.now ? *plan.now : redis::server_time(connection.call({"TIME"}));
@@ -169,6 +173,10 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   if (!is_limited(target)) {
     if (const auto limit = stored_limit(target.key, plan, asker.connection())) {
       target.limiter.limits = {*limit};
+    } else if (!plan.quiet) {
+      write_stderr(quoted_and_masked(target.key) +
+                   " does not exist\n  hint: a KEY with several limits has several keys: pass "
+                   "--limit or --policy\n");
     }
   }
   std::vector<std::string> redis_keys;

@@ -207,7 +207,7 @@ refused_by_all() {
   local mode
   for mode in 602 622 666 777; do
     chmod "$mode" "$users"
-    refused_by_all "$users is a configuration, and everybody can write it (mode 0$mode)" \
+    refused_by_all "$users is a configuration, and any user can write it (mode 0$mode)" \
       "read it, and then: chmod go-w $users"
   done
   chmod go-w "$users"
@@ -215,7 +215,7 @@ refused_by_all() {
   # Not even a password in it is reported then.
   echo 'url = "redis://u:geheim@h"' >"$users"
   chmod 666 "$users"
-  wrong "$users is a configuration, and everybody can write it (mode 0666)" config show
+  wrong "$users is a configuration, and any user can write it (mode 0666)" config show
 }
 
 @test "no program runs, and no password is sent, that a file of others names" {
@@ -227,7 +227,7 @@ refused_by_all() {
   while read -r status_of command; do
     # shellcheck disable=SC2086 # split into words
     REDISCLI_AUTH=secret run "-$status_of" rlctl $command
-    assert_output --partial 'is a configuration, and everybody can write it'
+    assert_output --partial 'is a configuration, and any user can write it'
   done <<'TABLE'
 3 lint evil
 2 burst --script evil
@@ -280,8 +280,8 @@ TABLE
     hint "chmod 600 $users"
     wrong "$users holds a password, and $who it (mode 0$mode)" check k --limit 5/60s
   done <<'TABLE'
-644 everybody can read
-604 everybody can read
+644 any user can read
+604 any user can read
 640 its group can read
 TABLE
   for mode in 600 400; do
@@ -418,8 +418,8 @@ END
   printf 'timeout = "30s"\nurl = "redis://u:geheim@h"\n' >"$users"
   run -0 --separate-stderr rlctl check k --limit 5/60s
   assert_equal "$stderr" \
-    "rlctl: warning: $users holds a password, and everybody can read it (mode 0644)"
-  RLCTL_URL='' wrong "$users holds a password, and everybody can read it (mode 0644)" \
+    "rlctl: warning: $users holds a password, and any user can read it (mode 0644)"
+  RLCTL_URL='' wrong "$users holds a password, and any user can read it (mode 0644)" \
     check k --limit 5/60s
   hint "chmod 600 $users, or pass --url, or --config /dev/null to ignore the file"
 }

@@ -134,13 +134,13 @@ END
 @test "a critical threshold below the warning is refused, with those of the limit as far as it must be known" {
   take k gcra 500
   run -3 rlctl quota k -w 90% -c 50%
-  assert_line --index 0 'RATELIMIT UNKNOWN - --critical 50% is below --warning 90%'
+  assert_line --index 0 'RATELIMIT UNKNOWN - --critical 50% is reached before --warning 90%'
   run -3 rlctl quota k -c 50%
-  assert_line --index 0 'RATELIMIT UNKNOWN - --critical 50% is below --warning 80% (the default)'
+  assert_line --index 0 'RATELIMIT UNKNOWN - --critical 50% is reached before --warning 80% (the default)'
   run -3 rlctl quota k -w 97%
-  assert_line --index 0 'RATELIMIT UNKNOWN - --critical 95% (the default) is below --warning 97%'
+  assert_line --index 0 'RATELIMIT UNKNOWN - --critical 95% (the default) is reached before --warning 97%'
   run -3 rlctl quota k -w 90% -c 800
-  assert_line --index 0 'RATELIMIT UNKNOWN - --critical 800 is below --warning 90%'
+  assert_line --index 0 'RATELIMIT UNKNOWN - --critical 800 is reached before --warning 90%'
   run -0 rlctl quota k -w 90% -c 900
   run -0 rlctl quota k -w 80% -c 80%
   run -2 rlctl quota k -w 80% -c 600:

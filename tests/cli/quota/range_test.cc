@@ -85,7 +85,7 @@ TEST_CASE(
     "a critical threshold is below the warning if a use can be critical before it is a warning") {
   const auto below = [](const std::string& critical, const std::string& warning,
                         std::optional<std::int64_t> limit = std::nullopt) {
-    return is_below(parse_range(critical, "-c"), parse_range(warning, "-w"), limit);
+    return is_critical_first(parse_range(critical, "-c"), parse_range(warning, "-w"), limit);
   };
   CHECK(below("50%", "80%"));
   CHECK(below("79.9%", "80%"));

@@ -87,7 +87,9 @@ END
 @test "an unknown or forgotten ID is named, with status 1, and nothing is spent" {
   run -1 --separate-stderr settle 1000 nope 5
   assert_output 'unknown key=k algorithm=budget reservation=nope was=unknown'
-  assert_equal "$stderr$(cli DBSIZE)" 0
+  assert_equal "$stderr" "'k' does not exist
+  hint: a KEY with several limits has several keys: pass --limit or --policy"
+  assert_equal "$(cli DBSIZE)" 0
   run -1 --separate-stderr settle 1000 nope 5 --json
   assert_equal "$(jq -c '[.reservation.was, .actual, .remaining, .reset_after_us, .limits]' <<<"$output")" '["unknown",null,null,null,[]]'
   run -1 --separate-stderr settle 1000 nope 5 "${limit[@]}"
