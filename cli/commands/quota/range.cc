@@ -63,7 +63,8 @@ std::optional<bool> alerts(const Range& range, std::optional<std::int64_t> used,
   return is_inside == range.alerts_inside;
 }
 
-bool is_critical_first(const Range& critical, const Range& warning, std::optional<std::int64_t> limit) {
+bool is_critical_first(const Range& critical, const Range& warning,
+                       std::optional<std::int64_t> limit) {
   if (critical.alerts_inside || warning.alerts_inside) return false;
   double scale = 1;
   if (critical.in_percent != warning.in_percent) {

@@ -29,7 +29,7 @@ std::optional<bool> alerts(const Range& range, std::optional<std::int64_t> used,
 /// before it is a warning. False if that cannot be told: if one range alerts inside it, or if only
 /// one of them is in percent and there is no limit.
 bool is_critical_first(const Range& critical, const Range& warning,
-              std::optional<std::int64_t> limit = std::nullopt);
+                       std::optional<std::int64_t> limit = std::nullopt);
 /// Whether no use from nothing to all of the limit alerts, although the range has an end.
 bool never_alerts(const Range& range, std::int64_t limit);
 
