@@ -110,7 +110,7 @@ local entry, mine, units, ends, gone, is_lapsed -- the reservation; mine is nil,
 local forget -- IDs
 
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
-local state, its_units, its_hold -- of the reply
+local state, told_units, told_hold -- of the reply
 local conflict -- state, units and hold, if a key knows the reservation with other units
 local key, limit, window, burst -- of the current key; after the loop, of the last key
 local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
@@ -220,7 +220,7 @@ for i = 1, n do
     local its = not mine and 'unknown' or mine == 's' and 'settled' or is_lapsed and 'lapsed' or 'held'
     -- Unknown if one of the keys does not know it, and settled only if all say so.
     if not state or state == 'settled' or its == 'unknown' then
-      state, its_units, its_hold = its, mine and units or 0, mine and gone - ends or 0
+      state, told_units, told_hold = its, mine and units or 0, mine and gone - ends or 0
     end
     if mine == (reserves and 'h' or 's') and units ~= cost then
       conflict = conflict or {its, units, gone - ends}
@@ -251,12 +251,12 @@ end
 
 if remaining < 0 then remaining = 0 end
 if settles and state == 'unknown' then
-  return {0, remaining, -1, reset_after, 0, 0, state, its_units, its_hold}
+  return {0, remaining, -1, reset_after, 0, 0, state, told_units, told_hold}
 end
 if conflict then return {0, remaining, -1, reset_after, 0, 0, unpack(conflict)} end
 if retry_after == NEVER then retry_after = -1 end
 if denied_by > 0 then
-  return {0, remaining, retry_after, reset_after, 0, denied_by, state, its_units, its_hold}
+  return {0, remaining, retry_after, reset_after, 0, denied_by, state, told_units, told_hold}
 end
 if cost == 0 and action == '' then return {1, remaining, 0, reset_after, 0, 0} end
 
@@ -271,7 +271,7 @@ for i = n, 1, -1 do
   end
   local changed -- the reservation
   if settles then
-    its_units = cost
+    told_units = cost
     if mine == 'h' then
       if not is_lapsed then held = held - units end
       spent = spent + cost
@@ -287,7 +287,7 @@ for i = n, 1, -1 do
       if next == 0 or ends < next then next = ends end
       if gone > last then last = gone end
       changed = pack(ENTRY, 'h', cost, ends, gone)
-      state, its_units, its_hold = 'held', cost, hold
+      state, told_units, told_hold = 'held', cost, hold
     end
   elseif cost > 0 then
     spent = spent + cost
@@ -324,4 +324,4 @@ for i = n, 1, -1 do
   end
 end
 if remaining < 0 then remaining = 0 end
-return {1, remaining, 0, reset_after, 0, 0, state, its_units, its_hold}
+return {1, remaining, 0, reset_after, 0, 0, state, told_units, told_hold}
