@@ -133,6 +133,7 @@ constexpr std::array kAlgorithms{
         .make_model = make<BudgetModel>},
     Algorithm{.name = "concurrency",
               .summary = "how many hold a lease at the same time",
+              .example = "limits no rate",
               .script = embedded::k_concurrency.text,
               .sha1 = embedded::k_concurrency.sha1,
               .has_refund = false,
