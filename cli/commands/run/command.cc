@@ -63,7 +63,8 @@ limiter::Lease make_lease(const Plan& plan) {
   if (!plan.concurrency) return {};
   return {.key = plan.limiter ? limiter::leases_key(plan.key) : plan.key,
           .limit = *plan.concurrency,
-          .duration = plan.lease_duration};
+          .duration = plan.lease_duration,
+          .holder = {}};  // each attempt has its own
 }
 
 const limiter::Algorithm& concurrency() {
