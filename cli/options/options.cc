@@ -263,6 +263,10 @@ double parse_percentage(const std::string& text, std::string_view option, double
       percentage_hint(*number));
 }
 
+double parse_share(const std::string& text, std::string_view option, double most) {
+  return parse_percentage(text, option, most) / 100;
+}
+
 bool is_duration(const std::string& text) {
   try {
     static_cast<void>(parse_duration(text));

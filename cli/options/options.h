@@ -209,6 +209,8 @@ inline auto duration_of(std::string_view option) {
 std::string percentage_hint(double number);
 /// Parses a percentage with its sign, from 0% to `most`: "80%", "0.5%".
 double parse_percentage(const std::string& text, std::string_view option, double most = 100);
+/// The same as a share: 0.8 for "80%".
+double parse_share(const std::string& text, std::string_view option, double most = 100);
 /// Whether parse_duration_of() accepts the text.
 bool is_duration(const std::string& text);
 /// Parses the value of --cost, a whole number that may be negative.

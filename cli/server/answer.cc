@@ -19,7 +19,7 @@ std::string_view denied_key(const Answer& answer) {
   return answer.redis_keys[number - 1];
 }
 
-/// What there is of the reservation that was asked for; if it is unknown, what was asked for.
+/// The reservation as it stands or, if it is unknown, as it was asked for.
 struct Reserved {
   limiter::ReservationState state;
   std::int64_t units;

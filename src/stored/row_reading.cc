@@ -447,7 +447,7 @@ bool RowReading::read_count(std::int64_t value) {
       set_unknown("'" + escape(row_.previous.of(name_)) +
                   "', the count of the window before, cannot be read");
     } else if (before->type != "none") {
-      // Of a count that is not whole, a part of a unit counts as one.
+      // A part of a unit counts as a whole one.
       const auto count = number_in(before->text);
       constexpr double kMost = 1e15;
       const bool is_count = count && std::abs(*count) < kMost;

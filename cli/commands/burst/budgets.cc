@@ -69,7 +69,7 @@ void add_budget_options(Options& options, Plan& plan) {
   of_budget(options.value(
       "--settle-twice", "SHARE",
       into(budget.spend.repeat_share,
-           [](const std::string& text) { return parse_percentage(text, "--settle-twice") / 100; }),
+           [](const std::string& text) { return parse_share(text, "--settle-twice"); }),
       "share of the holders that repeat their settle (default: 0%)"));
   of_budget(options.value("--settle", "FILE", budget.settle,
                           "the script that settles what --script reserves"));

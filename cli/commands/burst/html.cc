@@ -173,7 +173,8 @@ class Page {
   }
 
  private:
-  /// What the page's policy calls its script.
+  /// Returns the name of the page's script in its Content-Security-Policy: the base64 of its
+  /// SHA-256.
   static std::string script_hash() {
     std::string bytes;
     for (std::string_view hex = embedded::kPageScriptSha256; !hex.empty(); hex.remove_prefix(2)) {

@@ -70,7 +70,7 @@ void add_lease_options(Options& options, Plan& plan) {
   options
       .value("--crash", "SHARE",
              into(leases.hold.crash_share,
-                  [](const std::string& text) { return parse_percentage(text, "--crash") / 100; }),
+                  [](const std::string& text) { return parse_share(text, "--crash"); }),
              "share of the holders that die and never release or settle (default: 0%)")
       .only_in_long_help();
   of_lease(options.flag("--renew", leases.hold.renews, "renew each lease after a third of it"));

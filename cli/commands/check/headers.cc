@@ -69,7 +69,7 @@ void append_headers(std::string& out, const Limiter& limiter, const Answer& answ
   const auto retry = retry_after(answer);
   for (std::size_t i = 0; i < states.size(); ++i) {
     auto reset = whole_seconds(states[i].reset_after);
-    // By the draft, Retry-After should not be earlier than t.
+    // The IETF draft of the RateLimit header says that Retry-After should not be earlier than t.
     if (retry) reset = std::min(reset, *retry);
     out += i == 0 ? "RateLimit: " : ", ";
     fmt::format_to(std::back_inserter(out), "{};r={};t={}", limit_name(limiter, limiter.limits[i]),

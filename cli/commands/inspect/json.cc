@@ -34,13 +34,13 @@ void append_json(std::string& out, const Inspection& inspection) {
   append_usage_fields(json, inspection);
   json.field("burst", inspection.burst).field("next_free_us", inspection.next_free);
   append_inferred(json, inspection);
-  const auto& content = inspection.state;
-  if (content.fraction && content.counts.empty()) {
-    json.field("number", content.fraction);
+  const auto& state = inspection.state;
+  if (state.fraction && state.counts.empty()) {
+    json.field("number", state.fraction);
   } else {
-    json.field("number", content.left);
+    json.field("number", state.left);
   }
-  json.known_field("part_of", inspection.state.part_of)
+  json.known_field("part_of", state.part_of)
       .known_field("banned_by", inspection.state.ban ? inspection.state.ban->key : "")
       .known_field("unknown", inspection.state.unknown)
       .field("spent", inspection.spent)

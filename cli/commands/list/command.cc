@@ -35,10 +35,10 @@ constexpr std::array kSortNames{SortName{"used", SortKey::kUsed},
                                 SortName{"ratio", SortKey::kRatio}, SortName{"ttl", SortKey::kTtl},
                                 SortName{"bytes", SortKey::kBytes}, SortName{"key", SortKey::kKey}};
 
-/// "80%" as 0.8.
-double parse_share(const std::string& text) {
+/// A debt may be many times the limit.
+double parse_above(const std::string& text) {
   constexpr double kMax = 1e6;
-  return parse_percentage(text, "--above", kMax) / 100;
+  return parse_share(text, "--above", kMax);
 }
 
 SortKey parse_sort(const std::string& text) {
@@ -61,7 +61,7 @@ void declare_options(Options& options, Plan& plan) {
   constexpr std::int64_t kMaxRows = 1'000'000;
   options.group("Options");
   options.value(
-      "--above", "SHARE", into(plan.above, parse_share),
+      "--above", "SHARE", into(plan.above, parse_above),
       "only keys with at least this share of their limit used: 80%; 100% lists full ones");
   options.value("--top", "NUMBER", into(plan.top, number_between("--top", 1, kMaxRows)),
                 "only the first NUMBER keys in the order of --sort (default: by ratio)");

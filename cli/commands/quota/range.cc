@@ -72,7 +72,7 @@ bool is_critical_first(const Range& critical, const Range& warning,
     scale = static_cast<double>(*limit) / 100;
     if (!critical.in_percent) scale = 1 / scale;
   }
-  // An open end is no threshold, and neither is the start at 0 of a range such as 80%.
+  // An open end is not a threshold, nor is the start of a range such as 80%, which begins at 0.
   return (!std::isinf(warning.end) && critical.end * scale < warning.end) ||
          (warning.start > 0 && critical.start * scale > warning.start);
 }

@@ -27,7 +27,7 @@ std::optional<bool> alerts(const Range& range, std::optional<std::int64_t> used,
                            std::optional<std::int64_t> limit);
 /// Whether `critical` alerts at an end that lies inside `warning`, so that a use may be critical
 /// before it is a warning. False if that cannot be told: if one range alerts inside it, or if only
-/// one of them is in percent and there is no limit.
+/// one of them is a percentage and the limit is unknown.
 bool is_critical_first(const Range& critical, const Range& warning,
                        std::optional<std::int64_t> limit = std::nullopt);
 /// Whether no use from nothing to all of the limit alerts, although the range has an end.

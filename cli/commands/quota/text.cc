@@ -58,7 +58,7 @@ std::string percent_text(std::int64_t used, std::int64_t most) {
   return out;
 }
 
-/// Of a count that is not whole, the percentage of what is stored.
+/// The percentage used; for a fractional count, that of the stored number.
 std::string percent_of(const stored::Inspection& inspection, std::int64_t most) {
   if (!inspection.state.fraction || !inspection.used_exact) {
     return percent_text(*inspection.used, most);

@@ -91,8 +91,8 @@ struct Session {
   std::size_t removed() const;
   /// Whether no key was found, not even one that was left.
   bool found_none() const;
-  /// The status if all went well: whether what was to be removed was `missing` matters only with
-  /// --must-exist.
+  /// Returns the status of a run without errors. Only with --must-exist does it matter that a key
+  /// was `missing`.
   ExitStatus status_if(bool missing) const {
     return missing && plan.must_exist ? ExitStatus::kDenied : ExitStatus::kDone;
   }

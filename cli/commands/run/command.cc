@@ -217,7 +217,8 @@ class Admission {
     return *plan_.wait_at_most - std::chrono::duration_cast<microseconds>(Clock::now() - start_);
   }
 
-  /// What to print of a denial: a sentence, or what `check --json` prints of one.
+  /// Returns the text of a denial: a sentence or, with --json, the object that `check --json`
+  /// prints.
   std::string denial(const Limiter& limiter, std::span<const std::string> keys,
                      const limiter::Decision& decision, const std::string& message,
                      std::vector<std::string> holders = {}, std::string hint = {}) const {

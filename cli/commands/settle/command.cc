@@ -47,7 +47,7 @@ void add_options(Options& options, Plan& plan) {
   options.flag("-q,--quiet", plan.quiet, kQuietHelp);
 }
 
-/// What the operands name. Without --limit and --policy, `limiter` has no limits.
+/// The reservation that the operands name. Without --limit and --policy, `limiter` has no limits.
 struct Target {
   Limiter limiter = {.algorithm = limiter::find_algorithm("budget")};
   std::string key = {}, id = {};
@@ -77,8 +77,8 @@ Target target_of(const Plan& plan, Invocation& invocation) {
   return target;
 }
 
-/// The limit that the key stores; std::nullopt if there is no such key. Throws UsageError if the
-/// limit must be named, and ProblemError.
+/// Returns the limit that the key stores, and std::nullopt if the key does not exist. Throws
+/// UsageError if the limit must be named, and ProblemError.
 std::optional<limiter::Limit> stored_limit(const std::string& key, const Plan& plan,
                                            redis::Connection& connection) {
   Problem problem{.status = ExitStatus::kRejected,

@@ -78,7 +78,7 @@ void Client::send(Json message) {
 
 void Client::add(Json message) {
   message["seq"] = ++sent_;
-  // Values hold any bytes, which JSON escapes. The length of a frame is that of its bytes.
+  // JSON has escaped control bytes already, and another escape would change the announced length.
   out_.write_raw(framed(message.dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
