@@ -41,8 +41,8 @@ void append_json(std::string& out, const Inspection& inspection) {
     json.field("number", state.left);
   }
   json.known_field("part_of", state.part_of)
-      .known_field("banned_by", inspection.state.ban ? inspection.state.ban->key : "")
-      .known_field("unknown", inspection.state.unknown)
+      .known_field("banned_by", state.ban ? state.ban->key : "")
+      .known_field("unknown", state.unknown)
       .field("spent", inspection.spent)
       .field("held", inspection.held)
       .field("stored", inspection.stored)
@@ -56,13 +56,13 @@ void append_json(std::string& out, const Inspection& inspection) {
   }
   json.end_array();
   json.name("reservations").begin_array();
-  for (const auto& [id, stored, state] : inspection.reservations) {
+  for (const auto& reservation : inspection.reservations) {
     json.begin_object()
-        .bytes_field("id", id)
-        .field("state", limiter::to_text(state))
-        .field("units", stored.units)
-        .field("until_us", stored.held_until)
-        .field("forgotten_at_us", stored.forgotten_at)
+        .bytes_field("id", reservation.id)
+        .field("state", limiter::to_text(reservation.state))
+        .field("units", reservation.stored.units)
+        .field("until_us", reservation.stored.held_until)
+        .field("forgotten_at_us", reservation.stored.forgotten_at)
         .end_object();
   }
   json.end_array().end_object();
