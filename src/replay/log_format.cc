@@ -405,6 +405,8 @@ std::vector<Way> ways_of(std::span<const LogFormat> formats, const Beginning& be
 std::string sketch_of(std::string_view line) {
   constexpr std::string_view kBetween = " \t\"[]()|=,;";
   constexpr std::size_t kShortestTime = 10;  // 1795608000
+  constexpr std::size_t kLongestSketch = 4096;
+  line = line.substr(0, kLongestSketch);
   const auto is_time = [](std::string_view text) {
     return text.size() >= kShortestTime && TimeReader().read(text);
   };

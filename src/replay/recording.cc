@@ -190,6 +190,7 @@ class RecordingReader {
   void read(const std::string& name) {
     const auto source = open_input(name, interrupt_);
     LineSplitter lines(*source, input_name(name));
+    latest_ = microseconds::min();
     RecordedFile file{.name = name};
     read_lines(lines, *source, file);
     bytes_before_ += source->file_bytes();
@@ -237,6 +238,7 @@ class RecordingReader {
         ++counts.requests;
         if (entry.key == "-") ++recording_.without_key_;
         recording_.max_cost_ = std::max(recording_.max_cost_, entry.cost);
+        note_order(entry.at);
         recording_.requests_->by_time.push_back({.at_us = entry.at.count(),
                                                  .key = key_number(entry.key),
                                                  .cost = static_cast<std::uint32_t>(entry.cost)});
@@ -259,6 +261,14 @@ class RecordingReader {
       throw InputError(fmt::format("{}:{}: {}", lines.name(), line.number, error.what()),
                        error.hint());
     }
+  }
+
+  void note_order(microseconds at) {
+    if (at < latest_) {
+      ++recording_.out_of_order_;
+      recording_.out_of_order_by_ = std::max(recording_.out_of_order_by_, latest_ - at);
+    }
+    latest_ = std::max(latest_, at);
   }
 
   std::uint32_t key_number(std::string_view key) {
@@ -335,6 +345,7 @@ class RecordingReader {
   std::int64_t total_bytes_;
   std::int64_t available_;         ///< memory, in bytes
   std::int64_t bytes_before_ = 0;  ///< of the files already read
+  microseconds latest_{0};         ///< of the requests of this file so far
   Clock::time_point reported_{};
 };
 

@@ -74,6 +74,10 @@ class Recording {
   std::int64_t max_cost() const noexcept { return max_cost_; }  ///< of one request
   microseconds first() const noexcept;                          ///< since 1970
   microseconds last() const noexcept;
+  /// The requests that a file has behind later ones, and the most by which one is earlier: the
+  /// traffic has them where they belong.
+  std::int64_t out_of_order() const noexcept { return out_of_order_; }
+  microseconds out_of_order_by() const noexcept { return out_of_order_by_; }
 
  private:
   friend class RecordingReader;
@@ -82,6 +86,8 @@ class Recording {
   LineCounts counts_;
   std::int64_t without_key_ = 0;
   std::int64_t max_cost_ = 1;
+  std::int64_t out_of_order_ = 0;
+  microseconds out_of_order_by_{0};
   std::vector<RecordedFile> files_;
   std::optional<BadLine> first_bad_;
 };

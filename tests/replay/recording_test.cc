@@ -142,6 +142,7 @@ TEST_CASE("a log in an unknown format is an error with a --format to try") {
   CHECK(refusal(std::string(300, 'x')).message ==
         "log:1: this is in none of the known formats: '" + std::string(200, 'x') + "...'");
   CHECK(hint_of("hello").find("--format takes nginx's log_format") == 0);
+  CHECK(hint_of(std::string(4'000'000, '"')).size() < 10'000);
   CHECK(hint_of("2026-11-25 12:00:00,123 - web - INFO - 192.0.2.7 GET /")
             .find("try --format '$date $time $any $any $any $any $any $remote_addr $any';") == 0);
   CHECK(hint_of("at=2026-11-25T12:00:00Z from 192.0.2.7:80 \"GET /\"")
@@ -207,6 +208,16 @@ TEST_CASE("a recording knows its first and last instant and its number of keys")
   CHECK(recording.last() == std::chrono::seconds{5});
   CHECK(recording.keys() == 2);
   CHECK(recording.traffic()->size() == 3);
+}
+
+TEST_CASE("a recording knows what is out of order in a file, but not between files") {
+  const auto recording = record_text("3 a\n5 b\n3.5 a\n5 c\n4 b\n");
+  CHECK(recording.out_of_order() == 2);
+  CHECK(recording.out_of_order_by() == std::chrono::milliseconds{1500});
+  const Logs logs;
+  const auto newer = logs.write("access.log", "5 a\n6 b\n");
+  const auto older = logs.write("access.log.1", "1 a\n2 b\n");
+  CHECK(record({.files = {newer, older}}).out_of_order() == 0);
 }
 
 TEST_CASE("other fields of an access log can be the key") {

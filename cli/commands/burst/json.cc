@@ -172,6 +172,8 @@ void write_recording(JsonWriter& json, const replay::Recording& recording) {
   json.name("files").begin_array();
   for (const auto& file : recording.files()) write_file(json, file);
   json.end_array().field("first_us", recording.first()).field("last_us", recording.last());
+  json.field("out_of_order", recording.out_of_order());
+  json.field("out_of_order_by_us", recording.out_of_order_by());
   const auto& bad = recording.first_bad();
   write_object(json, "first_bad", bad.has_value(), [&] {
     json.field("file", bad->file).field("line", bad->line).field("why", bad->why);

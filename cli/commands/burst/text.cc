@@ -237,6 +237,10 @@ class TextReport {
     const auto keys = static_cast<std::int64_t>(recording.keys());
     block_.row("requests", fmt::to_string(recording.counts().requests), counted(keys, "key"));
     block_.row("from", instant_text(recording.first()), "to " + instant_text(recording.last()));
+    if (recording.out_of_order() == 0) return;
+    block_.row(
+        "sorted", fmt::to_string(recording.out_of_order()),
+        fmt::format("behind later ones, by up to {}", span_text(recording.out_of_order_by())));
   }
 
   /// The traffic, the limiters and the clock.

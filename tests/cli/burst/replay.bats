@@ -73,6 +73,17 @@ random_log() {
     '[["first.csv","csv",4,3,1],["second","epoch",2,2,0]]'
 }
 
+@test "a log that is out of order is replayed in the order of time, and the report says so" {
+  { sed -n 1,2p epoch.log && sed -n 5p epoch.log && sed -n 3,4p epoch.log; } >late.log
+  run -0 rlctl burst --replay late.log "${two[@]}"
+  assert_line --regexp '^sorted +2 +behind later ones, by up to [0-9]+ s$'
+  run -0 rlctl burst --replay late.log "${two[@]}" --json
+  assert_equal "$(counts)" '[5,4,1,2,1]'
+  assert_equal "$(replayed '| [.out_of_order, .out_of_order_by_us > 0]')" '[2,true]'
+  run -0 rlctl burst --replay epoch.log "${two[@]}"
+  refute_line --regexp '^sorted'
+}
+
 @test "the report of a log has its source, the keys denied most, and the worst minute" {
   run -0 rlctl burst --replay epoch.log "${two[@]}"
   assert_line --regexp '^replay +epoch\.log +epoch, 5 requests in 5 lines$'
