@@ -93,6 +93,10 @@ bool tells_event(const traffic::ForeignLimiter& script) {
   return tells(script, "event");
 }
 
+bool tells_cost(const traffic::ForeignLimiter& script) {
+  return tells(script, "cost");
+}
+
 bool takes_renewals(const traffic::Candidate& candidate) {
   return !candidate.foreign || tells_event(*candidate.foreign);
 }
@@ -116,10 +120,6 @@ void ask_for_reservations(traffic::ForeignLimiter& script, std::chrono::microsec
                           const std::optional<std::string>& file,
                           const std::optional<std::string>& arguments) {
   script.hold = hold;
-  if (!tells(script, "cost")) {
-    throw UsageError("--reserve: " + escape(script.name) + " is not told how many units",
-                     "tell it with {cost} in --args");
-  }
   set_ending_script(
       script, file, arguments,
       {"--reserve: nothing settles the reservations of", "--settle", "--settle-args", "settles"});

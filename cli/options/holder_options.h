@@ -27,6 +27,8 @@ std::chrono::microseconds parse_hold(const std::string& text);
 std::string parse_reservation_id(const std::string& text, const std::string& name);
 /// Whether a script is told what a holder asks for.
 bool tells_event(const traffic::ForeignLimiter& script);
+/// Whether it is told how many units.
+bool tells_cost(const traffic::ForeignLimiter& script);
 /// Whether a limiter can be asked to renew a lease.
 bool takes_renewals(const traffic::Candidate& candidate);
 /// How coarse the clock of a limiter is: a script's or a program's at least 1 ms, which are the
@@ -37,7 +39,7 @@ std::chrono::microseconds clock_tick_of(const traffic::Candidate& candidate);
 void ask_for_leases(traffic::ForeignLimiter& script, const std::optional<std::string>& file,
                     const std::optional<std::string>& arguments);
 /// Makes a script one that is asked for reservations with this hold. The rest is like
-/// ask_for_leases(). Throws UsageError also if it is not told their units.
+/// ask_for_leases().
 void ask_for_reservations(traffic::ForeignLimiter& script, std::chrono::microseconds hold,
                           const std::optional<std::string>& file,
                           const std::optional<std::string>& arguments);

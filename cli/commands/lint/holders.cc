@@ -227,6 +227,10 @@ Observed observe_budget(const Subject& subject, const Plan& plan, Connector& con
                   span_text(result.settles + limit.window)));
   if (!candidate.program) observed.tested.emplace_back("whether keys expire");
   if (allows_nothing) note_nothing_allowed(observed, candidate, "what becomes of reservations");
+  if (candidate.foreign && !tells_cost(*candidate.foreign)) {
+    observed.warnings.emplace_back(
+        "it is not told how many units are reserved; if it can be, put {cost} in --args");
+  }
   return observed;
 }
 

@@ -99,3 +99,15 @@ once='its.units, its.settled = 0, true'
   run -3 rlctl lint gcra --reserve 1
   assert_output --partial 'has no reservations'
 }
+
+@test "a script that is not told the units, and adds what a settle costs, exceeds the limit" {
+  cat >check-then-add.lua <<'LUA'
+if ARGV[1] == 'reserve' then return tonumber(redis.call('GET', KEYS[1]) or 0) < tonumber(ARGV[2]) and 1 or 0 end
+redis.call('INCRBY', KEYS[1], ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return 1
+LUA
+  run -2 --separate-stderr rlctl lint check-then-add.lua --limit 10/60s --reserve 4 --args '{event} {limit} {actual} {window_ms}'
+  assert_line 'check-then-add.lua: over-budget'
+  assert_regex "$stderr" 'is not told how many units are reserved; if it can be, put \{cost\} in --args'
+}
