@@ -303,8 +303,14 @@ std::string_view last_part(std::string_view name) {
   return name.substr(name.rfind('/') + 1);
 }
 
-/// "; did you mean 'Europe/Zurich'?", also for "Zurich", and empty if no zone is similar.
+/// "; did you mean 'Europe/Zurich'?", also for "Zurich". Abbreviations are similar only to those of
+/// other zones.
 std::string similar_zones(std::string_view typed, std::span<const std::string> names) {
+  constexpr std::string_view kExample = "; names are like Europe/Zurich";
+  constexpr std::size_t kLongestAbbreviation = 4;
+  if (typed.size() <= kLongestAbbreviation &&
+      std::ranges::none_of(typed, [](char c) { return c >= 'a' && c <= 'z'; }))
+    return std::string(kExample);
   const std::vector<std::string_view> whole(names.begin(), names.end());
   if (auto similar = did_you_mean(typed, whole); !similar.empty()) return similar;
   std::vector<std::string_view> parts(whole);
@@ -314,7 +320,7 @@ std::string similar_zones(std::string_view typed, std::span<const std::string> n
   for (std::size_t i = 0; i < whole.size() && !part.empty(); ++i) {
     if (parts[i] == part) found.push_back(fmt::format("'{}'", whole[i]));
   }
-  if (found.empty()) return "; names are like Europe/Zurich";
+  if (found.empty()) return std::string(kExample);
   const std::vector<std::string_view> views(found.begin(), found.end());
   return fmt::format("; did you mean {}?", one_of(views));
 }

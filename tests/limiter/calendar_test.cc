@@ -257,6 +257,8 @@ TEST_CASE("zones are the files in TZDIR that zones can be read from") {
   CHECK(refusal("5/day@Here/There") ==
         "'5/day@Here/There' has zone 'Here/There', which does not exist; did you mean "
         "'Here/Where'?");
+  std::ofstream(path / "EST", std::ios::binary) << zone;
+  CHECK(refusal("5/day@PST").ends_with("; names are like Europe/Zurich"));
   CHECK(refusal("5/month@UTC") == "accepted");  // needs no file
 }
 

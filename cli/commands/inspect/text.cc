@@ -260,7 +260,7 @@ void append_stored(TextBlock& block, const Inspection& inspection) {
   append_level(block, inspection);
   for (const auto& count : state.counts) {
     if (state.form->is_foreign() && inspection.used != count.units) {
-      block.row("count", fmt::format("{}", count.units));
+      block.row("count", state.fraction ? stored::looks_text(state) : std::to_string(count.units));
     }
     if (count.at.count() > 0 && inspection.window) {
       const auto stored = state.is_ours() ? state.limit->window : state.window;

@@ -323,6 +323,11 @@ ExitStatus reset_keys(const Plan& plan, Invocation& invocation) {
       [&](stored::Resetter& resetter) { reset_named(session, resetter, keys.redis_keys()); });
   const bool is_worth_summing = session.removed() > 1 && !plan.dry_run;
   if (is_worth_summing || session.found_none()) session.summarize(session.summary());
+  if (plan.limiter && session.found_none()) {
+    looked_at =
+        fmt::format("looked at {}; of several limits, each has a name of its own: pass all of them",
+                    first_keys(keys.redis_keys()));
+  }
   if (!looked_at.empty()) session.summarize(looked_at);
   if (session.refused.count() > 0 && !plan.quiet) {
     warn("warning: not looked at: " + session.refused.text(), invocation.command);

@@ -93,6 +93,9 @@ ttl_long warning usage:ann'
   assert_line --partial 'field = "FIELD"'
   run -0 rlctl inspect fraction --json
   assert_equal "$(gojq -c '[.algorithm, .number, .used]' <<<"$output")" '["foreign-counter",100.25,null]'
+  cli SET deep -3.5 >/dev/null
+  run -0 rlctl inspect deep
+  assert_output --partial ' -3.5 '
   run -3 rlctl quota usage --limit 100/60s
   assert_line --index 0 --partial "'usage' holds counts: which of its fields count requests is not known"
   run -0 rlctl list --all

@@ -66,7 +66,8 @@ removed 2 keys (1 gcra, 1 sliding-window-log)
   assert_equal "$stderr" "nothing to remove
 $(looked nothing)"
   run -0 --separate-stderr rlctl reset nothing --limit 5/60s
-  assert_equal "$stderr" 'nothing to remove'
+  assert_equal "$stderr" 'nothing to remove
+looked at nothing; of several limits, each has a name of its own: pass all of them'
   run -1 --separate-stderr rlctl reset nothing --must-exist
   assert_output 'none key=nothing'
   local options
