@@ -48,6 +48,7 @@ struct Answer {
   /// As in limiter::Decision.
   std::int64_t remaining = limiter::kNotTold;
   microseconds retry_after = limiter::kTimeNotTold;
+  microseconds reset_after = limiter::kTimeNotTold;
 
   bool operator==(const Answer& other) const {
     return allowed == other.allowed && delay == other.delay;

@@ -17,7 +17,8 @@ Answer answer_of(const limiter::Decision& decision) {
   return {.allowed = decision.allowed,
           .delay = decision.delay,
           .remaining = decision.remaining,
-          .retry_after = decision.retry_after};
+          .retry_after = decision.retry_after,
+          .reset_after = decision.reset_after};
 }
 
 /// Runs schedules together, each with its own key. Throws what decide() throws, and Interrupted if

@@ -130,9 +130,12 @@ void add_figures(const AnswerObservation& observation, std::vector<Finding>& fin
   for (const auto& row : kFigures) {
     const auto& figure = observation.*row.figure;
     if (!figure) continue;
+    const bool is_close =
+        span_text(microseconds{figure->told}) == span_text(microseconds{figure->actual});
     const auto text = [&](std::int64_t number) {
       if (row.name == "wrong-remaining") return std::to_string(number);
-      return number < 0 ? "never" : span_text(microseconds{number});
+      if (number < 0) return std::string("never");
+      return is_close ? period_text(microseconds{number}) : span_text(microseconds{number});
     };
     // HTTP's Retry-After has whole seconds.
     const bool is_rounded = row.figure == &AnswerObservation::long_wait && figure->told >= 0 &&

@@ -77,6 +77,8 @@ TEST_CASE("the text says what was told and what is true") {
   const auto detail = [](const AnswerObservation& seen) { return find_flaws(seen).front().detail; };
   CHECK(detail({.long_wait = WrongFigure{.told = -1, .actual = 2'500'000}}) ==
         "A denial's retry_after_us is too long: it says never, but the wait is 2.5 s.");
+  CHECK(detail({.short_wait = WrongFigure{.told = 29'249'000, .actual = 29'249'750}}) ==
+        "A denial's retry_after_us is too short: it says 29249 ms, but the wait is 29249750 µs.");
   CHECK(detail({.much_remaining = WrongFigure{.told = 3, .actual = 2}}) ==
         "remaining is too high: it says 3, but 2 more of cost 1 are allowed at this instant.");
 }

@@ -1,3 +1,4 @@
+#include "cli/commands/lint/figures.h"
 #include "cli/commands/lint/plan.h"
 #include "cli/commands/lint/probes.h"
 
@@ -118,6 +119,7 @@ class Observer {
       seen_.renewal.reset();
       seen_.forgotten.reset();
       seen_.free_pass.reset();
+      figures_seen_ = {};
       doubts_.clear();
       not_tested_.clear();
       not_tested("short-ttl, denied-write",
@@ -133,6 +135,7 @@ class Observer {
   }
 
   Observation& seen() { return seen_; }
+  const rlctl::lint::AnswerObservation& figures() const { return figures_seen_; }
 
  private:
   using Index = std::size_t;  ///< of a request
@@ -265,15 +268,19 @@ class Observer {
         .start = start_, .tick = tick_, .ttls = seen_ttls(), .costs = subject_.costs};
     begin_run();
     auto connection = connector_.open();
-    const auto make_trial = [&](const traffic::Candidate& candidate) {
+    const auto make_trial_within = [&](const traffic::Candidate& candidate,
+                                       microseconds tolerance) {
       auto limiter = std::make_unique<LimiterTrial>();
       limiter->script = traffic::make_script(candidate, limiter->keys, "");
       auto trial = std::make_unique<adversary::ScriptTrial>(
           connection, *limiter->script,
-          adversary::StateScope{.server = connector_.private_server()});
+          adversary::StateScope{.server = connector_.private_server(), .ttl_tolerance = tolerance});
       limiter->script_trial = trial.get();
       limiter->trial = std::move(trial);
       return limiter;
+    };
+    const auto make_trial = [&](const traffic::Candidate& candidate) {
+      return make_trial_within(candidate, microseconds{0});
     };
     auto probed = probe(subject_, make_trial, request);
     seen_.lock_out = probed.lock_out;
@@ -282,6 +289,11 @@ class Observer {
     seen_.free_pass = probed.free_pass;
     probes_sent_ = probed.requests;
     tested_.insert(tested_.end(), probed.tested.begin(), probed.tested.end());
+    if (!probed.fills.empty()) {
+      const auto usual = make_trial(subject_.candidate);
+      const auto careful = make_trial_within(subject_.candidate, kTtlStep);
+      judge_figures(probed.fills, *usual->trial, *careful->trial);
+    }
     const bool is_known = !doubts_.empty() || seen_.is_denied_for_ever;  // why
     for (const auto& [what, why] : probed.not_tested) {
       if (is_known) {
@@ -304,6 +316,25 @@ class Observer {
       fill(start_);
       seen_.free_pass->request = send(seen_.requests.back().at + seen_.free_pass->after);
     }
+  }
+
+  /// Compares the figures in the replies with the answers to later requests.
+  void judge_figures(const std::map<std::int64_t, Fill>& fills, adversary::Trial& usual,
+                     adversary::Trial& careful) {
+    const auto ask_of = [this](adversary::Trial& trial) -> Ask {
+      return [this, &trial](const adversary::Schedule& schedule) {
+        probes_sent_ += std::ssize(schedule);
+        return trial.run({&schedule, 1}).front();
+      };
+    };
+    const auto ask = ask_of(usual), certain = ask_of(careful);
+    const auto most = std::max(seen_.limit, subject_.candidate.limits.front().limit);
+    const auto at_once =
+        allowed_from(ask(joined({}, start_, 1, static_cast<std::size_t>(2 * (most + 1)))), 0);
+    auto judged = Figures(subject_.candidate.limits.front(), ask, certain)
+                      .check(fills, at_once, figures_seen_);
+    std::ranges::move(judged.tested, std::back_inserter(tested_));
+    std::ranges::move(judged.not_tested, std::back_inserter(not_tested_));
   }
 
   /// A script with a limit of its own, lower than the one that it is tested for, shows little of
@@ -528,6 +559,7 @@ class Observer {
   microseconds start_{0}, tick_{0};
   microseconds latest_{0};  ///< when nothing may count any more
   Observation seen_;
+  rlctl::lint::AnswerObservation figures_seen_;
 };
 
 }  // namespace
@@ -562,6 +594,7 @@ Observed observe(const Subject& subject, const Plan& plan, Connector& connector,
       observer.seen().requests.push_back(std::move(request));
     }
     observed.findings = find_flaws(observer.seen());
+    std::ranges::move(find_flaws(observer.figures()), std::back_inserter(observed.findings));
     return observed;
   }
 }

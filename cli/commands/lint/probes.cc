@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/lint/figures.h"
 #include "traffic/pattern.h"
 
 namespace rlctl::cli::lint {
@@ -23,11 +24,8 @@ using adversary::Answers;
 using adversary::Schedule;
 using std::chrono::microseconds;
 
-constexpr microseconds kSecond{1'000'000};
 /// The traffic begins this part of a window after the window, and its ticks are no longer.
 constexpr int kPartOfWindow = 16;
-/// TTLs in virtual time are rounded up to 10 ms.
-constexpr microseconds kTtlStep{20'000};
 /// Steady clients are watched for this many windows at least.
 constexpr int kWindows = 8;
 /// A client that keeps trying may wait this many times as long as one that waits in silence.
@@ -44,11 +42,6 @@ constexpr std::int64_t kMostRequests = 20'000;
 
 microseconds scaled(microseconds time, double factor) {
   return microseconds(std::llround(static_cast<double>(time.count()) * factor));
-}
-
-std::int64_t allowed_from(const Answers& answers, std::size_t first) {
-  return std::count_if(answers.begin() + static_cast<std::ptrdiff_t>(first), answers.end(),
-                       [](const auto& answer) { return answer.allowed; });
 }
 
 template <typename Each>

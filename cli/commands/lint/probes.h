@@ -35,6 +35,9 @@ using MakeTrial = std::function<std::unique_ptr<LimiterTrial>(const traffic::Can
 
 /// When schedules begin: early in a window of the clock, at a time with six decimals.
 std::chrono::microseconds start_of_traffic(std::chrono::microseconds window);
+inline constexpr std::chrono::microseconds kSecond{1'000'000};
+/// TTLs in virtual time are rounded up to 10 ms, so that a key may end this much late.
+inline constexpr std::chrono::microseconds kTtlStep{20'000};
 /// The shortest gap between two instants, for this window.
 std::chrono::microseconds shortest_gap(std::chrono::microseconds window);
 

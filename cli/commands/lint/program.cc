@@ -2,17 +2,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/lint/figures.h"
 #include "cli/commands/lint/plan.h"
 #include "cli/commands/lint/probes.h"
 #include "cli/terminal/output.h"
@@ -25,13 +24,8 @@ namespace {
 
 using adversary::Schedule;
 using limiter::Decision;
-using rlctl::lint::WrongFigure;
 using std::chrono::microseconds;
 using Decisions = std::vector<Decision>;
-
-/// Times in answers may be rounded up to milliseconds.
-constexpr microseconds kRounding{1000};
-constexpr microseconds kWholeSecond{1'000'000};
 
 /// Asks a program, and shows how many requests it has answered.
 class WatchedProgram final : public traffic::ForgetfulDecider {
@@ -68,11 +62,6 @@ std::string text_of(const Schedule& schedule, const Decisions& decisions) {
   adversary::Answers answers;
   for (const auto& decision : decisions) answers.push_back({.allowed = decision.allowed});
   return schedule_text(schedule, answers);
-}
-
-Schedule joined(Schedule schedule, microseconds at, std::int64_t cost, std::size_t count = 1) {
-  schedule.insert(schedule.end(), count, {.at = at, .cost = cost});
-  return schedule;
 }
 
 /// Finds out what the answers of a program tell besides what probe() does.
@@ -130,21 +119,9 @@ class ProgramObserver {
     return decisions;
   }
 
-  /// Whether a request is allowed that comes so long after the schedule.
-  bool is_allowed(const Schedule& schedule, microseconds after, std::int64_t cost) {
-    return decisions_of(joined(schedule, schedule.back().at + after, cost)).back().allowed;
-  }
-
   void skip(std::string what, std::string why) {
     observed_.warnings.push_back(fmt::format("not tested: {}: {}", what, why));
     observed_.not_tested.push_back({std::move(what), std::move(why)});
-  }
-
-  /// The longest that a client may have to wait for anything.
-  microseconds patience() const {
-    constexpr int kMoreWindows = 4;
-    const auto bursts = limit_.burst_or_limit() / limit_.limit + 1;
-    return window_ * (kMoreWindows + bursts);
   }
 
   /// Whether the program denies what exceeds the limit, and nothing else; if not, says so.
@@ -206,16 +183,9 @@ class ProgramObserver {
       find_forgotten(fill, cost);
       find_whole_seconds(fill, cost);
     }
-    for (const auto& [each_cost, each] : fills_) {
-      if (each.wait) check_waits(each, each_cost);
-    }
-    check_remaining();
-    if (fill.wait) check_resets(fill, cost);
-    std::string told;
-    for (const auto& figure : told_) told += (told.empty() ? "" : ", ") + figure;
-    if (!told.empty()) {
-      observed_.tested.push_back("what the answers say of later ones: " + told);
-    }
+    auto judged = figures_.check(fills_, at_once_, seen_);
+    std::ranges::move(judged.tested, std::back_inserter(observed_.tested));
+    std::ranges::move(judged.not_tested, std::back_inserter(observed_.not_tested));
   }
 
   // ---- Costs ----
@@ -283,43 +253,18 @@ class ProgramObserver {
 
   // ---- Whole seconds ----
 
-  /// The first time after `before` for which this is true; it is for `until`.
-  template <typename Test>
-  microseconds first_time(microseconds before, microseconds until, Test is_true) {
-    while (until - before > microseconds{1}) {
-      const auto middle = before + (until - before) / 2;
-      (is_true(middle) ? until : before) = middle;
-    }
-    return until;
-  }
-
-  /// After which a request is allowed that follows a denied one; std::nullopt if that takes longer
-  /// than anything may.
-  std::optional<microseconds> wait_after(const Schedule& schedule, std::int64_t cost,
-                                         microseconds at_least) {
-    auto before = at_least;
-    for (auto after = std::max(at_least, tick_); after <= 2 * patience();
-         before = after, after = 2 * after) {
-      if (!is_allowed(schedule, after, cost)) continue;
-      return first_time(before, after,
-                        [&](const auto time) { return is_allowed(schedule, time, cost); });
-    }
-    return std::nullopt;
-  }
-
   /// Reaches the limit at several fractions of a second: a clock of whole seconds lets clients in
   /// when a second begins.
   void find_whole_seconds(const Fill& fill, std::int64_t cost) {
     constexpr int kLongest = 100, kTimes = 3;
     // A window of a second begins when one does.
-    const bool is_short = window_ < kWholeSecond;
-    if (window_ > kLongest * kWholeSecond || (!is_short && window_ < 2 * kWholeSecond)) return;
+    const bool is_short = window_ < kSecond;
+    if (window_ > kLongest * kSecond || (!is_short && window_ < 2 * kSecond)) return;
     if (fill.schedule.front().at != fill.schedule.back().at) return;
     // Within one window of the clock, so that its end is one; or within a second.
     const auto gap = is_short ? microseconds{310'000} : microseconds{1'310'000};
-    const auto first =
-        is_short ? start_ / kWholeSecond * kWholeSecond + microseconds{123'457} : start_;
-    const auto second_of = [](const auto time) { return time / kWholeSecond; };
+    const auto first = is_short ? start_ / kSecond * kSecond + microseconds{123'457} : start_;
+    const auto second_of = [](const auto time) { return time / kSecond; };
     std::vector<microseconds> fulls, ends;
     std::string texts;
     bool is_whole = true;
@@ -327,114 +272,19 @@ class ProgramObserver {
       const auto later = first + i * gap - start_;
       if (!is_short && later > window_ * 3 / 4) break;
       const auto schedule = adversary::shifted(fill.schedule, later);
-      const auto wait = wait_after(schedule, cost, microseconds{0});
+      const auto wait = figures_.wait_after(schedule, cost, microseconds{0});
       if (!wait) return;
       fulls.push_back(schedule.back().at);
       ends.push_back(fulls.back() + *wait);
-      is_whole = ends.back() % kWholeSecond == microseconds{0} &&
+      is_whole = ends.back() % kSecond == microseconds{0} &&
                  second_of(ends.back()) - second_of(ends.front()) ==
                      second_of(fulls.back()) - second_of(fulls.front());
       texts +=
           fmt::format("{}full {} after a second began, let in after {}", texts.empty() ? "" : "; ",
-                      span_text(fulls.back() % kWholeSecond), span_text(*wait));
+                      span_text(fulls.back() % kSecond), span_text(*wait));
     }
     if (is_whole && fulls.size() > 1) seen_.whole_seconds = texts;
     observed_.tested.push_back("reaching the limit at several fractions of a second");
-  }
-
-  // ---- What the answers say ----
-
-  /// Keeps the first wrong figure of a kind.
-  void note(std::optional<WrongFigure>& figure, std::int64_t told, std::int64_t actual,
-            const Schedule& schedule, const Decisions& decisions) {
-    if (!figure)
-      figure = {.told = told, .actual = actual, .schedule = text_of(schedule, decisions)};
-  }
-
-  /// The requests that reach the limit, and with one more halfway through the wait.
-  static std::array<Schedule, 2> denials(const Fill& fill, std::int64_t cost) {
-    return {fill.schedule, joined(fill.schedule, fill.schedule.back().at + *fill.wait / 2, cost)};
-  }
-
-  void check_waits(const Fill& fill, std::int64_t cost) {
-    for (const auto& schedule : denials(fill, cost)) {
-      const auto denial = decisions_of(schedule).back();
-      if (denial.allowed || denial.retry_after == limiter::kTimeNotTold) continue;
-      told_.insert("retry_after_us");
-      check_wait(schedule, cost, denial.retry_after);
-    }
-  }
-
-  void check_wait(const Schedule& schedule, std::int64_t cost, microseconds told) {
-    const auto then = [&](microseconds after) {
-      return joined(schedule, schedule.back().at + after, cost);
-    };
-    const bool is_never = told == limiter::kNever;
-    if (!is_never && !is_allowed(schedule, told, cost)) {
-      const auto wait = wait_after(schedule, cost, told);
-      if (!wait) return;  // no answer to the question is right
-      note(seen_.short_wait, told.count(), wait->count(), then(told), decisions_of(then(told)));
-      return;
-    }
-    if (!is_never && (told <= kRounding || !is_allowed(schedule, told - kRounding, cost))) return;
-    const auto wait =
-        is_never ? wait_after(schedule, cost, microseconds{0})
-                 : first_time(microseconds{0}, told - kRounding,
-                              [&](const auto time) { return is_allowed(schedule, time, cost); });
-    if (!wait) return;
-    note(seen_.long_wait, told.count(), wait->count(), then(*wait), decisions_of(then(*wait)));
-  }
-
-  void check_remaining() {
-    const auto all = static_cast<std::size_t>(at_once_) + 2;
-    const auto full = joined({}, start_, 1, all);
-    for (const auto& schedule : {full, joined(full, start_ + window_ / 2, 1, all),
-                                 joined(full, start_ + window_ + tick_, 1, all)}) {
-      const auto decisions = decisions_of(schedule);
-      const auto first = schedule.size() - all;
-      for (auto i = first; i < schedule.size(); ++i) {
-        if (decisions[i].remaining == limiter::kNotTold) continue;
-        told_.insert("remaining");
-        const auto told = decisions[i].remaining;
-        const auto actual = allowed_in(std::span(decisions).subspan(i + 1));
-        if (told == actual) continue;
-        auto& figure = told > actual ? seen_.much_remaining : seen_.little_remaining;
-        const Schedule until(schedule.begin(),
-                             schedule.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-        note(figure, told, actual, until,
-             {decisions.begin(), decisions.begin() + std::ssize(until)});
-      }
-    }
-  }
-
-  void check_resets(const Fill& fill, std::int64_t cost) {
-    if (at_once_ == 0) return;
-    std::vector<Schedule> schedules{{fill.schedule.front()}};
-    const auto full = denials(fill, cost);
-    schedules.insert(schedules.end(), full.begin(), full.end());
-    for (const auto& schedule : schedules) {
-      const auto told = decisions_of(schedule).back().reset_after;
-      if (told == limiter::kTimeNotTold) continue;
-      told_.insert("reset_after_us");
-      const auto then = [&](microseconds after) {
-        return joined(schedule, schedule.back().at + after, 1, static_cast<std::size_t>(at_once_));
-      };
-      const auto is_whole = [&](microseconds after) {
-        const auto decisions = decisions_of(then(after));
-        return allowed_in(std::span(decisions).subspan(schedule.size())) == at_once_;
-      };
-      if (!is_whole(told)) {
-        if (!is_whole(told + 2 * patience())) continue;
-        const auto reset = first_time(told, told + 2 * patience(), is_whole);
-        note(seen_.early_reset, told.count(), reset.count(), then(told), decisions_of(then(told)));
-        continue;
-      }
-      // What still counts a little may let the whole limit in.
-      const auto slack = window_ / limit_.limit + kWholeSecond;
-      if (schedule.size() == 1 || told <= slack || !is_whole(told - slack)) continue;
-      const auto reset = first_time(microseconds{0}, told - slack, is_whole);
-      note(seen_.late_reset, told.count(), reset.count(), then(reset), decisions_of(then(reset)));
-    }
   }
 
   const Subject& subject_;
@@ -446,7 +296,10 @@ class ProgramObserver {
   std::unique_ptr<LimiterTrial> limiter_;
   std::int64_t at_once_ = 0;  ///< the requests of cost 1 that are allowed at one instant
   std::map<std::int64_t, Fill> fills_;
-  std::set<std::string> told_;  ///< the figures that the answers have
+  Ask ask_ = [this](const Schedule& schedule) {
+    return limiter_->trial->run({&schedule, 1}).front();
+  };
+  Figures figures_{limit_, ask_, ask_};
   rlctl::lint::AnswerObservation seen_;
   Observed observed_;
 };

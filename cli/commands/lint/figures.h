@@ -1,0 +1,85 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "adversary/schedule.h"
+#include "cli/commands/lint/probes.h"
+#include "limiter/limit.h"
+#include "lint/answers.h"
+
+// Compares the figures in a limiter's answers (retry_after, remaining, reset_after) with how it
+// answers later requests. Programs and scripts are judged alike: program.cc and observer.cc only
+// say how schedules reach the limiter.
+
+namespace rlctl::cli::lint {
+
+/// Answers each schedule on an empty state.
+using Ask = std::function<adversary::Answers(const adversary::Schedule& schedule)>;
+
+/// The schedule with `count` more requests.
+adversary::Schedule joined(adversary::Schedule schedule, std::chrono::microseconds at,
+                           std::int64_t cost, std::size_t count = 1);
+std::int64_t allowed_from(const adversary::Answers& answers, std::size_t first);
+
+/// What was tested, and what was not, and why.
+struct Coverage {
+  std::vector<std::string> tested = {};
+  std::vector<NotTested> not_tested = {};
+};
+
+class Figures {
+ public:
+  /// `certain` answers like `ask`, or not at all if the answers depend on when keys expire within
+  /// the precision of TTLs: no figure is then judged by them. Both must outlive this.
+  Figures(const limiter::Limit& limit, const Ask& ask, const Ask& certain);
+
+  /// After which a request is allowed that follows a denied one; std::nullopt if that takes longer
+  /// than anything may.
+  std::optional<std::chrono::microseconds> wait_after(const adversary::Schedule& schedule,
+                                                      std::int64_t cost,
+                                                      std::chrono::microseconds at_least);
+  /// Judges all figures. `fills`, by cost, must not be empty; `at_once` is how many requests of
+  /// cost 1 are allowed at one instant. Adds wrong figures to `seen`, and returns what was tested:
+  /// nothing if the answers have no figures.
+  Coverage check(const std::map<std::int64_t, Fill>& fills, std::int64_t at_once,
+                 rlctl::lint::AnswerObservation& seen);
+
+ private:
+  using WrongFigure = rlctl::lint::WrongFigure;
+
+  /// Whether a request is allowed that comes so long after the schedule; std::nullopt if uncertain.
+  std::optional<bool> is_allowed(const Ask& ask, const adversary::Schedule& schedule,
+                                 std::chrono::microseconds after, std::int64_t cost) const;
+  void note(std::optional<WrongFigure>& figure, std::int64_t told, std::int64_t actual,
+            const adversary::Schedule& schedule);
+  /// Whether it is true `at` a time; if that depends on when keys expire, whether it is so much
+  /// later, by which the figure is then judged. std::nullopt if neither is certain.
+  template <typename Test>
+  std::optional<bool> judge(std::string_view figure, std::chrono::microseconds at,
+                            std::chrono::microseconds slack, Test is_true);
+  void check_waits(const Fill& fill, std::int64_t cost);
+  void check_wait(const adversary::Schedule& schedule, std::int64_t cost,
+                  std::chrono::microseconds told);
+  void check_remaining();
+  void check_resets(const Fill& fill, std::int64_t cost);
+  void check_reset(const adversary::Schedule& schedule, std::chrono::microseconds told);
+  std::chrono::microseconds patience() const;
+
+  const limiter::Limit& limit_;
+  const Ask& ask_;
+  const Ask& certain_;
+  std::chrono::microseconds window_, start_, tick_;
+  std::int64_t at_once_ = 0;
+  /// To how much each figure was judged that the answers have; std::nullopt if it was not.
+  std::map<std::string_view, std::optional<std::chrono::microseconds>> precisions_;
+  rlctl::lint::AnswerObservation* seen_ = nullptr;
+};
+
+}  // namespace rlctl::cli::lint

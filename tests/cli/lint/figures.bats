@@ -1,0 +1,111 @@
+# needs: server
+load ../../support/common
+
+# `rlctl lint` compares what a script's replies say of later requests with how these are answered.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR"
+  # A log, whose wait is what its first line makes of the milliseconds.
+  cat >log.lua <<'LUA'
+local limit, window, now, id = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
+local count = redis.call('ZCARD', KEYS[1])
+if count < limit then
+  redis.call('ZADD', KEYS[1], now, id)
+  redis.call('PEXPIRE', KEYS[1], 2 * math.ceil(window / 1000))
+  return {1, limit - count - 1, 0}
+end
+local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
+return {0, 0, wait(oldest + window - now)}
+LUA
+  # A counter, which returns its TTL as the wait.
+  cat >counter.lua <<'LUA'
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+if count <= tonumber(ARGV[2]) then return {1, 0} end
+redis.call('DECR', KEYS[1])
+return {0, redis.call(ARGV[3], KEYS[1])}
+LUA
+  log_args='{limit} {window_us} {now_us} {id}'
+}
+
+# waits FUNCTION [OPTION…]: lint of the log whose wait is FUNCTION of the microseconds.
+waits() {
+  { echo "local function wait(us) $1 end" && cat log.lua; } >waits.lua
+  run --separate-stderr rlctl lint waits.lua --limit 5/60s --args "$log_args" --allowed-when 'r[1] == 1' "${@:2}"
+  assert_equal "$stderr" ''
+}
+
+@test "a wait that is rounded down, or that is no wait, is found" {
+  waits 'return math.floor(us / 1000)' --retry-after 'r[3] ms'
+  assert_equal "$status" 1
+  assert_line 'waits.lua: wrong-wait'
+  assert_line --partial "A denial's retry_after_us is too short: it says"
+  waits 'return math.floor(us / 1000000)' --retry-after 'r[3] s'
+  assert_equal "$status" 1
+  assert_line 'waits.lua: wrong-wait'
+  waits 'return 0' --retry-after 'r[3] ms'
+  assert_equal "$status" 1
+  assert_output --partial 'it says 0 µs, but the'
+}
+
+@test "a wait that is rounded up is right to a millisecond, and a note to a second" {
+  waits 'return us' --retry-after 'r[3] us'
+  assert_equal "$status" 0
+  assert_line --partial 'what the answers say of later ones: retry_after_us'
+  refute_output --partial wrong-
+  waits 'return math.ceil(us / 1000)' --retry-after 'r[3] ms'
+  assert_equal "$status" 0
+  refute_output --partial wrong-
+  waits 'return math.ceil(us / 1000000)' --retry-after 'r[3] s'
+  assert_equal "$status" 0
+  assert_line 'waits.lua: wrong-wait'
+  assert_line --regexp '^    note: A denial'
+  waits 'return math.ceil(us / 1000000) + 1' --retry-after 'r[3] s'
+  assert_equal "$status" 1
+  assert_line --partial 'retry_after_us is too long: it says'
+}
+
+@test "what is left, and when the whole limit is there again" {
+  waits 'return 0' --remaining 'r[2]'
+  assert_equal "$status" 0
+  assert_line --partial 'what the answers say of later ones: remaining'
+  waits 'return 0' --remaining 'r[2] + 1'
+  assert_equal "$status" 1
+  assert_line 'waits.lua: wrong-remaining'
+  waits 'return 0' --reset-after 'r[3] ms'
+  assert_equal "$status" 1
+  assert_line 'waits.lua: wrong-reset'
+}
+
+@test "without an expression, no figure is judged" {
+  waits 'return 0'
+  assert_equal "$status" 0
+  refute_output --partial 'what the answers say'
+}
+
+@test "a wait that ends with a key is judged to the precision of the TTLs" {
+  local options=(--limit 5/60s --allowed-when 'r[1] == 1')
+  run -0 --separate-stderr rlctl lint counter.lua "${options[@]}" --args '{window_ms} {limit} PTTL' --retry-after 'r[2] ms'
+  assert_line --partial 'what the answers say of later ones: retry_after_us to 60 ms'
+  refute_output --partial wrong-
+  # TTL rounds to the nearest second.
+  run -1 --separate-stderr rlctl lint counter.lua "${options[@]}" --args '{window_ms} {limit} TTL' --retry-after 'r[2] s'
+  assert_line 'counter.lua: wrong-wait'
+  assert_output --partial 'retry_after_us is too short'
+}
+
+@test "the bundled scripts' figures are right" {
+  local algorithm
+  for algorithm in fixed-window sliding-window-log sliding-window-counter token-bucket gcra leaky-bucket; do
+    run -0 --separate-stderr rlctl lint "$algorithm" --json
+    assert_line --partial 'what the answers say of later ones: remaining, reset_after_us, retry_after_us'
+    refute_line --partial '"finding":"wrong-'
+  done
+}
+
+@test "--json says of which figures" {
+  waits 'return 0' --retry-after 'r[3] ms' --json
+  run -0 gojq -rc 'select(.finding) | [.finding, .severity, .script, .line]' <<<"$output"
+  assert_output '["wrong-wait","warning","waits.lua",null]'
+}
