@@ -172,7 +172,7 @@ void require_not_empty(std::string_view text, const std::string& what);
 void require_at_most(std::size_t most, std::span<const std::string> operands,
                      std::string hint = {});
 /// The hint for a KEY that is -.
-inline constexpr std::string_view kDashAsKey = "-- - means the KEY of that name";
+inline constexpr std::string_view kDashAsKey = "-- - is taken literally";
 /// Refuses an operand - among the first `typed` ones, those before --: it would be standard input,
 /// which is not read.
 void refuse_dash(std::span<const std::string> operands, std::size_t typed,

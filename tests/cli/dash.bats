@@ -195,9 +195,9 @@ options_of() {
   assert_output --partial 'removed key=-'
   run -2 --separate-stderr rlctl check --limit 5/60s -
   assert_equal "$stderr" "rlctl: check: unexpected argument '-': standard input is not read here
-  hint: --batch reads KEYs from standard input; -- - means the KEY of that name"
+  hint: --batch reads KEYs from standard input; -- - is taken literally"
   run -2 --separate-stderr rlctl list -
-  assert_equal "${stderr_lines[1]}" '  hint: -- - means the KEY of that name'
+  assert_equal "${stderr_lines[1]}" '  hint: -- - is taken literally'
   run -125 --separate-stderr rlctl run --limit 5/60s - -- true
   assert_equal "${stderr_lines[1]}" '  hint: --key-base64 LQ== means the KEY of that name'
   run -2 --separate-stderr rlctl --config - check k --limit 5/60s
@@ -205,5 +205,5 @@ options_of() {
   RLCTL_CONFIG=- run -2 --separate-stderr rlctl check k --limit 5/60s
   assert_equal "${stderr_lines[1]}" '  hint: a file of that name is ./-'
   run -2 --separate-stderr rlctl inspect a -
-  assert_equal "${stderr_lines[1]}" '  hint: -- - means the KEY of that name'
+  assert_equal "${stderr_lines[1]}" '  hint: -- - is taken literally'
 }
