@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -229,6 +230,57 @@ bool take_zone_block(ZoneBytes& bytes, const ZoneHeader& header, std::size_t wid
          std::ranges::all_of(flags, is_flag);
 }
 
+/// Reads the rule for the time after a zone's last change, as POSIX writes TZ:
+/// "CET-1CEST,M3.5.0,M10.5.0/3".
+class ZoneRule {
+ public:
+  explicit ZoneRule(std::string_view text) : rest_(text) {}
+
+  bool is_valid() {
+    if (rest_.empty()) return true;
+    if (!is_name() || !is_time(24)) return false;
+    if (rest_.empty()) return true;  // no summer time
+    if (!is_name() || (!rest_.starts_with(',') && !is_time(24))) return false;
+    return is_change() && is_change() && rest_.empty();
+  }
+
+ private:
+  bool is(char c) {
+    const bool is_there = rest_.starts_with(c);
+    rest_.remove_prefix(is_there ? 1 : 0);
+    return is_there;
+  }
+  bool is_number(std::int64_t least, std::int64_t most) {
+    const auto digits = take_digits(rest_);
+    const auto number = bounded_value(digits, most);
+    return !digits.empty() && number >= least && number <= most;
+  }
+  bool is_name() {
+    const bool is_quoted = is('<');
+    std::size_t size = 0;
+    for (; size < rest_.size() && rest_[size] != '>'; ++size) {
+      if (!is_quoted && (!is_alphanumeric(rest_[size]) || is_digit(rest_[size]))) break;
+    }
+    rest_.remove_prefix(size);
+    return size >= 3 && (!is_quoted || is('>'));
+  }
+  bool is_time(std::int64_t most_hours) {
+    if (!is('-')) is('+');
+    return is_number(0, most_hours) &&
+           (!is(':') || (is_number(0, 59) && (!is(':') || is_number(0, 59))));
+  }
+  bool is_change() {
+    if (!is(',')) return false;
+    const bool is_date =
+        is('M')   ? is_number(1, 12) && is('.') && is_number(1, 5) && is('.') && is_number(0, 6)
+        : is('J') ? is_number(1, 365)
+                  : is_number(0, 365);
+    return is_date && (!is('/') || is_time(167));
+  }
+
+  std::string_view rest_;
+};
+
 }  // namespace
 
 // The layout is that of RFC 8536. The C library takes a file that it cannot read for UTC.
@@ -243,10 +295,7 @@ bool is_zone_data(std::string_view data) {
   // What follows the last change: "\nCET-1CEST,M3.5.0,M10.5.0/3\n".
   auto rule = bytes.rest();
   if (rule.size() < 2 || !rule.starts_with('\n') || !rule.ends_with('\n')) return false;
-  rule = rule.substr(1, rule.size() - 2);
-  return std::ranges::all_of(rule, [](char c) {
-    return is_alphanumeric(c) || std::string_view("<>+-,./:").find(c) != std::string_view::npos;
-  });
+  return ZoneRule(rule.substr(1, rule.size() - 2)).is_valid();
 }
 
 namespace {
@@ -329,7 +378,8 @@ bool can_be_zone(std::string_view name) {
   const auto is_of_name = [](char c) {
     return is_alphanumeric(c) || std::string_view("/_-+").find(c) != std::string_view::npos;
   };
-  return !name.empty() && name.front() != '/' && std::ranges::all_of(name, is_of_name);
+  return !name.empty() && name.front() != '/' && name.find("//") == name.npos &&
+         std::ranges::all_of(name, is_of_name);
 }
 
 void require_name(std::string_view whole, std::string_view zone) {
@@ -339,12 +389,12 @@ void require_name(std::string_view whole, std::string_view zone) {
                     "Europe/Zurich",
                     whole, zone));
   }
-  constexpr std::string_view kWithLeapSeconds = "right/";
-  if (zone.starts_with(kWithLeapSeconds)) {
-    throw UsageError(
-        fmt::format("'{}' has zone '{}', which counts leap seconds, as servers do "
-                    "not; use '{}'",
-                    whole, zone, zone.substr(kWithLeapSeconds.size())));
+  constexpr std::pair<std::string_view, std::string_view> kAllZonesAgain[] = {
+      {"right/", "counts leap seconds, as servers do not"}, {"posix/", "has another name"}};
+  for (const auto& [folder, why] : kAllZonesAgain) {
+    if (!zone.starts_with(folder)) continue;
+    throw UsageError(fmt::format("'{}' has zone '{}', which {}; use '{}'", whole, zone, why,
+                                 zone.substr(folder.size())));
   }
 }
 

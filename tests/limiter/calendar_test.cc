@@ -157,7 +157,7 @@ TEST_CASE("a calendar that does not exist is refused") {
   }
   CHECK(refusal("5/month+99999999999999999999").starts_with("'5/month+99999999999999999999' has"));
   for (const std::string name : {"", "/etc/passwd", "../zoneinfo/UTC", "Europe/../UTC", ":UTC",
-                                 "UTC:", "a b", "Europe/Z\n"}) {
+                                 "UTC:", "a b", "Europe/Z\n", "Europe//Zurich"}) {
     CHECK(refusal("5/day@" + name) == "'5/day@" + name + "' has zone '" + name +
                                           "', which cannot be a zone's name; write it like "
                                           "Europe/Zurich");
@@ -165,6 +165,9 @@ TEST_CASE("a calendar that does not exist is refused") {
   CHECK(refusal("5/day@right/UTC") ==
         "'5/day@right/UTC' has zone 'right/UTC', which counts leap seconds, as servers do not; use "
         "'UTC'");
+  CHECK(refusal("5/day@posix/Europe/Zurich") ==
+        "'5/day@posix/Europe/Zurich' has zone 'posix/Europe/Zurich', which has another name; use "
+        "'Europe/Zurich'");
 }
 
 TEST_CASE("a zone without a file is refused, with the names that are similar") {
@@ -236,6 +239,27 @@ TEST_CASE("a zone whose file is damaged is refused, and the file is named") {
       CAPTURE(header + at);
       CHECK(refused(damaged) == expected);
     }
+  }
+}
+
+TEST_CASE("the rule at the end of a zone's file is one of POSIX") {
+  if (!has_zones()) return;
+  const auto whole = zone_file("Europe/Zurich");
+  const auto data = whole.substr(0, whole.rfind('\n', whole.size() - 2) + 1);
+  const auto is_rule = [&](const std::string& rule) { return is_zone_data(data + rule + "\n"); };
+  for (const std::string rule :
+       {"", "CET-1", "UTC0", "CET-1CEST,M3.5.0,M10.5.0/3", "<-03>3<-02>,M3.5.0/-2,M10.5.0/-1",
+        "EST5EDT4:30:59,J60/0,365/167", "IST-2IDT,M3.4.4/26,M10.5.0", "<+1245>-12:45"}) {
+    CAPTURE(rule);
+    CHECK(is_rule(rule));
+  }
+  for (const std::string rule :
+       {"CE-1", "CET", "CET-25", "CET-1:60", "<CET-1", "CET-1CEST", "CET-1CEST,M3.5.0",
+        "CET-1CEST,M13.5.0,M10.5.0", "CET-1CEST,M3.6.0,M10.5.0", "CET-1CEST,M3.5.7,M10.5.0",
+        "CET-1CEST,M3.5.0,M0.5.0", "CET-1CEST,M3.5.0,M10.5.0/168", "CET-1CEST,J0,J366",
+        "CET-1CEST,J1,366", "CET-1CEST,M3.5.0,M10.5.0x", "CET-1CEST,M3.5,M10.5.0", "C3T-1"}) {
+    CAPTURE(rule);
+    CHECK_FALSE(is_rule(rule));
   }
 }
 
