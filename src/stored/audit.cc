@@ -122,6 +122,17 @@ std::string used_text(const Inspection& key) {
   return key.state.fraction ? looks_text(key.state) + " units" : counted(used, "unit");
 }
 
+/// The count of a window that only a TTL ends, and what it means without one.
+std::string endless_text(const Inspection& key) {
+  const auto& state = key.state;
+  const auto& counts = state.counts;
+  const auto count = state.fraction.value_or(counts.empty() ? 0 : as_double(counts.back().units));
+  if (count < 0 && !state.left) {
+    return fmt::format("at {0:.15g}, it allows {1:.15g} units more than its limit", count, -count);
+  }
+  return used_text(key) + (is_full(key) ? " used, denied forever" : " used forever");
+}
+
 std::optional<Finding> no_ttl(const Inspection& key) {
   if (key.ttl || (key.state.form->never_expires && !key.state.is_ban)) return std::nullopt;
   if (!key.state.part_of.empty() && !key.state.is_ban) return std::nullopt;
@@ -135,8 +146,7 @@ std::optional<Finding> no_ttl(const Inspection& key) {
   }
   if (key.state.form->ends_by_ttl) {
     finding.is_critical = true;
-    finding.detail = fmt::format("no TTL, and only a TTL would end its window: {} used{}",
-                                 used_text(key), is_full(key) ? ", denied forever" : " forever");
+    finding.detail = "no TTL, and only a TTL would end its window: " + endless_text(key);
     set_reset(finding, key);
     return finding;
   }

@@ -128,6 +128,16 @@ no_ttl critical spend:b'
   assert_equal "$(detail spend:b)" 'no TTL, and only a TTL would end its window: 120.5 of 100 used, denied forever'
 }
 
+@test "a count below 0 is not said to be used: it lets more through than the limit" {
+  cli MSET spend:a -3.25 spend:b -500 left:a -3.25 >/dev/null
+  printf '[library.spend]\nkey = "spend:*"\ntype = "string"\nvalue = "count"\nlimit = "100/30d"
+[library.left]\nkey = "left:*"\ntype = "string"\nvalue = "remaining"\nlimit = "100/30d"\n' >"$RLCTL_CONFIG"
+  local endless='no TTL, and only a TTL would end its window:'
+  assert_equal "$(detail spend:a)" "$endless at -3.25, it allows 3.25 units more than its limit"
+  assert_equal "$(detail spend:b)" "$endless at -500, it allows 500 units more than its limit"
+  assert_equal "$(detail left:a)" "$endless 103.25 of 100 used, denied forever"
+}
+
 # budget KEY LIMIT COST ACTION ID [HOLD]: a call of the script by the caller's clock, so many seconds ago.
 budget() {
   cli --eval "$project/lua/budget.lua" "$1" , "$2" 2592000000000 '' "$3" "$(($(date +%s) - $4))000000" "${@:5}" >/dev/null
