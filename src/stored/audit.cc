@@ -323,7 +323,7 @@ std::optional<Finding> unsettled(const Inspection& key) {
 }
 
 std::optional<Finding> many_held(const Inspection& key) {
-  const auto held = key.count(limiter::ReservationState::kHeld);
+  const auto held = key.holds;
   if (held < static_cast<std::int64_t>(limiter::kManyReservations)) return std::nullopt;
   const bool is_closed = key.is_closed_by_reservations();
   return Finding{

@@ -32,8 +32,7 @@ std::int64_t Inspection::count(limiter::ReservationState reservation) const {
 }
 
 bool Inspection::is_closed_by_reservations() const {
-  return count(limiter::ReservationState::kHeld) >=
-         static_cast<std::int64_t>(limiter::kMostReservations);
+  return holds >= static_cast<std::int64_t>(limiter::kMostReservations);
 }
 
 std::optional<double> Inspection::ratio() const {
@@ -368,6 +367,7 @@ void InspectionBuilder::fill_budget() {
   }
   std::ranges::stable_sort(listed, {}, [](const auto& each) { return each.stored.held_until; });
   result_.stored = std::ssize(listed);
+  result_.holds = result_.count(limiter::ReservationState::kHeld);
 }
 
 bool InspectionBuilder::needs_reservations() const {

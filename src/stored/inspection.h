@@ -96,6 +96,7 @@ struct Inspection : Usage {
   std::vector<InspectedEntry> entries;  ///< oldest first; only the newest if there are more
   /// For a budget: `used` is their sum.
   std::optional<std::int64_t> spent, held;
+  std::int64_t holds = 0;  ///< by how many reservations units are held, listed or not
   /// For a budget: by the end of their holds; those that are forgotten are left out. Only if they
   /// were asked for, or if the figures depend on them.
   std::vector<InspectedReservation> reservations;

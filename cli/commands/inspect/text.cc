@@ -279,10 +279,11 @@ void append_stored(TextBlock& block, const Inspection& inspection) {
 
 /// What a budget has spent and holds, and its window.
 void append_budget(TextBlock& block, const Inspection& inspection) {
-  const auto held = inspection.count(limiter::ReservationState::kHeld);
+  const auto holds = inspection.holds;
   block.row("spent", fmt::format("{}", *inspection.spent));
   block.row("held", fmt::format("{}", *inspection.held),
-            held > 0 ? "by " + counted(held, "reservation") : "");
+            (holds > 0 ? "by " + counted(holds, "reservation") : "") +
+                (inspection.is_closed_by_reservations() ? ": any other is denied" : ""));
   const auto& count = inspection.state.counts.front();
   append_window(block, inspection, count.at, inspection.state.limit->window);
 }

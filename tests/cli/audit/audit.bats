@@ -200,6 +200,9 @@ reserved() { seq -f "$1	1	id%g" "$2" | rlctl check -q --limit 1M/30d --hold 1d -
   assert_line --index 3 'warning   many_held    many'
   assert_line --index 4 --regexp '^ *400 reservations are held: at 500, any other is denied, whatever remains$'
   assert_line '1 critical finding, 1 warning in 4 limiter keys'
+  # However few of them are listed.
+  run -0 rlctl inspect full --entries 3
+  assert_line 'held       500                    by 500 reservations: any other is denied'
 }
 
 @test "a key of each algorithm that lost its TTL is found, and the command fixes it" {
