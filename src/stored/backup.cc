@@ -69,7 +69,11 @@ SavedKey parse_saved(std::string_view name, redis::ReplyView replies, std::size_
   const auto reply = replies[index];
   SavedKey key{.key = std::string(name), .saved_at = milliseconds{replies[0].integer()}};
   if (reply.is_nil()) return key;
-  if (reply.type() != redis::ReplyType::kArray || reply.size() != 4) throw limiter::not_of_script();
+  using enum redis::ReplyType;
+  const auto is = [&](std::size_t i, auto... types) { return ((reply[i].type() == types) || ...); };
+  const bool is_saved = reply.type() == kArray && reply.size() == 4 && is(0, kStatus, kString) &&
+                        is(1, kInteger) && is(2, kString) && is(3, kString);
+  if (!is_saved) throw limiter::not_of_script();
   key.type = reply[0].text();
   if (const auto at = reply[1].integer(); at > 0) key.expires_at = milliseconds{at};
   key.dump = reply[2].text();
@@ -80,7 +84,8 @@ SavedKey parse_saved(std::string_view name, redis::ReplyView replies, std::size_
 /// Checks save.lua's reply for `count` keys.
 void require_saved(redis::ReplyView reply, std::size_t count) {
   if (reply.is_error()) throw explain_error(reply, embedded::k_save, "DUMP");
-  const bool is_saved = reply.type() == redis::ReplyType::kArray && reply.size() == count + 1;
+  const bool is_saved = reply.type() == redis::ReplyType::kArray && reply.size() == count + 1 &&
+                        reply[0].type() == redis::ReplyType::kInteger;
   if (!is_saved) throw limiter::not_of_script();
 }
 

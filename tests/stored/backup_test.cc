@@ -17,6 +17,7 @@
 #include "support/failure.h"
 #include "support/limiters.h"
 #include "support/random.h"
+#include "support/scripted_server.h"
 #include "support/temp_folder.h"
 
 // Saving keys before they are removed, while other clients write (save_restore.bats tests the
@@ -404,6 +405,31 @@ TEST_CASE("a key whose dump the other server does not understand is named in the
   const auto error = support::error_of([&] { copy_to(pair.to, saved); });
   CHECK(error.failure() == redis::Failure::kUnsupported);
   CHECK(support::contains(error.what(), "'list'"));
+}
+
+TEST_CASE("a reply of other types than the script's is an error, and saves nothing") {
+  const auto saved = [](const std::string& first, const std::string& key) {
+    const support::ScriptedServer server([&](support::Peer& peer) {
+      peer.read_some();
+      peer.write("*2\r\n" + first + key);
+      peer.read_to_end();
+    });
+    auto connection = Connection::open(server.url(), 120s);
+    return save_keys(connection, std::vector<std::string>{"k"});
+  };
+  const std::string time = ":1795779817000\r\n", text = "$1\r\nx\r\n", number = ":0\r\n";
+  CHECK(saved(time, "*4\r\n+set\r\n" + number + text + text)[0].dump == "x");
+  CHECK_FALSE(saved(time, "$-1\r\n")[0].exists());
+  for (const auto& [first, key] : {std::pair{text, "*4\r\n+set\r\n" + number + text + text},
+                                   {time, text},
+                                   {time, "*4\r\n" + number + number + text + text},
+                                   {time, "*4\r\n+set\r\n" + text + text + text},
+                                   {time, "*4\r\n+set\r\n" + number + number + text},
+                                   {time, "*4\r\n+set\r\n" + number + text + number}}) {
+    CAPTURE(first);
+    CAPTURE(key);
+    CHECK(support::contains(support::error_of([&] { saved(first, key); }).what(), "script"));
+  }
 }
 
 TEST_CASE("large keys are copied") {
