@@ -146,9 +146,9 @@ std::string_view json_excess(std::string_view text) noexcept {
   return {};
 }
 
-std::string_view json_fault(std::string_view text) noexcept {
+std::string_view json_fault(std::string_view text, std::string_view otherwise) noexcept {
   const auto excess = json_excess(text);
-  return excess.empty() ? "is not JSON" : excess;
+  return excess.empty() ? otherwise : excess;
 }
 
 nlohmann::json parse_json(std::string_view text) {

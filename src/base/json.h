@@ -102,8 +102,11 @@ bool read_json(std::string_view text, Reader& reader) {
   return text.find('\0') == text.npos && json_excess(text).empty() &&
          Json::sax_parse(text, &reader);
 }
-/// Returns why parse_json() refused a text, as the end of a sentence: "is not JSON".
-std::string_view json_fault(std::string_view text) noexcept;
+/// Returns why parse_json() refused a text, as the end of a sentence; `otherwise` if it is within
+/// the bounds.
+std::string_view json_fault(std::string_view text,
+                            std::string_view otherwise = "is not JSON") noexcept;
+inline constexpr std::string_view kNotAnObject = "is not a JSON object";
 /// Parses a text that parse_json() refused, with null in place of whatever is nested in the
 /// outermost object, so that an answer can name the request.
 nlohmann::json parse_json_outline(std::string_view text);

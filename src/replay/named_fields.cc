@@ -419,8 +419,7 @@ class JsonReader final : public NamedReader {
     if (paths_.read(line)) return {};
     reset();
     if (line.starts_with('{') && paths_.read(repaired(line))) return {};
-    const auto excess = json_excess(line);
-    return excess.empty() ? "it is not a JSON object" : "it " + std::string(excess);
+    return fmt::format("it {}", json_fault(line, kNotAnObject));
   }
 
   PathReader<std::function<void(const std::string&, const std::string&)>> paths_{
@@ -494,7 +493,7 @@ RoleNames names_in(std::string_view format, const FieldOptions& options) {
       has_key = has_key || (has_role && (role == kKey || role == kMessage));
     }
   });
-  if (!paths.read(object)) throw UsageError("it is not a JSON object");
+  if (!paths.read(object)) throw UsageError(fmt::format("it {}", kNotAnObject));
   if (!has_key) {
     throw UsageError(fmt::format("no field for the key: the format has {}", fmt::join(all, ", ")),
                      "--key-field names it");

@@ -266,10 +266,7 @@ std::string bytes_of(const Json& line, const char* name) {
 
 Json parse_line(std::string_view text) {
   auto line = parse_json(text);
-  if (!line.is_object()) {
-    const std::string excess(json_excess(text));
-    throw BadLine(excess.empty() ? "is not a JSON object" : excess);
-  }
+  if (!line.is_object()) throw BadLine(std::string(json_fault(text, kNotAnObject)));
   return line;
 }
 
