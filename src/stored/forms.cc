@@ -361,7 +361,7 @@ constexpr Form zset_form(std::int64_t us_per_score, std::string_view summary,
           .library = {},
           .summary = summary,
           .layout = Layout::kScores,
-          .us_per_score = us_per_score,
+          .ns_per_score = us_per_score * 1000,
           .read = read};
 }
 

@@ -120,10 +120,10 @@ struct Form {
   std::string_view library = kOurLibrary;  ///< "redis_rate"; empty if only the shape is known
   std::string_view summary = {};           ///< for a foreign form: a short description; else empty
   Layout layout = Layout::kText;
-  std::int64_t us_per_score = 1;  ///< the unit of times in a list or of a sorted set's scores
-  microseconds held{0};           ///< a lease ends this long after the time that is stored
-  bool is_weighted = false;       ///< a member stands for the units in its last four bytes
-  bool newest_first = false;      ///< a list begins with its newest time
+  std::int64_t ns_per_score = 1000;  ///< the unit of times in a list or of a sorted set's scores
+  microseconds held{0};              ///< a lease ends this long after the time that is stored
+  bool is_weighted = false;          ///< a member stands for the units in its last four bytes
+  bool newest_first = false;         ///< a list begins with its newest time
   /// Nothing but its TTL ends the window of this counter: without one, it counts for ever.
   bool ends_by_ttl = false;
   bool is_called_with_partner = false;  ///< one script call uses both keys; see Decoded::partner

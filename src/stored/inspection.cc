@@ -629,9 +629,9 @@ microseconds exact_time(std::string_view text) {
   return microseconds{*time};
 }
 
-microseconds rounded_time(std::string_view text, std::int64_t us_per_score) {
+microseconds rounded_time(std::string_view text, std::int64_t ns_per_score) {
   const auto number = to_number<double>(text);
-  const auto time = number.value_or(-1) * static_cast<double>(us_per_score);
+  const auto time = number.value_or(-1) * (static_cast<double>(ns_per_score) / 1000);
   if (!(time >= 0 && time <= kMaxTime)) not_a_time(text);
   return microseconds{std::llround(time)};
 }
@@ -639,17 +639,17 @@ microseconds rounded_time(std::string_view text, std::int64_t us_per_score) {
 }  // namespace
 
 microseconds entry_time(const Form& form, std::string_view text) {
-  const bool is_exact = form.layout == Layout::kTimes && form.us_per_score == 1;
-  return is_exact ? exact_time(text) : rounded_time(text, form.us_per_score) + form.held;
+  const bool is_exact = form.layout == Layout::kTimes && form.ns_per_score == 1000;
+  return is_exact ? exact_time(text) : rounded_time(text, form.ns_per_score) + form.held;
 }
 
 std::string score_before(const Form& form, microseconds instant) {
-  const auto us_per_score = form.us_per_score;
-  instant = std::max(microseconds{0}, instant - form.held);
-  const auto whole = std::to_string(instant.count() / us_per_score);
-  if (us_per_score == 1) return "(" + whole;
-  const auto digits = std::to_string(us_per_score + instant.count() % us_per_score).substr(1);
-  return "(" + whole + "." + digits;
+  const auto unit = form.ns_per_score;
+  const auto ns = 1000 * std::max(microseconds{0}, instant - form.held).count();
+  const auto whole = std::to_string(ns / unit);
+  if (unit <= 1000) return "(" + whole;
+  const auto us = (unit + ns % unit) / 1000;
+  return "(" + whole + "." + std::to_string(us).substr(1);
 }
 
 }  // namespace rlctl::stored

@@ -349,9 +349,9 @@ void make_forms(Row& row) {
   if (value == Value::kRemaining && is_list) form.layout = Layout::kElements;
   if (value == Value::kRemaining && is_list) form.name = "token-bucket";
   if (!row.previous.empty()) form.name = "sliding-window-counter";
-  constexpr std::array<std::int64_t, 3> kUnits{1'000'000, 1000, 1};
+  constexpr std::array<std::int64_t, 4> kUnits{1'000'000'000, 1'000'000, 1000, 1};
   for (std::size_t i = 0; i < row.forms.size(); ++i) {
-    form.us_per_score = kUnits[i / 2];
+    form.ns_per_score = kUnits[i / 2];
     form.newest_first = i % 2 == 1;
     row.forms[i] = form;
   }

@@ -118,8 +118,8 @@ struct Row {
   /// The other keys that the row names.
   std::vector<std::pair<OtherName, Role>> beside = {};
   std::string mistake = {};  ///< what makes the row useless
-  /// By unit, s, ms and us, and for lists whose newest entry is the first.
-  std::array<Form, 6> forms = {};
+  /// By unit, s, ms, us and ns, and for lists whose newest entry is the first.
+  std::array<Form, 8> forms = {};
 };
 
 /// A mistake in a row, and where.

@@ -510,7 +510,7 @@ bool RowReading::read_entries() {
   }
   const auto& first = is_list ? content_.first.member : content_.first.score;
   const auto& last = is_list ? content_.last.member : content_.last.score;
-  constexpr std::array kUnits{1e6, 1e3, 1.0};
+  constexpr std::array kUnits{1e6, 1e3, 1.0, 1e-3};
   for (std::size_t i = 0; i < kUnits.size(); ++i) {
     if (row_.unit != 0 && row_.unit != kUnits[i]) continue;
     const auto one = time_in(first, kUnits[i]), other = time_in(last, kUnits[i]);
