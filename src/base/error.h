@@ -12,12 +12,21 @@
 
 namespace rlctl {
 
+/// A message whose what() is whole: a NUL, which would end it, is written as escaped_message()
+/// does.
+inline std::string without_nul(std::string message) {
+  for (auto at = message.find('\0'); at != message.npos; at = message.find('\0', at)) {
+    message.replace(at, 1, "\\x00");
+  }
+  return message;
+}
+
 /// A user's value that cannot be used. what() is one line, raw, that names the value and states
 /// what is accepted. The caller escapes it.
 class [[nodiscard]] UsageError : public std::runtime_error {
  public:
   explicit UsageError(const std::string& message, std::string hint = {})
-      : std::runtime_error(message), hint_(std::move(hint)) {}
+      : std::runtime_error(without_nul(message)), hint_(std::move(hint)) {}
   /// What the user can do; may be empty.
   const std::string& hint() const noexcept { return hint_; }
 
@@ -36,7 +45,7 @@ class [[nodiscard]] InputError : public UsageError {
 /// is the reason, the folder.
 class [[nodiscard]] OutputError : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit OutputError(const std::string& message) : std::runtime_error(without_nul(message)) {}
 };
 
 /// An Interrupt was raised (Ctrl-C).

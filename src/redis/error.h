@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "base/error.h"
+
 // What goes wrong between rlctl and a server. redis/ throws Error, or returns an error reply,
 // which to_error() of redis/reply.h makes an Error of. cli/errors/failure.cc says what each class
 // means and which exit status it has; retries and fallbacks elsewhere depend on failure() and
@@ -37,7 +39,7 @@ struct Endpoint;
 class [[nodiscard]] Error : public std::runtime_error {
  public:
   Error(Failure failure, const std::string& message, std::string code = {}, std::string hint = {})
-      : std::runtime_error(message),
+      : std::runtime_error(without_nul(message)),
         failure_(failure),
         code_(std::move(code)),
         hint_(std::move(hint)) {}

@@ -52,6 +52,14 @@ TEST_CASE("problem: a message has no full stop, and keeps an ellipsis") {
   CHECK(message("OOM used memory...") == "OOM used memory...");
 }
 
+TEST_CASE("problem: a NUL does not end a message") {
+  using namespace std::string_literals;
+  constexpr std::string_view kWhole = "a\\x00b\\x00";
+  CHECK(describe(UsageError("a\0b\0"s)).message == kWhole);
+  CHECK(describe(OutputError("a\0b\0"s)).message == kWhole);
+  CHECK(describe(redis::Error(redis::Failure::kProtocol, "a\0b\0"s)).message == kWhole);
+}
+
 TEST_CASE("problem: an unreadable input is not reported as wrong usage") {
   const Problem problem = describe(InputError("access.log:3: no time", "--format names it"));
   CHECK(problem.status == ExitStatus::kUsage);
