@@ -123,6 +123,8 @@ std::string other_node_hint(const redis::Error& error) {
   const std::string hint = "the key belongs to another node of the cluster";
   const auto referral = redis::parse_referral(error.what(), {.host = url.host, .port = url.port});
   if (!referral || may_be_metadata_service(referral->server.host)) return hint;
+  // The server's sentence is escaped, and no name of a host has anything to escape.
+  if (referral->server.host.find('\\') != std::string::npos) return hint;
   const redis::Url node{
       .host = referral->server.host, .port = referral->server.port, .tls = url.tls};
   return hint + "; name it instead: --url " + redis::display(node);

@@ -176,6 +176,8 @@ TEST_CASE("problem: an error of the server has a hint at what to do") {
   CHECK(hint("MOVED", "MOVED 866 127.0.0.1:7001", "EVALSHA") ==
         "the key belongs to another node of the cluster; name it instead: --url "
         "redis://127.0.0.1:7001");
+  CHECK(hint("MOVED", "MOVED 866 a\\x1bb:7001", "EVALSHA") ==
+        "the key belongs to another node of the cluster");
   CHECK(hint("WRONGPASS", "WRONGPASS invalid", "AUTH", kRefused) ==
         "no password was given for user 'ann'; use --askpass, --password-file or the variable "
         "REDISCLI_AUTH");
