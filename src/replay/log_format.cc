@@ -460,9 +460,11 @@ std::string what_to_try(const Beginning& beginning, std::string_view line, std::
   auto rest = beginning.lines;
   const auto first = take_until(rest, "\n");
   if (ways.empty() || (ways.front().found == 0 && ways.front().requests == 0)) {
+    const bool is_header = first.find(',') != first.npos && std::ranges::none_of(first, is_digit);
     throw InputError(fmt::format("{}:{}: this is in none of the known formats: {}", beginning.name,
                                  beginning.line, quoted(first, kShownLine)),
-                     what_to_try(beginning, first, kGeneral));
+                     is_header ? "for a CSV: --format csv --time-field NAME --key-field NAME"
+                               : what_to_try(beginning, first, kGeneral));
   }
   const auto& nearest = ways.front();
   const auto& name = nearest.format->name;

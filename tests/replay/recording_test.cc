@@ -143,6 +143,9 @@ TEST_CASE("a log in an unknown format is an error with a --format to try") {
         "log:1: this is in none of the known formats: '" + std::string(200, 'x') + "...'");
   CHECK(hint_of("hello").find("--format takes nginx's log_format") == 0);
   CHECK(hint_of(std::string(4'000'000, '"')).size() < 10'000);
+  CHECK(hint_of(
+            "\"Time (UTC)\",\"Client\",\"Units\"\r\n\"2026-11-20 08:00:00\",\"cleo\",\"3\"\r\n") ==
+        "for a CSV: --format csv --time-field NAME --key-field NAME");
   CHECK(hint_of("2026-11-25 12:00:00,123 - web - INFO - 192.0.2.7 GET /")
             .find("try --format '$date $time $any $any $any $any $any $remote_addr $any';") == 0);
   CHECK(hint_of("at=2026-11-25T12:00:00Z from 192.0.2.7:80 \"GET /\"")
