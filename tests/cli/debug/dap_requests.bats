@@ -4,6 +4,12 @@ load ../../support/dap
 
 # Requests that no editor sends, in any order and in pieces, and values of any bytes, for `rlctl debug --dap`.
 
+@test "messages to an editor are ASCII, whatever a request has" {
+  local body='{"seq":1,"type":"request","command":"\u001b\u202e\u00fc","arguments":{}}'
+  run -0 rlctl debug --dap < <(printf 'Content-Length: %d\r\n\r\n%s' ${#body} "$body")
+  assert_output --partial "rlctl does not support the request '\\u001b\\u202e\\u00fc'"
+}
+
 @test "random requests, in pieces and in any order, are each answered once" {
   client <<'END'
 import json, os, random

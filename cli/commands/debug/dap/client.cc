@@ -78,8 +78,8 @@ void Client::send(Json message) {
 
 void Client::add(Json message) {
   message["seq"] = ++sent_;
-  // JSON has escaped control bytes already, and another escape would change the announced length.
-  out_.write_raw(framed(message.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  // JSON in ASCII has nothing to escape, and another escape would change the announced length.
+  out_.write_raw(framed(message.dump(-1, ' ', true, Json::error_handler_t::replace)));
 }
 
 }  // namespace rlctl::cli::debug::dap
