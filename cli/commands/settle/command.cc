@@ -23,9 +23,7 @@
 #include "limiter/check.h"
 #include "limiter/limit.h"
 #include "redis/error.h"
-#include "redis/reply.h"
 #include "redis/server.h"
-#include "stored/families.h"
 #include "stored/forms.h"
 
 namespace rlctl::cli::settle {
@@ -81,9 +79,8 @@ Target target_of(const Plan& plan, Invocation& invocation) {
 
 /// Returns the limit that the key stores, and std::nullopt if the key does not exist. Throws
 /// UsageError if the limit must be named, and ProblemError.
-std::optional<limiter::Limit> stored_limit(
-    const std::string& key, const Plan& plan, redis::Connection& connection,
-    const std::optional<limiter::Limit>& named = std::nullopt) {
+std::optional<limiter::Limit> stored_limit(const std::string& key, const Plan& plan,
+                                           redis::Connection& connection) {
   Problem problem{.status = ExitStatus::kRejected,
                   .code = "WRONGTYPE",
                   .message = quoted_and_masked(key) + " does not hold a budget"};
@@ -98,7 +95,7 @@ std::optional<limiter::Limit> stored_limit(
     const auto text = header.is_nil() ? std::string_view() : header.text();
     if (const auto budget = stored::decode_budget_header(text)) {
       const auto now = plan.now ? *plan.now : redis::server_time(connection.call({"TIME"}));
-      return limit_to_settle(key, *budget, now, named);
+      return limit_to_settle(key, *budget, now);
     }
   } catch (const redis::Error& error) {
     problem = drop_in_doubt_note(describe(error));  // it only reads
@@ -108,41 +105,6 @@ std::optional<limiter::Limit> stored_limit(
     problem = explain_keys(std::move(problem), budget, {&key, 1}, connection);
   }
   throw ProblemError(std::move(problem));
-}
-
-/// The keys that have the ID in their hash.
-std::vector<std::string> keys_with_id(const Target& target, std::vector<std::string> keys,
-                                      redis::Connection& connection) {
-  for (const auto& key : keys) connection.append({"HGET", key, target.id});
-  std::erase_if(keys, [&](const auto&) {
-    const auto reply = connection.read();
-    return reply.type() != redis::ReplyType::kString;
-  });
-  return keys;
-}
-
-/// The limits of a KEY that has several, from the keys that know the reservation. Empty if none of
-/// the usual names does. If one does, all names are searched for: a budget that was left out would
-/// never be charged.
-std::vector<limiter::Limit> stored_limits(const Target& target, const Plan& plan,
-                                          redis::Connection& connection) {
-  auto keys = keys_with_id(target, stored::usual_family_names(target.key), connection);
-  if (keys.empty()) return {};
-  try {
-    auto families =
-        stored::find_families(connection, {&target.key, 1}, stored::FamilyKeys::kLimiters);
-    keys = keys_with_id(target, std::move(families.front()), connection);
-  } catch (const redis::Error& error) {
-    if (error.failure() != redis::Failure::kRefused) throw;
-    return {};
-  }
-  std::vector<limiter::Limit> limits;
-  for (const auto& key : keys) {
-    const auto named = limiter::parse_limit("1/" + key.substr(key.rfind(':') + 1));
-    if (const auto limit = stored_limit(key, plan, connection, named)) limits.push_back(*limit);
-  }
-  // One alone would be at the KEY itself.
-  return limits.size() > 1 ? limits : std::vector<limiter::Limit>();
 }
 
 /// Whether the settle was counted: the reservation was neither settled before nor unknown.
@@ -208,10 +170,18 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
                       [&] { return needs_of(target.limiter.algorithm->name); });
   Progress progress(false);
   Asker asker(connector, *target.limiter.algorithm, invocation.interrupt, progress);
+  if (!is_limited(target)) {
+    if (const auto limit = stored_limit(target.key, plan, asker.connection())) {
+      target.limiter.limits = {*limit};
+    } else if (!plan.quiet) {
+      write_stderr(quoted_and_masked(target.key) +
+                   " does not exist\n  hint: a KEY with several limits has several keys: pass "
+                   "--limit or --policy\n");
+    }
+  }
   std::vector<std::string> redis_keys;
   limiter::Decision decision{.reservation = ReservationState::kUnknown};
-  const auto ask = [&](std::vector<limiter::Limit> limits) {
-    target.limiter.limits = std::move(limits);
+  if (is_limited(target)) {
     redis_keys = limiter::redis_keys(target.key, target.limiter.limits);
     const limiter::ReservationCall settles{.settles = true, .id = target.id};
     decision = asker.ask({.keys = redis_keys,
@@ -221,20 +191,6 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
                           .reservation = settles});
     if (auto conflict = conflict_of(decision, target.key, settles, target.actual)) {
       throw ProblemError(*std::move(conflict));
-    }
-  };
-  if (is_limited(target)) {
-    ask(std::move(target.limiter.limits));
-  } else {
-    if (const auto limit = stored_limit(target.key, plan, asker.connection())) ask({*limit});
-    if (decision.reservation == ReservationState::kUnknown) {
-      auto several = stored_limits(target, plan, asker.connection());
-      if (!several.empty()) ask(std::move(several));
-    }
-    if (!is_limited(target) && !plan.quiet) {
-      write_stderr(quoted_and_masked(target.key) +
-                   " does not exist\n  hint: a KEY with several limits has several keys: pass "
-                   "--limit or --policy\n");
     }
   }
   if (!plan.quiet) {
@@ -265,7 +221,7 @@ const Command kCommand{
                  "and ACTUAL units are spent, even if that exceeds the limit. Settling again\n"
                  "changes nothing, so a settle that got no answer can be repeated. A reservation\n"
                  "whose hold has ended can still be settled, for as long again. The key stores\n"
-                 "its limit: name the limits only of a KEY that has several with unusual windows.",
+                 "its limit: name the limits only of a KEY that has several.",
              .statuses =
                  {
                      "settled, now or before",

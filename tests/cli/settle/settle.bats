@@ -84,35 +84,6 @@ END
   assert_output --partial 'settled key=k limit=1000/60s,5000/1h algorithm=budget reservation=a was=held actual=7 '
 }
 
-@test "several limits need not be named if one has a usual window: all keys that know the ID are settled" {
-  run -0 reserve --limit 5000/7m --limit 9000/month@UTC
-  local before
-  before=$(cli DUMP '{k}:420s' | base64)
-  run -0 --separate-stderr settle 1001 a 380
-  assert_output --partial 'settled key=k limit=1000/60s,5000/7m,9000/month@UTC algorithm=budget reservation=a was=held actual=380 remaining=620 '
-  assert_equal "$stderr" ''
-  refute [ "$(cli DUMP '{k}:420s' | base64)" == "$before" ]
-  run -0 settle 1001 a 380 --limit 1000/60s --limit 5000/7m --limit 9000/month@UTC
-  assert_output --partial ' was=settled '
-  run -2 settle 1001 a 381
-  assert_output --partial "reservation 'a' of 'k' is already settled with 380, not 381"
-  # A budget that does not know the ID is another one.
-  run -0 rlctl check '{k}:3600s' --limit 10/1h --algorithm budget --now 1001000000
-  run -0 settle 1001 a 380 --json
-  assert_equal "$(jq -c '[.limits[].key]' <<<"$output")" '["{k}:60s","{k}:420s","{k}:month@UTC"]'
-  run -1 settle 1001 nope 380
-  assert_output --partial "'k' does not exist"
-  # The KEY itself may be left over from when it had one limit.
-  run -0 rlctl check k --limit 10/1d --algorithm budget --now 1001000000
-  run -0 settle 1001 a 380
-  assert_output --partial 'already key=k limit=1000/60s,5000/7m,9000/month@UTC '
-  cli DEL k
-  # Without the permission to search, the limits must be named.
-  cli ACL SETUSER noscan on nopass '~*' +@all -scan
-  run -1 settle 1001 a 380 --user noscan
-  assert_output --partial 'pass --limit or --policy'
-}
-
 @test "an unknown or forgotten ID is named, with status 1, and nothing is spent" {
   run -1 --separate-stderr settle 1000 nope 5
   assert_output 'unknown key=k algorithm=budget reservation=nope was=unknown'
