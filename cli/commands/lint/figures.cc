@@ -48,16 +48,6 @@ std::array<Schedule, 2> denials(const Fill& fill, std::int64_t cost) {
 
 }  // namespace
 
-Schedule joined(Schedule schedule, microseconds at, std::int64_t cost, std::size_t count) {
-  schedule.insert(schedule.end(), count, {.at = at, .cost = cost});
-  return schedule;
-}
-
-std::int64_t allowed_from(const Answers& answers, std::size_t first) {
-  return std::count_if(answers.begin() + static_cast<std::ptrdiff_t>(first), answers.end(),
-                       [](const auto& answer) { return answer.allowed; });
-}
-
 Figures::Figures(const limiter::Limit& limit, const Ask& ask, const Ask& certain)
     : limit_(limit),
       ask_(ask),

@@ -23,11 +23,6 @@ namespace rlctl::cli::lint {
 /// Answers each schedule on an empty state.
 using Ask = std::function<adversary::Answers(const adversary::Schedule& schedule)>;
 
-/// The schedule with `count` more requests.
-adversary::Schedule joined(adversary::Schedule schedule, std::chrono::microseconds at,
-                           std::int64_t cost, std::size_t count = 1);
-std::int64_t allowed_from(const adversary::Answers& answers, std::size_t first);
-
 /// What was tested, and what was not, and why.
 struct Coverage {
   std::vector<std::string> tested = {};

@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/lint/figures.h"
 #include "traffic/pattern.h"
 
 namespace rlctl::cli::lint {
@@ -554,6 +553,16 @@ microseconds start_of_traffic(microseconds window) {
 microseconds shortest_gap(microseconds window) {
   constexpr microseconds kMillisecond{1000};
   return std::min(kMillisecond, window / kPartOfWindow);
+}
+
+Schedule joined(Schedule schedule, microseconds at, std::int64_t cost, std::size_t count) {
+  schedule.insert(schedule.end(), count, {.at = at, .cost = cost});
+  return schedule;
+}
+
+std::int64_t allowed_from(const Answers& answers, std::size_t first) {
+  return std::count_if(answers.begin() + static_cast<std::ptrdiff_t>(first), answers.end(),
+                       [](const auto& answer) { return answer.allowed; });
 }
 
 std::string schedule_text(const Schedule& schedule, const Answers& answers) {
