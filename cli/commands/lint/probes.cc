@@ -140,10 +140,15 @@ class Probes {
     return std::move(answers_to(std::vector<Schedule>{schedule}).front());
   }
 
-  /// The answers if no key expires.
+  /// The answers if no key expires. A script may reply with a TTL, so that none is longer than
+  /// needed.
   std::vector<Answers> answers_if_kept(const std::vector<Schedule>& schedules) {
+    microseconds longest{0};
+    for (const auto& schedule : schedules) {
+      longest = std::max(longest, schedule.back().at - schedule.front().at);
+    }
     auto& decider = limiter_->script_trial->decider();
-    decider.set_ttl_slack(kForever);
+    decider.set_ttl_slack(longest + kTtlStep);
     auto answers = answers_to(schedules);
     decider.set_ttl_slack(microseconds{0});
     return answers;
@@ -526,9 +531,6 @@ class Probes {
     probed_.tested.push_back("a client that takes just what refills, for each TTL: " +
                              texts_of(paced));
   }
-
-  /// Longer than any schedule.
-  static constexpr microseconds kForever{std::chrono::hours{24 * 365 * 10}};
 
   const Subject& subject_;
   const ProbeRequest& request_;
