@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -19,13 +17,17 @@ using adversary::Answers;
 using adversary::Schedule;
 using std::chrono::microseconds;
 
-/// Times in answers may be rounded up to milliseconds.
-constexpr microseconds kRounding{1000};
+/// The clock may be rounded down to milliseconds, and the times in answers up.
+constexpr microseconds kRounding{2000};
 /// By this much, an answer may come early or late that depends on when a key expires.
 constexpr microseconds kTtlSlack = 3 * kTtlStep;
 
 constexpr std::string_view kWait = "retry_after_us", kRemaining = "remaining",
                            kReset = "reset_after_us";
+
+Schedule then(const Schedule& schedule, microseconds after, const Retry& retry) {
+  return joined(schedule, schedule.back().at + after, retry.cost, retry.count);
+}
 
 /// The first time after `before` for which this is true; it is for `until`.
 template <typename Test>
@@ -35,15 +37,6 @@ microseconds first_time(microseconds before, microseconds until, Test is_true) {
     (is_true(middle) ? until : before) = middle;
   }
   return until;
-}
-
-/// The requests that reach the limit, and with one more in the middle of the wait. Of a wait of
-/// whole seconds, a part of a second and of a millisecond is left then, which rounding shows.
-std::array<Schedule, 2> denials(const Fill& fill, std::int64_t cost) {
-  constexpr microseconds kPart{750'250};
-  auto middle = *fill.wait / 2;
-  if (middle >= kSecond) middle = middle / kSecond * kSecond + kPart;
-  return {fill.schedule, joined(fill.schedule, fill.schedule.back().at + middle, cost)};
 }
 
 }  // namespace
@@ -63,16 +56,17 @@ microseconds Figures::patience() const {
   return window_ * (kMoreWindows + bursts);
 }
 
-std::optional<bool> Figures::is_allowed(const Ask& ask, const Schedule& schedule,
-                                        microseconds after, std::int64_t cost) const {
-  const auto answers = ask(joined(schedule, schedule.back().at + after, cost));
-  return answers.empty() ? std::nullopt : std::optional(answers.back().allowed);
+std::optional<bool> Figures::are_allowed(const Ask& ask, const Schedule& schedule,
+                                         microseconds after, const Retry& retry) const {
+  const auto answers = ask(then(schedule, after, retry));
+  if (answers.empty()) return std::nullopt;
+  return allowed_from(answers, schedule.size()) == std::ssize(answers) - std::ssize(schedule);
 }
 
-std::optional<microseconds> Figures::wait_after(const Schedule& schedule, std::int64_t cost,
+std::optional<microseconds> Figures::wait_after(const Schedule& schedule, const Retry& retry,
                                                 microseconds at_least) {
   const auto is_let_in = [&](const auto time) {
-    return is_allowed(ask_, schedule, time, cost) == true;
+    return are_allowed(ask_, schedule, time, retry) == true;
   };
   auto before = at_least;
   for (auto after = std::max(at_least, tick_); after <= 2 * patience();
@@ -87,11 +81,9 @@ Coverage Figures::check(const std::map<std::int64_t, Fill>& fills, std::int64_t 
   at_once_ = at_once;
   seen_ = &seen;
   for (const auto& [cost, fill] : fills) {
-    if (fill.wait) check_waits(fill, cost);
+    if (fill.wait) check_times(fill, cost, cost == fills.begin()->first);
   }
-  check_remaining();
-  const auto& [cost, fill] = *fills.begin();
-  if (fill.wait) check_resets(fill, cost);
+  check_remaining(fills);
   Coverage coverage;
   std::string judged;
   for (const auto& [figure, precision] : precisions_) {
@@ -134,46 +126,36 @@ std::optional<bool> Figures::judge(std::string_view figure, microseconds at, mic
   return std::nullopt;
 }
 
-void Figures::check_waits(const Fill& fill, std::int64_t cost) {
-  for (const auto& schedule : denials(fill, cost)) {
-    const auto denial = ask_(schedule).back();
-    if (denial.allowed || denial.retry_after == limiter::kTimeNotTold) continue;
-    check_wait(schedule, cost, denial.retry_after);
-  }
+/// Schedules that end with a denial: the requests that reach the limit; with one more in the middle
+/// of the wait; and with one of cost 1 so long before. Of the wait, a part of a second and of a
+/// millisecond is left in the middle, which rounding shows.
+std::vector<Schedule> Figures::denials(const Fill& fill, std::int64_t cost) const {
+  constexpr microseconds kPart{750'250};
+  const auto wait = *fill.wait;
+  const auto middle =
+      wait < 2 * kSecond ? wait * 3001 / 4000 : wait / 2 / kSecond * kSecond + kPart;
+  auto apart = adversary::shifted(fill.schedule, middle);
+  apart.insert(apart.begin(), {.at = fill.schedule.front().at});
+  const auto answers = ask_(apart);
+  const auto denied = std::ranges::find(answers, false, &adversary::Answer::allowed);
+  if (denied != answers.end()) apart.resize(static_cast<std::size_t>(denied - answers.begin()) + 1);
+  return {fill.schedule, joined(fill.schedule, fill.schedule.back().at + middle, cost),
+          std::move(apart)};
 }
 
-void Figures::check_wait(const Schedule& schedule, std::int64_t cost, microseconds told) {
-  const auto then = [&](microseconds after) {
-    return joined(schedule, schedule.back().at + after, cost);
-  };
-  const auto is_let_in = [&](microseconds after) {
-    return is_allowed(certain_, schedule, after, cost);
-  };
-  auto longest = told - kRounding;  // the wait is too long if a request is allowed by then
-  if (told == limiter::kNever) {
-    precisions_[kWait] = microseconds{0};
-    longest = 2 * patience();
-  } else if (judge(kWait, told, kTtlSlack, is_let_in) == false) {
-    const auto wait = wait_after(schedule, cost, told);
-    if (wait) note(seen_->short_wait, told.count(), wait->count(), then(told));
-    return;
-  }
-  if (longest <= microseconds{0} || judge(kWait, longest, -kTtlSlack, is_let_in) != true) return;
-  const auto wait = first_time(microseconds{0}, longest, [&](const auto time) {
-    return is_allowed(ask_, schedule, time, cost) == true;
-  });
-  note(seen_->long_wait, told.count(), wait.count(), then(wait));
-}
-
-void Figures::check_remaining() {
+void Figures::check_remaining(const std::map<std::int64_t, Fill>& fills) {
   const auto all = static_cast<std::size_t>(at_once_) + 2;
   const auto full = joined({}, start_, 1, all);
-  for (const auto& schedule : {full, joined(full, start_ + window_ / 2, 1, all),
-                               joined(full, start_ + window_ + tick_, 1, all)}) {
+  std::vector<Schedule> schedules{joined(full, start_ + window_ / 2, 1, all),
+                                  joined(full, start_ + window_ + tick_, 1, all)};
+  for (const auto& [cost, fill] : fills) {
+    schedules.push_back(joined({{.at = start_, .cost = cost}}, start_, 1, all));
+  }
+  for (const auto& schedule : schedules) {
     const auto answers = certain_(schedule);
-    const auto first = schedule.size() - all;
-    for (auto i = first; i < answers.size(); ++i) {
-      if (answers[i].remaining == limiter::kNotTold) continue;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (schedule[i].at != schedule.back().at || answers[i].remaining == limiter::kNotTold)
+        continue;
       precisions_[kRemaining] = microseconds{0};
       const auto told = answers[i].remaining;
       const auto actual = allowed_from(answers, i + 1);
@@ -184,40 +166,48 @@ void Figures::check_remaining() {
   }
 }
 
-void Figures::check_resets(const Fill& fill, std::int64_t cost) {
-  if (at_once_ == 0) return;
-  std::vector<Schedule> schedules{{fill.schedule.front()}};
-  const auto full = denials(fill, cost);
-  schedules.insert(schedules.end(), full.begin(), full.end());
-  for (const auto& schedule : schedules) {
-    const auto told = ask_(schedule).back().reset_after;
-    if (told == limiter::kTimeNotTold) continue;
-    check_reset(schedule, told);
+void Figures::check_times(const Fill& fill, std::int64_t cost, bool has_resets) {
+  const Retry all{.cost = 1, .count = static_cast<std::size_t>(at_once_)};
+  const auto check_reset = [&](const Schedule& schedule, microseconds told, microseconds slack) {
+    if (!has_resets || at_once_ == 0) return;
+    check_time(kReset, schedule, told, slack, all, seen_->early_reset, seen_->late_reset);
+  };
+  for (const auto& schedule : denials(fill, cost)) {
+    const auto last = ask_(schedule).back();
+    if (!last.allowed) {
+      check_time(kWait, schedule, last.retry_after, kRounding, {.cost = cost}, seen_->short_wait,
+                 seen_->long_wait);
+    }
+    // What still counts a little may let the whole limit in.
+    check_reset(schedule, last.reset_after, window_ / limit_.limit + kSecond);
   }
+  const Schedule one{fill.schedule.front()};
+  const auto told = ask_(one).back().reset_after;
+  check_reset(one, told, told);
 }
 
-void Figures::check_reset(const Schedule& schedule, microseconds told) {
-  const auto then = [&](microseconds after) {
-    return joined(schedule, schedule.back().at + after, 1, static_cast<std::size_t>(at_once_));
+void Figures::check_time(std::string_view figure, const Schedule& schedule, microseconds told,
+                         microseconds slack, const Retry& retry,
+                         std::optional<WrongFigure>& short_time,
+                         std::optional<WrongFigure>& long_time) {
+  if (told == limiter::kTimeNotTold) return;
+  const auto is_let_in = [&](microseconds after) {
+    return are_allowed(certain_, schedule, after, retry);
   };
-  const auto is_whole_by = [&](const Ask& ask, microseconds after) -> std::optional<bool> {
-    const auto answers = ask(then(after));
-    if (answers.empty()) return std::nullopt;
-    return allowed_from(answers, schedule.size()) == at_once_;
-  };
-  const auto is_certain = [&](microseconds after) { return is_whole_by(certain_, after); };
-  const auto is_whole = [&](microseconds after) { return is_whole_by(ask_, after) == true; };
-  if (judge(kReset, told, kTtlSlack, is_certain) == false) {
-    if (!is_whole(told + 2 * patience())) return;
-    const auto reset = first_time(told, told + 2 * patience(), is_whole);
-    return note(seen_->early_reset, told.count(), reset.count(), then(told));
+  auto longest = told - slack;  // it is too long if they are allowed by then
+  if (told == limiter::kNever) {
+    precisions_[figure] = microseconds{0};
+    longest = 2 * patience();
+  } else if (judge(figure, told, kTtlSlack, is_let_in) == false) {
+    const auto time = wait_after(schedule, retry, told);
+    if (time) note(short_time, told.count(), time->count(), then(schedule, told, retry));
+    return;
   }
-  // What still counts a little may let the whole limit in.
-  const auto slack = window_ / limit_.limit + kSecond;
-  if (schedule.size() == 1 || told <= slack) return;
-  if (judge(kReset, told - slack, -kTtlSlack, is_certain) != true) return;
-  const auto reset = first_time(microseconds{0}, told - slack, is_whole);
-  note(seen_->late_reset, told.count(), reset.count(), then(reset));
+  if (longest <= microseconds{0} || judge(figure, longest, -kTtlSlack, is_let_in) != true) return;
+  const auto time = first_time(microseconds{0}, longest, [&](const auto after) {
+    return are_allowed(ask_, schedule, after, retry) == true;
+  });
+  note(long_time, told.count(), time.count(), then(schedule, time, retry));
 }
 
 }  // namespace rlctl::cli::lint

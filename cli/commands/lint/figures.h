@@ -29,16 +29,22 @@ struct Coverage {
   std::vector<NotTested> not_tested = {};
 };
 
+/// Requests at one instant, some time after a schedule.
+struct Retry {
+  std::int64_t cost = 1;
+  std::size_t count = 1;
+};
+
 class Figures {
  public:
   /// `certain` answers like `ask`, or not at all if the answers depend on when keys expire within
   /// the precision of TTLs: no figure is then judged by them. Both must outlive this.
   Figures(const limiter::Limit& limit, const Ask& ask, const Ask& certain);
 
-  /// After which a request is allowed that follows a denied one; std::nullopt if that takes longer
+  /// After which requests are allowed that follow a denied one; std::nullopt if that takes longer
   /// than anything may.
   std::optional<std::chrono::microseconds> wait_after(const adversary::Schedule& schedule,
-                                                      std::int64_t cost,
+                                                      const Retry& retry,
                                                       std::chrono::microseconds at_least);
   /// Judges all figures. `fills`, by cost, must not be empty; `at_once` is how many requests of
   /// cost 1 are allowed at one instant. Adds wrong figures to `seen`, and returns what was tested:
@@ -49,9 +55,9 @@ class Figures {
  private:
   using WrongFigure = rlctl::lint::WrongFigure;
 
-  /// Whether a request is allowed that comes so long after the schedule; std::nullopt if uncertain.
-  std::optional<bool> is_allowed(const Ask& ask, const adversary::Schedule& schedule,
-                                 std::chrono::microseconds after, std::int64_t cost) const;
+  /// Whether requests are allowed that come so long after the schedule; std::nullopt if uncertain.
+  std::optional<bool> are_allowed(const Ask& ask, const adversary::Schedule& schedule,
+                                  std::chrono::microseconds after, const Retry& retry) const;
   void note(std::optional<WrongFigure>& figure, std::int64_t told, std::int64_t actual,
             const adversary::Schedule& schedule);
   /// Whether it is true `at` a time; if that depends on when keys expire, whether it is so much
@@ -59,12 +65,14 @@ class Figures {
   template <typename Test>
   std::optional<bool> judge(std::string_view figure, std::chrono::microseconds at,
                             std::chrono::microseconds slack, Test is_true);
-  void check_waits(const Fill& fill, std::int64_t cost);
-  void check_wait(const adversary::Schedule& schedule, std::int64_t cost,
-                  std::chrono::microseconds told);
-  void check_remaining();
-  void check_resets(const Fill& fill, std::int64_t cost);
-  void check_reset(const adversary::Schedule& schedule, std::chrono::microseconds told);
+  std::vector<adversary::Schedule> denials(const Fill& fill, std::int64_t cost) const;
+  void check_times(const Fill& fill, std::int64_t cost, bool has_resets);
+  /// Compares a told time with the one after which requests are allowed that follow the schedule.
+  void check_time(std::string_view figure, const adversary::Schedule& schedule,
+                  std::chrono::microseconds told, std::chrono::microseconds slack,
+                  const Retry& retry, std::optional<WrongFigure>& short_time,
+                  std::optional<WrongFigure>& long_time);
+  void check_remaining(const std::map<std::int64_t, Fill>& fills);
   std::chrono::microseconds patience() const;
 
   const limiter::Limit& limit_;

@@ -272,7 +272,7 @@ class ProgramObserver {
       const auto later = first + i * gap - start_;
       if (!is_short && later > window_ * 3 / 4) break;
       const auto schedule = adversary::shifted(fill.schedule, later);
-      const auto wait = figures_.wait_after(schedule, cost, microseconds{0});
+      const auto wait = figures_.wait_after(schedule, {.cost = cost}, microseconds{0});
       if (!wait) return;
       fulls.push_back(schedule.back().at);
       ends.push_back(fulls.back() + *wait);

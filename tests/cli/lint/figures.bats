@@ -5,7 +5,7 @@ load ../../support/common
 
 setup() {
   cd "$BATS_TEST_TMPDIR"
-  # A log, whose wait is what its first line makes of the milliseconds.
+  # A log, whose wait is what its first line makes of the microseconds.
   cat >log.lua <<'LUA'
 local limit, window, now, id = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
@@ -16,9 +16,10 @@ if count < limit then
   return {1, limit - count - 1, 0}
 end
 local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
-return {0, 0, wait(oldest + window - now)}
+local newest = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2]
+return {0, 0, wait(oldest + window - now, newest + window - now)}
 LUA
-  # A counter, which returns its TTL as the wait.
+  # A counter, which returns what the command of its third argument tells of its TTL.
   cat >counter.lua <<'LUA'
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
@@ -31,7 +32,7 @@ LUA
 
 # waits FUNCTION [OPTION…]: lint of the log whose wait is FUNCTION of the microseconds.
 waits() {
-  { echo "local function wait(us) $1 end" && cat log.lua; } >waits.lua
+  { echo "local function wait(us, newest_us) $1 end" && cat log.lua; } >waits.lua
   run --separate-stderr rlctl lint waits.lua --limit 5/60s --args "$log_args" --allowed-when 'r[1] == 1' "${@:2}"
   assert_equal "$stderr" ''
 }
@@ -49,7 +50,7 @@ waits() {
   assert_output --partial 'it says 0 µs, but the'
 }
 
-@test "a wait that is rounded up is right to a millisecond, and a note to a second" {
+@test "a wait that is rounded up is right to two milliseconds, and a note to a second" {
   waits 'return us' --retry-after 'r[3] us'
   assert_equal "$status" 0
   assert_line --partial 'what the answers say of later ones: retry_after_us'
@@ -64,6 +65,45 @@ waits() {
   waits 'return math.ceil(us / 1000000) + 1' --retry-after 'r[3] s'
   assert_equal "$status" 1
   assert_line --partial 'retry_after_us is too long: it says'
+}
+
+@test "a wait until the newest request leaves, rather than the oldest, is found" {
+  waits 'return newest_us' --retry-after 'r[3] us'
+  assert_equal "$status" 1
+  assert_line --partial 'retry_after_us is too long: it says 60 s, but'
+}
+
+@test "what a request of a higher cost leaves is judged" {
+  cat >costly.lua <<'LUA'
+local limit, cost = tonumber(ARGV[1]), tonumber(ARGV[3])
+local count = tonumber(redis.call('GET', KEYS[1]) or 0)
+if count + cost > limit then return {0, limit - count} end
+redis.call('INCRBY', KEYS[1], cost)
+if count == 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return {1, limit - count - cost, limit - count - 1}
+LUA
+  local options=(costly.lua --limit 5/60s --args '{limit} {window_ms} {cost}' --allowed-when 'r[1] == 1')
+  run -0 --separate-stderr rlctl lint "${options[@]}" --remaining 'r[2]'
+  refute_output --partial wrong-
+  run -1 --separate-stderr rlctl lint "${options[@]}" --remaining 'r[3]'
+  assert_output --partial 'remaining is too high: it says 4, but 0 more'
+}
+
+@test "a wait that is rounded up to milliseconds by a clock of milliseconds is right" {
+  cat >bucket.lua <<'LUA'
+local burst, rate, now, cost = tonumber(ARGV[1]), tonumber(ARGV[2]) / 1000, tonumber(ARGV[3]), tonumber(ARGV[4])
+local tokens, at = unpack(redis.call('HMGET', KEYS[1], 'tokens', 'at'))
+tokens = math.min(burst, (tonumber(tokens) or burst) + rate * (now - (tonumber(at) or now)))
+local allowed = tokens >= cost
+if allowed then tokens = tokens - cost end
+redis.call('HSET', KEYS[1], 'tokens', string.format('%.17g', tokens), 'at', now)
+redis.call('PEXPIRE', KEYS[1], math.ceil(burst / rate))
+return {allowed and 1 or 0, math.floor(tokens), math.ceil((cost - tokens) / rate), math.ceil((burst - tokens) / rate)}
+LUA
+  run -0 --separate-stderr rlctl lint bucket.lua --limit 5/60s --args '{limit} {rate} {now_ms} {cost}' \
+    --allowed-when 'r[1] == 1' --remaining 'r[2]' --retry-after 'r[3] ms' --reset-after 'r[4] ms'
+  assert_line --partial 'what the answers say of later ones: remaining, reset_after_us,'
+  refute_output --partial wrong-
 }
 
 @test "what is left, and when the whole limit is there again" {
@@ -85,14 +125,20 @@ waits() {
 }
 
 @test "a wait that ends with a key is judged to the precision of the TTLs" {
-  local options=(--limit 5/60s --allowed-when 'r[1] == 1')
+  local options=(--allowed-when 'r[1] == 1')
   run -0 --separate-stderr rlctl lint counter.lua "${options[@]}" --args '{window_ms} {limit} PTTL' --retry-after 'r[2] ms'
   assert_line --partial 'what the answers say of later ones: retry_after_us to 60 ms'
   refute_output --partial wrong-
   # TTL rounds to the nearest second.
-  run -1 --separate-stderr rlctl lint counter.lua "${options[@]}" --args '{window_ms} {limit} TTL' --retry-after 'r[2] s'
-  assert_line 'counter.lua: wrong-wait'
-  assert_output --partial 'retry_after_us is too short'
+  local limit
+  for limit in 5/60s 5/1s; do
+    run -1 --separate-stderr rlctl lint counter.lua "${options[@]}" --limit "$limit" --args '{window_ms} {limit} TTL' --retry-after 'r[2] s'
+    assert_line 'counter.lua: wrong-wait'
+    assert_output --partial 'retry_after_us is too short'
+  done
+  # Milliseconds are read as seconds.
+  run -1 --separate-stderr rlctl lint counter.lua "${options[@]}" --args '{window_ms} {limit} PTTL' --retry-after 'r[2] s'
+  assert_output --partial 'retry_after_us is too long: it says 16h40m, but'
 }
 
 @test "the bundled scripts' figures are right" {
