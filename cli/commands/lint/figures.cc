@@ -19,6 +19,8 @@ using std::chrono::microseconds;
 
 /// The clock may be rounded down to milliseconds, and the times in answers up.
 constexpr microseconds kRounding{2000};
+/// Floating point may make a time this much too short.
+constexpr microseconds kPrecision{10};
 /// By this much, an answer may come early or late that depends on when a key expires.
 constexpr microseconds kTtlSlack = 3 * kTtlStep;
 
@@ -198,8 +200,8 @@ void Figures::check_time(std::string_view figure, const Schedule& schedule, micr
   if (told == limiter::kNever) {
     precisions_[figure] = microseconds{0};
     longest = 2 * patience();
-  } else if (judge(figure, told, kTtlSlack, is_let_in) == false) {
-    const auto time = wait_after(schedule, retry, told);
+  } else if (judge(figure, told + kPrecision, kTtlSlack, is_let_in) == false) {
+    const auto time = wait_after(schedule, retry, told + kPrecision);
     if (time) note(short_time, told.count(), time->count(), then(schedule, told, retry));
     return;
   }

@@ -40,7 +40,6 @@ waits() {
 @test "a wait that is rounded down, or that is no wait, is found" {
   waits 'return math.floor(us / 1000)' --retry-after 'r[3] ms'
   assert_equal "$status" 1
-  assert_line 'waits.lua: wrong-wait'
   assert_line --partial "A denial's retry_after_us is too short: it says"
   waits 'return math.floor(us / 1000000)' --retry-after 'r[3] s'
   assert_equal "$status" 1
@@ -48,10 +47,17 @@ waits() {
   waits 'return 0' --retry-after 'r[3] ms'
   assert_equal "$status" 1
   assert_output --partial 'it says 0 µs, but the'
+  waits 'return us - 200' --retry-after 'r[3] us'
+  assert_line 'waits.lua: wrong-wait'
 }
 
 @test "a wait that is rounded up is right to two milliseconds, and a note to a second" {
   waits 'return us' --retry-after 'r[3] us'
+  assert_equal "$status" 0
+  assert_line --partial 'what the answers say of later ones: retry_after_us'
+  refute_output --partial wrong-
+  # The error of floating point in seconds since 1970 is a few microseconds.
+  waits 'return us - 5' --retry-after 'r[3] us'
   assert_equal "$status" 0
   assert_line --partial 'what the answers say of later ones: retry_after_us'
   refute_output --partial wrong-
