@@ -70,9 +70,9 @@ std::optional<microseconds> Figures::wait_after(const Schedule& schedule, const 
   const auto is_let_in = [&](const auto time) {
     return are_allowed(ask_, schedule, time, retry) == true;
   };
-  auto before = at_least;
-  for (auto after = std::max(at_least, tick_); after <= 2 * patience();
-       before = after, after = 2 * after) {
+  const auto longest = 2 * patience();
+  for (auto before = at_least, after = before; before < longest; before = after) {
+    after = std::min(std::max(2 * before, tick_), longest);
     if (is_let_in(after)) return first_time(before, after, is_let_in);
   }
   return std::nullopt;

@@ -60,8 +60,8 @@ class Figures {
                                   std::chrono::microseconds after, const Retry& retry) const;
   void note(std::optional<WrongFigure>& figure, std::int64_t told, std::int64_t actual,
             const adversary::Schedule& schedule);
-  /// Whether it is true `at` a time; if that depends on when keys expire, whether it is so much
-  /// later, by which the figure is then judged. std::nullopt if neither is certain.
+  /// Whether the test is true `at` a time; if that depends on when keys expire, whether it is true
+  /// `slack` later, and the figure is judged to this precision. std::nullopt if both are uncertain.
   template <typename Test>
   std::optional<bool> judge(std::string_view figure, std::chrono::microseconds at,
                             std::chrono::microseconds slack, Test is_true);
@@ -80,7 +80,7 @@ class Figures {
   const Ask& certain_;
   std::chrono::microseconds window_, start_, tick_;
   std::int64_t at_once_ = 0;
-  /// To how much each figure was judged that the answers have; std::nullopt if it was not.
+  /// How exactly each figure of the answers was judged; std::nullopt if it could not be.
   std::map<std::string_view, std::optional<std::chrono::microseconds>> precisions_;
   rlctl::lint::AnswerObservation* seen_ = nullptr;
 };

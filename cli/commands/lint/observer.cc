@@ -102,7 +102,7 @@ class Observer {
       send_costs();
       if (!is_held_up()) run_probes();
     } else {
-      not_tested_.push_back({"retries, idle gaps and costs", doubts_.front()});
+      not_tested_.push_back({"retries, idle gaps, costs and figures", doubts_.front()});
     }
   }
 
@@ -122,6 +122,7 @@ class Observer {
       figures_seen_ = {};
       doubts_.clear();
       not_tested_.clear();
+      tested_.resize(1);  // what the main traffic showed
       not_tested("short-ttl, denied-write",
                  "requests took longer than the TTLs; try again, or use a longer window");
     }
