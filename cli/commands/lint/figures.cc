@@ -156,10 +156,9 @@ void Figures::check_remaining(const std::map<std::int64_t, Fill>& fills) {
   for (const auto& schedule : schedules) {
     const auto answers = certain_(schedule);
     for (std::size_t i = 0; i < answers.size(); ++i) {
-      if (schedule[i].at != schedule.back().at || answers[i].remaining == limiter::kNotTold)
-        continue;
-      precisions_[kRemaining] = microseconds{0};
       const auto told = answers[i].remaining;
+      if (schedule[i].at != schedule.back().at || told == limiter::kNotTold) continue;
+      precisions_[kRemaining] = microseconds{0};
       const auto actual = allowed_from(answers, i + 1);
       if (told == actual) continue;
       note(told > actual ? seen_->much_remaining : seen_->little_remaining, told, actual,
@@ -169,23 +168,24 @@ void Figures::check_remaining(const std::map<std::int64_t, Fill>& fills) {
 }
 
 void Figures::check_times(const Fill& fill, std::int64_t cost, bool has_resets) {
-  const Retry all{.cost = 1, .count = static_cast<std::size_t>(at_once_)};
-  const auto check_reset = [&](const Schedule& schedule, microseconds told, microseconds slack) {
-    if (!has_resets || at_once_ == 0) return;
-    check_time(kReset, schedule, told, slack, all, seen_->early_reset, seen_->late_reset);
-  };
-  for (const auto& schedule : denials(fill, cost)) {
-    const auto last = ask_(schedule).back();
+  auto schedules = denials(fill, cost);
+  for (const auto count : {std::ptrdiff_t{1}, std::ssize(fill.schedule) / 2}) {
+    schedules.emplace_back(fill.schedule.begin(), fill.schedule.begin() + count);
+  }
+  for (const auto& schedule : schedules) {
+    const auto answers = ask_(schedule);
+    const auto& last = answers.back();
     if (!last.allowed) {
       check_time(kWait, schedule, last.retry_after, kRounding, {.cost = cost}, seen_->short_wait,
                  seen_->long_wait);
     }
-    // What still counts a little may let the whole limit in.
-    check_reset(schedule, last.reset_after, window_ / limit_.limit + kSecond);
+    if (!has_resets || at_once_ == 0) continue;
+    // The whole limit may be allowed while an estimate counts less than one request.
+    const auto count = std::clamp<std::int64_t>(allowed_from(answers, 0), 1, limit_.limit);
+    check_time(kReset, schedule, last.reset_after, window_ / count + kSecond,
+               {.count = static_cast<std::size_t>(at_once_)}, seen_->early_reset,
+               seen_->late_reset);
   }
-  const Schedule one{fill.schedule.front()};
-  const auto told = ask_(one).back().reset_after;
-  check_reset(one, told, told);
 }
 
 void Figures::check_time(std::string_view figure, const Schedule& schedule, microseconds told,

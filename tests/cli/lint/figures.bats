@@ -114,13 +114,16 @@ LUA
   cat >windows.lua <<'LUA'
 local counts = redis.call('MGET', KEYS[1], KEYS[2])
 if (tonumber(counts[1]) or 0) >= 5 or (tonumber(counts[2]) or 0) >= 7 then return {0, redis.call('PTTL', KEYS[1])} end
-for i = 1, 2 do
-  if redis.call('INCR', KEYS[i]) == 1 then redis.call('PEXPIRE', KEYS[i], i == 1 and 60000 or 600000) end
-end
+for i = 1, 2 do if redis.call('INCR', KEYS[i]) == 1 then redis.call('PEXPIRE', KEYS[i], 60000 * 9 ^ (i - 1)) end end
 return {1, redis.call('PTTL', KEYS[1])}
 LUA
   run -2 rlctl lint windows.lua --keys '{{key}}a' --keys '{{key}}b' --allowed-when 'r[1] == 1' --reset-after 'r[2] ms'
   assert_output --partial 'reset_after_us is too short: it says'
+}
+
+@test "a reset that is always the window is found in a bucket" {
+  run -1 rlctl lint token-bucket --args '{limit} {window_us}' --allowed-when 'r[1] == 1' --reset-after 'window_us us'
+  assert_output --partial 'reset_after_us is too long: it says 60 s'
 }
 
 @test "without an expression, no figure is judged" {
