@@ -10,8 +10,8 @@
 
 // The flaws that a limiter's answers show, whatever it does for them: all flaws of a program, and
 // the wrong figures of a script. cli/commands/lint/program.cc and figures.cc send the traffic and
-// fill in an AnswerObservation; find_flaws() turns that into findings, which have no line. There is a
-// finding only if the answers show it.
+// fill in an AnswerObservation; find_flaws() turns that into findings, which have no line. There is
+// a finding only if the answers show it.
 
 namespace rlctl::lint {
 

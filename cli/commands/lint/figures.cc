@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,7 +14,6 @@
 namespace rlctl::cli::lint {
 namespace {
 
-using adversary::Answers;
 using adversary::Schedule;
 using std::chrono::microseconds;
 
