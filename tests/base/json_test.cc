@@ -59,7 +59,8 @@ constexpr std::string_view kTooDeep = "is nested too deeply: 100 levels are the 
 TEST_CASE("JSON of a hundred levels is parsed, copied and printed; a level more is refused") {
   constexpr std::pair<std::string_view, std::string_view> kBrackets[] = {
       {"[", "]"}, {"{\"a\":", "}"}, {"[1,", "]"}, {"[\"]\",", ",2]"}};
-  for (const auto& [open, close] : kBrackets) {
+  for (const auto& brackets : kBrackets) {
+    const auto open = brackets.first, close = brackets.second;
     CAPTURE(open);
     const auto deepest = nested(kMostJsonLevels, open, close, "1");
     REQUIRE(is_read(deepest));

@@ -131,7 +131,7 @@ TEST_CASE("temporary folder: a folder that another user left is not touched" *
 
 TEST_CASE("temporary folder: a folder that cannot be made is named") {
   const support::ScopedVariable variable("TMPDIR", "/no/such/folder");
-  CHECK_THROWS_WITH_AS(TemporaryFolder(),
+  CHECK_THROWS_WITH_AS(static_cast<void>(TemporaryFolder()),
                        "cannot make a folder in /no/such/folder: no such file or directory",
                        OutputError);
 }

@@ -475,7 +475,7 @@ TEST_CASE("reply reading: the hint at a time since 1970 is an expression that is
     std::string reply, given, hint;
   };
   // Each reply is a time about a second after the request.
-  for (const auto& [reply, given, hint] : std::vector<Row>{
+  for (const auto& row : std::vector<Row>{
            {"'1767225661'", "r s", "r - now_s s"},
            {"'1767225661000'", "r ms", "r - now_ms ms"},
            {"'1767225661000000'", "r us", "r - now_us us"},
@@ -486,17 +486,17 @@ TEST_CASE("reply reading: the hint at a time since 1970 is an expression that is
            {"'{\"now\":1767225661000}'", "json(r).now - now ms", "json(r).now - now_ms ms"},
            {"'{\"now\":1767225661000}'", "json(r)['now'] ms", "json(r)['now'] - now_ms ms"},
        }) {
-    CAPTURE(given);
+    CAPTURE(row.given);
     auto read = reading("r == 'OK'");
-    read.retry_after = parse_wait_expression(given);
+    read.retry_after = parse_wait_expression(row.given);
     const auto error = support::error_of([&] {
       static_cast<void>(
-          read_reply(server.eval("return " + reply, {}, {}), read, template_values(), "x.lua"));
+          read_reply(server.eval("return " + row.reply, {}, {}), read, template_values(), "x.lua"));
     });
-    CHECK(error.hint() == "subtract the time of the request: --retry-after '" + hint + "'");
-    read.retry_after = parse_wait_expression(hint);
+    CHECK(error.hint() == "subtract the time of the request: --retry-after '" + row.hint + "'");
+    read.retry_after = parse_wait_expression(row.hint);
     const auto wait =
-        read_reply(server.eval("return " + reply, {}, {}), read, template_values(), "x.lua")
+        read_reply(server.eval("return " + row.reply, {}, {}), read, template_values(), "x.lua")
             .retry_after;
     CHECK(wait > 900ms);
     CHECK(wait < 1100ms);

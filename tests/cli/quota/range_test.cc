@@ -65,18 +65,19 @@ TEST_CASE("percent refer to the limit") {
 }
 
 TEST_CASE("units are whole: a fraction may be a share or a percentage, and is refused") {
-  for (const auto& [text, hint] :
+  for (const auto& row :
        std::vector<std::pair<std::string, std::string>>{{"0.8", "write 80% or 0.8%"},
                                                         {"~:0.95", "write 95% or 0.95%"},
                                                         {"@0.5:1", "write 50% or 0.5%"},
                                                         {"9.5", "write 9.5%"}}) {
+    const auto& text = row.first;
     CAPTURE(text);
     try {
       static_cast<void>(parse_range(text, "--warning"));
       FAIL("accepted");
     } catch (const UsageError& error) {
       CHECK(error.what() == "--warning: '" + text + "' is in units, which are whole");
-      CHECK(error.hint() == hint);
+      CHECK(error.hint() == row.second);
     }
   }
 }
