@@ -102,7 +102,8 @@ local pack, read = struct.pack, struct.unpack
 -- Of the current key; after the loop, of the last key.
 local stored -- the header, or false
 local at -- the key's time: a clock that steps back revives no hold that has lapsed
-local over, spent -- when the window in force ends; the units spent in it
+local over, span, spent -- when the window in force ends, its length, the units spent in it
+local later, old_limit -- when that ends if this call takes units; the limit if it does not
 local held, next, last -- the units held; when the next hold lapses; when the last ID is forgotten
 local expires -- when the TTL ends; 0 if the last call that wrote gave now
 local ids, sweep_at -- how many are stored; at how many to look for some to forget
@@ -143,19 +144,20 @@ for i = 1, n do
 
   stored, entry, mine, is_lapsed, forget = pcall('HGET', key, ''), nil, nil, false, nil
   local is_foreign = not stored and call('EXISTS', key) == 1
-  at, over = now, (from or now - now % window) + window
+  at, later, old_limit = now, (from or now - now % window) + window, limit
+  over, span = later, window
   if not stored then
     spent, held, next, last, expires, ids, sweep_at = 0, 0, 0, 0, 0, 0, 32
   elseif #stored ~= 64 then -- an error is a table without elements
     is_foreign = true
   else
-    local tag, old_over, old_window, time, _
-    tag, old_over, old_window, _, spent, held, next, time, last, expires, ids, sweep_at =
+    local tag, old_over, old_window, time
+    tag, old_over, old_window, old_limit, spent, held, next, time, last, expires, ids, sweep_at =
       read(HEADER, stored)
     is_foreign = tag ~= 'budget' or old_over > 5e15 or old_window > 1e14 or time > 4e15 or last > 5e15
     sweep_at = sweep_at * 2
     if time > now then at = time end
-    if at < old_over then over, window = old_over, old_window else spent = 0 end
+    if at < old_over then over, span = old_over, old_window else spent = 0 end
     entry = id ~= '' and call('HGET', key, id)
     if entry then
       if #entry == 19 then mine, units, ends, gone = read(ENTRY, entry) end
@@ -243,9 +245,10 @@ for i = 1, n do
   if last > at and last - now > reset_after then reset_after = last - now end
   if i < n then
     kept[key] = {limit = limit, window = window, stored = stored, at = at, over = over,
-                 spent = spent, held = held, next = next, last = last, expires = expires,
-                 ids = ids, sweep_at = sweep_at, entry = entry, mine = mine, units = units,
-                 ends = ends, gone = gone, is_lapsed = is_lapsed, forget = forget}
+                 span = span, later = later, old_limit = old_limit, spent = spent, held = held,
+                 next = next, last = last, expires = expires, ids = ids, sweep_at = sweep_at,
+                 entry = entry, mine = mine, units = units, ends = ends, gone = gone,
+                 is_lapsed = is_lapsed, forget = forget}
   end
 end
 
@@ -265,6 +268,7 @@ for i = n, 1, -1 do
   if i < n then
     local its = kept[KEYS[i]]
     key, limit, window, stored, at, over = KEYS[i], its.limit, its.window, its.stored, its.at, its.over
+    span, later, old_limit = its.span, its.later, its.old_limit
     spent, held, next, last, expires = its.spent, its.held, its.next, its.last, its.expires
     ids, sweep_at, entry, mine, units = its.ids, its.sweep_at, its.entry, its.mine, its.units
     ends, gone, is_lapsed, forget = its.ends, its.gone, its.is_lapsed, its.forget
@@ -292,11 +296,13 @@ for i = n, 1, -1 do
   elseif cost > 0 then
     spent = spent + cost
   end
+  local writes = action == '' or changed -- else it was settled, or it is reserved already
+  local takes = writes and cost > 0 and not settles
+  if takes and later > over then over, span = later, window end
   if held == 0 then next = 0 end
   if limit - spent - held < remaining then remaining = limit - spent - held end
   if spent > 0 and over - now > reset_after then reset_after = over - now end
   if last > at and last - now > reset_after then reset_after = last - now end
-  local writes = action == '' or changed -- else it was settled, or it is reserved already
   if writes and spent == 0 and last <= at then
     if stored then call('DEL', key) end
   elseif writes then
@@ -312,8 +318,8 @@ for i = n, 1, -1 do
       end
       if margin == 0 then expires = now + (left - 1) * 1000 end -- TTLs count from a whole ms
     end
-    local header = pack(HEADER, 'budget', over, window, limit, spent, held, next, at, last, expires,
-                        ids, sweep_at / 2)
+    local header = pack(HEADER, 'budget', over, span, takes and limit or old_limit, spent, held,
+                        next, at, last, expires, ids, sweep_at / 2)
     if changed then
       call('HSET', key, '', header, id, changed)
     else

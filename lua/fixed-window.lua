@@ -25,9 +25,9 @@ local function refuse(what, value, i)
   return redis.error_reply('ERR fixed-window: ' .. what)
 end
 
-local start, count, span -- of the window in force
+local start, count, span -- of the window in force, once this request is allowed
 local tag -- of the stored string: 'over' if its window has ended, nil if nothing is stored
-local same -- whether the stored limit and window are those of this call
+local same -- whether a write leaves all but COUNT as it is stored
 local reset_if_allowed = 0
 
 -- [arguments] The same in every script. Locals, since each access to a global costs server time.
@@ -97,6 +97,7 @@ for i = 1, n do
 
   local state = pcall('GET', key)
   tag, start, count, span, same = nil, from or now - now % window, 0, window, false
+  local ends, later = start + span - now, false -- of the window in force before
   if state then
     local old_start, old_count, old_limit, old_window
     if #state == 30 then -- an error is a table without elements
@@ -108,15 +109,17 @@ for i = 1, n do
       return redis.error_reply('WRONGTYPE fixed-window: KEYS[' .. i .. '] must hold a string ' ..
                                "'fixed ' with START, COUNT, LIMIT, WINDOW")
     end
-    if now < old_start + old_window then
-      start, count, span = old_start, old_count, old_window
-      same = old_limit == limit and old_window == window
+    local left = old_start + old_window - now
+    if left > 0 then
+      -- A request whose own window ends later extends the one in force.
+      count, later = old_count, cost > 0 and ends > left
+      if not later then start, span = old_start, old_window end
+      ends, same = left, not later and (cost < 0 or old_limit == limit)
     else
       tag = 'over'
     end
   end
 
-  local ends = start + span - now
   if cost < 0 then
     count = count > -cost and count + cost or 0
   elseif cost > limit - count and cost > 0 then
@@ -125,6 +128,7 @@ for i = 1, n do
   end
   if limit - count < remaining then remaining = limit - count end
   if count > 0 and ends > reset_after then reset_after = ends end
+  ends = start + span - now
   if ends > reset_if_allowed then reset_if_allowed = ends end
   if i < n then
     kept[key] = denied_by > 0 or
@@ -154,7 +158,7 @@ for i = n, 1, -1 do
       call('SET', key, struct.pack('<c6dI4I4d', tag, start, count, limit, span), 'KEEPTTL')
     end
     -- A TTL set by the server's clock lasts until the window ends: the mark ~ spares a PTTL.
-    if (margin > 0 or tag == 'fixed~') and call('PTTL', key) < ttl then
+    if (margin > 0 or tag == 'fixed~' or not same) and call('PTTL', key) < ttl then
       call('PEXPIRE', key, string.format('%d', ttl * 1.25))
     end
   else

@@ -24,9 +24,11 @@ local function refuse(what, value, i)
   return redis.error_reply('ERR gcra: ' .. what:format(i) .. ", not '" .. (value or '') .. "'")
 end
 
--- Exact times: a unit takes whole + part / limit microseconds, and the theoretical arrival time
--- (TAT) is ahead + rest / limit microseconds after now.
-local whole, part, ahead, rest
+-- Exact times: at the stored rate, or at that of the call if nothing is stored, a unit takes
+-- whole + part / per microseconds, and the theoretical arrival time (TAT) is ahead + rest / per
+-- microseconds after now.
+local per, span -- the limit and the window of that rate
+local whole, part, ahead, rest, used -- used: the units that this is, rounded up
 local stored, same -- the string, or false; whether a write leaves all but the TAT as it is stored
 local second -- of the stored TAT, if its TTL is known to last until the end of that second
 
@@ -77,70 +79,73 @@ for i = 1, n do
   if kept and kept[key] then return refuse('KEYS[%d] must be a key of its own', key, i) end
   -- [/limits]
 
-  part = window % limit
-  whole, ahead, rest, same, second = (window - part) / limit, 0, 0, false, false
-  stored = pcall('GET', key)
-  local old_limit = limit
+  stored, per, span, ahead, rest = pcall('GET', key), limit, window, 0, 0
+  same, second = false, false
+  local old_burst
   if stored then
-    local tag, tat, tat_rest, old_window, old_burst
+    local tag, tat, tat_rest
     if #stored == 33 then -- an error is a table without elements
-      tag, tat, tat_rest, old_limit, old_window, old_burst = struct.unpack('<c5dI4I4dI4', stored)
+      tag, tat, tat_rest, per, span, old_burst = struct.unpack('<c5dI4I4dI4', stored)
     end
-    if not ((tag == 'gcra ' or tag == 'gcra~') and tat >= 0 and tat <= 9e15 and
-            tat_rest < old_limit) then
+    same = per == limit and span == window and old_burst == burst
+    if not ((tag == 'gcra ' or tag == 'gcra~') and tat >= 0 and tat <= 9e15 and tat_rest < per and
+            (same or per <= 1e9 and span >= 1 and span <= 1e14 and span % 1 == 0 and
+             old_burst >= 1 and old_burst <= 1e9 and per * old_burst <= 9007199254740992 and
+             old_burst * span <= per * 4e15)) then
       if stored.err and not string.find(stored.err, 'WRONGTYPE') then return stored end
       return redis.error_reply('WRONGTYPE gcra: KEYS[' .. i .. "] must hold a string 'gcra ' " ..
                                'with TAT, REMAINDER, LIMIT, WINDOW, BURST')
     end
     -- If every write used the server's clock, the TTL lasts until the end of the TAT's second.
     if tag == 'gcra ' and margin == 0 then second = tat - tat % 1000000 end
-    same = old_limit == limit and old_window == window and old_burst == burst and
-           (margin == 0 or tag == 'gcra~')
+    same = (same or cost < 0) and (margin == 0 or tag == 'gcra~')
     if tat >= now then ahead, rest = tat - now, tat_rest end
   end
-  if cost < 0 or rest > 0 and old_limit ~= limit then
-    -- The quotient and remainder of a * b / c, all up to 1e9; a in two parts, exact below 2^53.
-    local function divide(a, b, c)
-      local low = a % 32768
-      local high = (a - low) / 32768 * b
-      local sum = high % c * 32768 + low * b
-      return math.floor(high / c) * 32768 + math.floor(sum / c), sum % c
-    end
-    if old_limit ~= limit then
-      local quotient, over = divide(rest, limit, old_limit)
-      rest = over > 0 and quotient + 1 or quotient
-      if rest == limit then ahead, rest = ahead + 1, 0 end
+  part = span % per
+  whole = (span - part) / per
+  local time_of -- some units: whole microseconds, and the rest
+  if cost < 0 or per ~= limit or span ~= window then
+    -- In two steps, exact below 2^53: units and part may be 1e9.
+    function time_of(units)
+      local low = units % 32768
+      local high = (units - low) / 32768 * part
+      local sum = high % per * 32768 + low * part
+      return units * whole + math.floor(high / per) * 32768 + math.floor(sum / per), sum % per
     end
     if cost < 0 then
-      local back, parts = divide(-cost, part, limit)
-      ahead, rest = ahead - back + cost * whole, rest - parts
-      if rest < 0 then ahead, rest = ahead - 1, rest + limit end
+      local micros, parts = time_of(-cost)
+      ahead, rest = ahead - micros, rest - parts
+      if rest < 0 then ahead, rest = ahead - 1, rest + per end
       if ahead < 0 then ahead, rest = 0, 0 end
     end
   end
 
-  -- The units between now and the TAT, rounded up: division gives the nearest whole number, and one
-  -- exact comparison corrects it.
-  local used = (ahead * limit + rest) / window + 0.5
+  -- Division gives the nearest whole number of units, and one exact comparison corrects it.
+  used = (ahead * per + rest) / span + 0.5
   used = used - used % 1
   if used <= burst then
-    local parts = used * part % limit
-    local micros = used * whole + (used * part - parts) / limit
+    local parts = used * part % per
+    local micros = used * whole + (used * part - parts) / per
+    if time_of then micros, parts = time_of(used) end
     if micros < ahead or micros == ahead and parts < rest then used = used + 1 end
   end
   if cost > 0 and burst - used < cost then
     local room = burst - cost
-    local parts = room * part % limit
-    local wait = ahead - room * whole - (room * part - parts) / limit + (rest > parts and 1 or 0)
-    if room < 0 then wait = NEVER end
+    local parts = room * part % per
+    local micros = room * whole + (room * part - parts) / per
+    if time_of then micros, parts = time_of(room) end
+    local wait = room < 0 and NEVER or ahead - micros + (rest > parts and 1 or 0)
     if wait > retry_after then retry_after, denied_by = wait, i end
   end
   if burst - used < remaining then remaining = burst - used end
   local reset = rest > 0 and ahead + 1 or ahead
   if reset > reset_after then reset_after = reset end
+  if cost < 0 and stored then limit, window, burst = per, span, old_burst end
   if i < n then
-    kept[key] = denied_by > 0 or {limit = limit, window = window, burst = burst, stored = stored,
-                                  ahead = ahead, rest = rest, same = same, second = second}
+    kept[key] = denied_by > 0 or
+                {limit = limit, window = window, burst = burst, stored = stored, per = per,
+                 span = span, whole = whole, part = part, ahead = ahead, rest = rest, used = used,
+                 same = same, second = second}
   end
 end
 
@@ -149,16 +154,22 @@ if retry_after == NEVER then retry_after = -1 end
 if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
+reset_after = 0 -- from here on, of what is written
 for i = n, 1, -1 do
   if i < n then
     local its = kept[KEYS[i]]
-    key, limit, window, burst = KEYS[i], its.limit, its.window, its.burst
-    stored, ahead, rest, same, second = its.stored, its.ahead, its.rest, its.same, its.second
-    part, whole = window % limit, (window - window % limit) / limit
+    key, limit, window, burst, stored = KEYS[i], its.limit, its.window, its.burst, its.stored
+    per, span, whole, part, used = its.per, its.span, its.whole, its.part, its.used
+    ahead, rest, same, second = its.ahead, its.rest, its.same, its.second
   end
   if cost > 0 then
-    local parts = cost * part % limit
-    ahead, rest = ahead + cost * whole + (cost * part - parts) / limit, rest + parts
+    local units = cost
+    if per ~= limit or span ~= window then -- whole units, used at the stored rate, at the new one
+      part = window % limit
+      units, whole, ahead, rest = used + cost, (window - part) / limit, 0, 0
+    end
+    local parts = units * part % limit
+    ahead, rest = ahead + units * whole + (units * part - parts) / limit, rest + parts
     if rest >= limit then ahead, rest = ahead + 1, rest - limit end
   end
   local reset = rest > 0 and ahead + 1 or ahead

@@ -25,7 +25,7 @@ end
 
 local start, previous, current, span -- of the window in force
 local tag -- of the stored string: 'over' if its window has ended, nil if nothing is stored
-local same -- whether the stored limit and window are those of this call
+local same -- whether a write leaves all but CURRENT as it is stored
 local reset_if_allowed = 0
 
 -- [arguments] The same in every script. Locals, since each access to a global costs server time.
@@ -77,8 +77,9 @@ for i = 1, n do
 
   local state = pcall('GET', key)
   tag, start, previous, current, span, same = nil, now - now % window, 0, 0, window, false
+  local begins, later, old_limit = start, false, limit -- later: whether this call's window ends so
   if state then
-    local old_start, old_previous, old_current, old_limit, old_window
+    local old_start, old_previous, old_current, old_window
     if #state == 36 then -- an error is a table without elements
       tag, old_start, old_previous, old_current, old_limit, old_window =
         struct.unpack('<c8dI4I4I4d', state)
@@ -90,7 +91,6 @@ for i = 1, n do
       return redis.error_reply('WRONGTYPE sliding-window-counter: KEYS[' .. i .. '] must hold a ' ..
                                "string 'counter ' with START, PREVIOUS, CURRENT, LIMIT, WINDOW")
     end
-    same = old_limit == limit and old_window == window
     local ended = old_start + old_window
     if now >= ended then tag = 'over' end
     if now < ended then
@@ -98,10 +98,12 @@ for i = 1, n do
     elseif now < ended + old_window then
       start, previous, current, span = ended, old_current, 0, old_window
     end
+    later = begins + window > start + span
+    same = cost < 0 or old_limit == limit and not later
   end
 
   local elapsed = now > start and now - start or 0
-  local carried = previous * (span - elapsed) / span
+  local carried = later and previous or previous * (span - elapsed) / span
   if cost < 0 then
     current = current > -cost and current + cost or 0
   elseif cost > 0 and carried + current + cost > limit then
@@ -109,18 +111,22 @@ for i = 1, n do
     if cost <= limit then
       -- The first microsecond at which the request fits: in this window, from now on; else in the
       -- next, which `current` carries into; else at its end. Guess, then bisect if rounding is off.
+      -- `last` is the last one at which a window does not end before that of this call; from then
+      -- on, all of `over` counts.
       local from, over, own, low, at = start, previous, current, elapsed, span
-      if over / span + own + cost > limit then
+      local last = span - (from + span) % window - 1
+      if last <= low or over * (span - last) / span + own + cost > limit then
         from, over, own, low = start + span, current, 0, -1
+        last = math.max(0, span - (from + span) % window - 1)
       end
-      if over / span + own + cost <= limit then
+      if over * (span - last) / span + own + cost <= limit then
         at = span - (limit - own - cost) * span / over
         at = at + -at % 1 -- rounded up; NaN if over is 0
         at = at > low and at or low + 1
-        if at >= span then at = span - 1 end
+        if at > last then at = last end
         if over * (span - at) / span + own + cost > limit or
            at > low + 1 and over * (span - (at - 1)) / span + own + cost <= limit then
-          at = span - 1
+          at = last
           while at - low > 1 do
             local middle = math.floor((low + at) / 2)
             if over * (span - middle) / span + own + cost <= limit then
@@ -144,6 +150,11 @@ for i = 1, n do
   if left < remaining then remaining = left end
   local reset = current > 0 and start + 2 * span - now or previous > 0 and start + span - now or 0
   if reset > reset_after then reset_after = reset end
+  if cost < 0 then
+    limit = old_limit
+  elseif later then
+    start, previous, current, span = begins, 0, previous + current, window
+  end
   if start + 2 * span - now > reset_if_allowed then reset_if_allowed = start + 2 * span - now end
   if i < n then
     kept[key] = denied_by > 0 or {limit = limit, tag = tag, start = start, previous = previous,
@@ -174,7 +185,7 @@ for i = n, 1, -1 do
            'KEEPTTL')
     end
     -- A TTL set by the server's clock lasts until the next window ends: the mark ~ spares a PTTL.
-    if (margin > 0 or tag == 'counter~') and call('PTTL', key) < ttl then
+    if (margin > 0 or tag == 'counter~' or not same) and call('PTTL', key) < ttl then
       call('PEXPIRE', key, string.format('%d', ttl * 1.25))
     end
   else

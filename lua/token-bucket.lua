@@ -23,7 +23,10 @@ local function refuse(what, value, i)
   return redis.error_reply('ERR token-bucket: ' .. what)
 end
 
-local tokens, time -- the bucket at the later of now and the last write
+-- The bucket is the stored one, or a full one of the call if nothing is stored: it gains `per` tokens
+-- in each `span`, and holds up to `most`, `more` than that of the call.
+local per, span, most, more
+local tokens, time -- at the later of now and the last write
 local stored, same -- the string, or false; whether a write leaves all but TOKENS and AT as it is
 local second -- in which the stored bucket is full, if its TTL is known to last until its end
 
@@ -77,92 +80,105 @@ for i = 1, n do
   if kept and kept[key] then return refuse('KEYS[%d] must be a key of its own', key, i) end
   -- [/limits]
 
-  stored = pcall('GET', key)
+  stored, per, span, most = pcall('GET', key), limit, window, burst
   tokens, time, same, second = burst, now, false, false
   local had, at -- the stored bucket
   if stored then
-    local tag, old_limit, old_window, old_burst
+    local tag
     if #stored == 39 then -- an error is a table without elements
-      tag, had, at, old_limit, old_window, old_burst = struct.unpack('<c7ddI4dI4', stored)
+      tag, had, at, per, span, most = struct.unpack('<c7ddI4dI4', stored)
     end
+    same = per == limit and span == window and most == burst
     if not (at and (tag == 'tokens ' or tag == 'tokens~') and
-            had >= 0 and had <= 1e9 and at >= 0 and at <= 4e15) then
+            had >= 0 and had <= 1e9 and at >= 0 and at <= 4e15 and
+            (same or per >= 1 and per <= 1e9 and span >= 1 and span <= 1e14 and span % 1 == 0 and
+             most >= 1 and most <= 1e9 and per * most <= 9007199254740992 and
+             most * span <= per * 4e15)) then
       if stored.err and not string.find(stored.err, 'WRONGTYPE') then return stored end
       return redis.error_reply('WRONGTYPE token-bucket: KEYS[' .. i .. '] must hold a string ' ..
                                "'tokens ' with TOKENS, AT, LIMIT, WINDOW, BURST")
     end
-    same = old_limit == limit and old_window == window and old_burst == burst and
-           (margin == 0 or tag == 'tokens~')
+    same = (same or cost < 0) and (margin == 0 or tag == 'tokens~')
     -- If every write used the server's clock, the TTL lasts until the end of that second.
-    if tag == 'tokens ' and same then
-      second = at + (burst - had) * window / limit
+    if tag == 'tokens ' and margin == 0 then
+      second = at + (most - had) * span / per
       second = second - second % 1000000
     end
     if at > now then time = at end
-    tokens = had + (time - at) * limit / window
-    if tokens > burst then tokens = burst end
+    tokens = had + (time - at) * per / span
+    if tokens > most then tokens = most end
   end
+  more = most - burst
 
   if cost < 0 then
-    tokens = math.min(burst, tokens - cost)
-  elseif tokens < cost then
+    tokens = math.min(most, tokens - cost)
+  elseif cost > 0 and tokens < cost + more then
     local retry = NEVER
     if cost <= burst then
-      local have, enough = had, cost
-      local wait = (enough - have) * window / limit
+      local have, enough = had, cost + more
+      local wait = (enough - have) * span / per
       wait = wait + -wait % 1
-      while have + wait * limit / window < enough do wait = wait + 1 end
-      while wait > 1 and have + (wait - 1) * limit / window >= enough do wait = wait - 1 end
+      while have + wait * per / span < enough do wait = wait + 1 end
+      while wait > 1 and have + (wait - 1) * per / span >= enough do wait = wait - 1 end
       retry = at + wait - now
     end
     if retry > retry_after then retry_after, denied_by = retry, i end
   end
-  local left = tokens - tokens % 1
+  local left = tokens - tokens % 1 - more
   if left < remaining then remaining = left end
-  if tokens < burst and (n > 1 or cost <= 0 or denied_by > 0) then
-    local have, enough, since = had, burst, at
+  if tokens < most and (n > 1 or cost <= 0 or denied_by > 0) then
+    local have, enough, since = had, most, at
     if cost < 0 then have, since = tokens, time end
-    local wait = (enough - have) * window / limit
+    local wait = (enough - have) * span / per
     wait = wait + -wait % 1
-    while have + wait * limit / window < enough do wait = wait + 1 end
-    while wait > 1 and have + (wait - 1) * limit / window >= enough do wait = wait - 1 end
+    while have + wait * per / span < enough do wait = wait + 1 end
+    while wait > 1 and have + (wait - 1) * per / span >= enough do wait = wait - 1 end
     if since + wait - now > reset_after then reset_after = since + wait - now end
   end
+  if cost > 0 then -- as it is, if the request is allowed
+    if per ~= limit or span ~= window then
+      tokens = tokens - tokens % 1
+    elseif more ~= 0 then -- rounded down so far that adding to them does not round them again
+      tokens = tokens - tokens % 2 ^ -23
+    end
+    tokens, per, span, most = tokens - more - cost, limit, window, burst
+  end
   if i < n then
-    kept[key] = denied_by > 0 or {limit = limit, window = window, burst = burst, stored = stored,
+    kept[key] = denied_by > 0 or {per = per, span = span, most = most, stored = stored,
                                   tokens = tokens, time = time, same = same, second = second}
   end
 end
 
+if remaining < 0 then remaining = 0 end
 if retry_after == NEVER then retry_after = -1 end
 if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
+reset_after = 0 -- from here on, of what is written
 for i = n, 1, -1 do
   if i < n then
     local its = kept[KEYS[i]]
-    key, limit, window, burst = KEYS[i], its.limit, its.window, its.burst
+    key, per, span, most = KEYS[i], its.per, its.span, its.most
     stored, tokens, time, same, second = its.stored, its.tokens, its.time, its.same, its.second
   end
-  if cost > 0 then tokens = tokens - cost end
-  if tokens >= burst then
+  if tokens >= most then
     if stored then call('DEL', key) end
   else
-    local have, enough = tokens, burst
-    local wait = (enough - have) * window / limit
+    local have, enough = tokens, most
+    local wait = (enough - have) * span / per
     wait = wait + -wait % 1
-    while have + wait * limit / window < enough do wait = wait + 1 end
-    while wait > 1 and have + (wait - 1) * limit / window >= enough do wait = wait - 1 end
-    if cost > 0 and time + wait - now > reset_after then reset_after = time + wait - now end
+    while have + wait * per / span < enough do wait = wait + 1 end
+    while wait > 1 and have + (wait - 1) * per / span >= enough do wait = wait - 1 end
+    if time + wait - now > reset_after then reset_after = time + wait - now end
     -- Until the end of the second in which it is full, and 25 % longer: not every call must set it.
-    local full = time + (burst - tokens) * window / limit
+    local full = time + (most - tokens) * span / per
     local begins = full - full % 1000000
     local ttl = (begins + 1001000 - now + margin + 999) / 1000
     if same then -- in place: spares packing and copying what stays
       call('SETRANGE', key, '7', struct.pack('<dd', tokens, time))
     else
       local tag = margin > 0 and 'tokens~' or stored and string.sub(stored, 1, 7) or 'tokens '
-      local text = struct.pack('<c7ddI4dI4', tag, tokens, time, limit, window, burst)
+      local text = struct.pack('<c7ddI4dI4', tag, tokens, time, per, span, most)
       if stored then
         call('SET', key, text, 'KEEPTTL')
       else

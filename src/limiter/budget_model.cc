@@ -81,6 +81,18 @@ Budget BudgetModel::at(const Limit& limit, microseconds now) const {
   return budget;
 }
 
+/// The state at `now` for units that this limit takes: its window is in force if it ends later. A
+/// settle does not extend the window, since it may come from a caller that knows no limit.
+Budget BudgetModel::extended(const Limit& limit, microseconds now) const {
+  auto budget = at(limit, now);
+  const auto period = period_of(limit, now);
+  if (period.end > budget.end) {
+    budget.end = period.end;
+    budget.window = period.length();
+  }
+  return budget;
+}
+
 void BudgetModel::store(Budget budget) {
   if (budget.spent == 0 && budget.reservations.empty()) {
     stored_.reset();
@@ -100,7 +112,7 @@ Usage BudgetModel::usage(const Limit& limit, microseconds now) const {
 }
 
 void BudgetModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
-  auto budget = at(limit, now);
+  auto budget = extended(limit, now);
   budget.spent += cost;
   store(std::move(budget));
 }
@@ -144,7 +156,7 @@ Decision BudgetModel::peek_reserve(const Limit& limit, std::int64_t units, micro
 
 void BudgetModel::record_reserve(const Limit& limit, std::string_view id, std::int64_t units,
                                  microseconds hold, microseconds now) {
-  auto budget = at(limit, now);
+  auto budget = extended(limit, now);
   if (budget.reservations.size() >= kMostReservations) {
     const auto is_held = [&](const Reservation& its) {
       return its.state_at(budget.written_at) == ReservationState::kHeld;

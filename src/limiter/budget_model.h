@@ -55,7 +55,8 @@ struct Budget {
 };
 
 /// budget: units within a window, of which some are spent, and some are held by reservations until
-/// they are settled or their holds end. A hold that has ended stays so if the clock steps back: the
+/// they are settled or their holds end. Windows that change extend the one in force, as in
+/// fixed-window. A hold that has ended stays so if the clock steps back: the
 /// key's time is that of its latest write at least.
 class BudgetModel final : public StoredModel<BudgetModel, Budget> {
  public:
@@ -83,6 +84,7 @@ class BudgetModel final : public StoredModel<BudgetModel, Budget> {
 
  private:
   Budget at(const Limit& limit, microseconds now) const;
+  Budget extended(const Limit& limit, microseconds now) const;
   void store(Budget budget);
 };
 

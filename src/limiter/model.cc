@@ -36,6 +36,10 @@ Usage FixedWindowModel::usage(const Limit& limit, microseconds now) const {
 void FixedWindowModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
   stored_ = frame_at(limit, now);
   stored_->count += cost;
+  const auto period = period_of(limit, now);
+  if (period.end <= stored_->end()) return;
+  stored_->start = period.start;
+  stored_->window = period.length();
 }
 
 void FixedWindowModel::refund(const Limit& limit, std::int64_t units, microseconds now) {
@@ -162,12 +166,12 @@ std::int64_t CounterFrame::remaining(std::int64_t limit, microseconds t) const {
   return count;
 }
 
-microseconds CounterFrame::first_allowed(std::int64_t limit, std::int64_t cost,
-                                         microseconds from) const {
+microseconds CounterFrame::first_allowed(std::int64_t limit, std::int64_t cost, microseconds from,
+                                         microseconds until) const {
   const auto allows = [&](microseconds t) { return with(cost, t) <= as_double(limit); };
   auto low = from;
-  auto high = end();
-  if (!allows(high - microseconds{1})) return high;
+  auto high = until;
+  if (until <= from || !allows(high - microseconds{1})) return end();
   if (allows(low)) return low;
   // Any t will do, also one outside [low, high): the estimate never grows.
   const auto probe = [&](microseconds t) {
@@ -195,13 +199,33 @@ CounterFrame SlidingWindowCounterModel::frame_at(const Limit& limit, microsecond
   return {.start = now - now % limit.window, .window = limit.window};
 }
 
+/// The frame as an allowed request finds it: if the window of this call that holds `now` ends
+/// later, that one, in which all units count as current.
+CounterFrame SlidingWindowCounterModel::extended(const Limit& limit, microseconds now) const {
+  const auto frame = frame_at(limit, now);
+  const auto start = now - now % limit.window;
+  if (start + limit.window <= frame.end()) return frame;
+  return {.start = start, .window = limit.window, .current = frame.previous + frame.current};
+}
+
+namespace {
+
+/// From when on, in a window that ends at `end`, the window of a call ends later.
+microseconds outlasted_from(microseconds end, const Limit& limit) {
+  return end - end % limit.window;
+}
+
+}  // namespace
+
 Decision SlidingWindowCounterModel::peek(const Limit& limit, std::int64_t cost,
                                          microseconds now) const {
-  const CounterFrame frame = frame_at(limit, now);
-  const auto t = std::max(now, frame.start);
+  const CounterFrame asked = extended(limit, now);
+  const auto t = std::max(now, asked.start);
   Decision decision;
-  decision.allowed = cost == 0 || frame.with(cost, t) <= as_double(limit.limit);
-  decision.remaining = frame.remaining(limit.limit, t);
+  decision.allowed = cost == 0 || asked.with(cost, t) <= as_double(limit.limit);
+  decision.remaining = asked.remaining(limit.limit, t);
+  // Nothing is stored, and so the stored window goes on.
+  const CounterFrame frame = frame_at(limit, now);
   if (frame.current > 0) {
     decision.reset_after = frame.next().end() - now;
   } else if (frame.previous > 0) {
@@ -212,20 +236,26 @@ Decision SlidingWindowCounterModel::peek(const Limit& limit, std::int64_t cost,
     decision.retry_after = kNever;
     return decision;
   }
-  auto first = frame.first_allowed(limit.limit, cost, t);
-  if (first == frame.end()) first = frame.next().first_allowed(limit.limit, cost, first);
+  // Where the call's window ends later, all units count, for as long as the stored one lasts.
+  auto first = frame.first_allowed(limit.limit, cost, std::max(now, frame.start),
+                                   outlasted_from(frame.end(), limit));
+  if (first == frame.end()) {
+    const auto next = frame.next();
+    const auto until = std::max(next.start + microseconds{1}, outlasted_from(next.end(), limit));
+    first = next.first_allowed(limit.limit, cost, next.start, until);
+  }
   decision.retry_after = first - now;
   return decision;
 }
 
 Usage SlidingWindowCounterModel::usage(const Limit& limit, microseconds now) const {
-  const CounterFrame frame = frame_at(limit, now);
+  const CounterFrame frame = extended(limit, now);
   const double estimate = frame.with(0, std::max(now, frame.start));
   return {.units = static_cast<std::int64_t>(std::ceil(estimate)), .exact = estimate};
 }
 
 void SlidingWindowCounterModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
-  stored_ = frame_at(limit, now);
+  stored_ = extended(limit, now);
   stored_->current += cost;
 }
 
@@ -243,17 +273,27 @@ double full(const Limit& limit) {
   return as_double(limit.burst_or_limit());
 }
 
+/// Whether units come back at the same rate, in the same steps.
+bool has_same_rate(const Limit& one, const Limit& other) {
+  return one.limit == other.limit && one.window == other.window;
+}
+
+/// Tokens rounded down so far that adding a change of the burst does not round them again.
+double coarsened(double tokens) {
+  constexpr double kSteps = 1 << 23;  // below 1e9 < 2^30, all their multiples are doubles
+  return std::floor(tokens * kSteps) / kSteps;
+}
+
 }  // namespace
 
 // The order of the operations is part of the contract: another order rounds differently.
-double TokenBucket::tokens_at(const Limit& limit, microseconds t) const {
+double TokenBucket::tokens_at(microseconds t) const {
   return std::min(full(limit),
                   tokens + as_double(t - at) * as_double(limit.limit) / as_double(limit.window));
 }
 
-microseconds TokenBucket::first_with(const Limit& limit, std::int64_t cost,
-                                     microseconds from) const {
-  const auto enough = [&](microseconds t) { return tokens_at(limit, t) >= as_double(cost); };
+microseconds TokenBucket::first_with(std::int64_t cost, microseconds from) const {
+  const auto enough = [&](microseconds t) { return tokens_at(t) >= as_double(cost); };
   const auto missing = as_double(cost) - tokens;
   const auto wait = std::ceil(missing * as_double(limit.window) / as_double(limit.limit));
   // Correct the estimate, which is off by a few µs: the whole bucket fills in at most 4e15 µs.
@@ -264,43 +304,53 @@ microseconds TokenBucket::first_with(const Limit& limit, std::int64_t cost,
 }
 
 TokenBucket TokenBucketModel::bucket_at(const Limit& limit, microseconds now) const {
-  return stored_.value_or(TokenBucket{.tokens = full(limit), .at = now});
+  return stored_.value_or(TokenBucket{.tokens = full(limit), .at = now, .limit = limit});
 }
 
 Decision TokenBucketModel::peek(const Limit& limit, std::int64_t cost, microseconds now) const {
   const auto burst = limit.burst_or_limit();
   const TokenBucket bucket = bucket_at(limit, now);
+  const auto most = bucket.limit.burst_or_limit();
   const auto t = std::max(now, bucket.at);
-  const double have = bucket.tokens_at(limit, t);
+  const double have = bucket.tokens_at(t);
+  // What the stored bucket must hold for the one of the call to hold the cost.
+  const auto enough = cost + most - burst;
   Decision decision;
-  decision.allowed = cost == 0 || have >= as_double(cost);
-  decision.remaining = static_cast<std::int64_t>(have);
-  if (have < full(limit)) decision.reset_after = bucket.first_with(limit, burst, t) - now;
+  decision.allowed = cost == 0 || have >= as_double(enough);
+  decision.remaining = std::max<std::int64_t>(0, static_cast<std::int64_t>(have) - most + burst);
+  if (have < full(bucket.limit)) decision.reset_after = bucket.first_with(most, t) - now;
   if (!decision.allowed) {
-    decision.retry_after = cost > burst ? kNever : bucket.first_with(limit, cost, t) - now;
+    decision.retry_after = cost > burst ? kNever : bucket.first_with(enough, t) - now;
   }
   return decision;
 }
 
 Usage TokenBucketModel::usage(const Limit& limit, microseconds now) const {
   const TokenBucket bucket = bucket_at(limit, now);
-  const double have = bucket.tokens_at(limit, std::max(now, bucket.at));
-  return {.units = limit.burst_or_limit() - static_cast<std::int64_t>(have),
-          .exact = full(limit) - have};
+  const double have = bucket.tokens_at(std::max(now, bucket.at));
+  return {.units = bucket.limit.burst_or_limit() - static_cast<std::int64_t>(have),
+          .exact = full(bucket.limit) - have};
 }
 
 void TokenBucketModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
   const TokenBucket bucket = bucket_at(limit, now);
   const auto t = std::max(now, bucket.at);
-  stored_ = TokenBucket{.tokens = bucket.tokens_at(limit, t) - as_double(cost), .at = t};
+  double have = bucket.tokens_at(t);
+  const double more = full(limit) - full(bucket.limit);
+  if (!has_same_rate(limit, bucket.limit)) {
+    have = std::floor(have);
+  } else if (more != 0) {
+    have = coarsened(have);
+  }
+  stored_ = TokenBucket{.tokens = have + more - as_double(cost), .at = t, .limit = limit};
 }
 
 void TokenBucketModel::refund(const Limit& limit, std::int64_t units, microseconds now) {
   const TokenBucket bucket = bucket_at(limit, now);
   const auto t = std::max(now, bucket.at);
-  const double tokens = std::min(full(limit), bucket.tokens_at(limit, t) + as_double(units));
-  stored_ = TokenBucket{.tokens = tokens, .at = t};
-  if (tokens == full(limit)) stored_.reset();
+  const double tokens = std::min(full(bucket.limit), bucket.tokens_at(t) + as_double(units));
+  stored_ = TokenBucket{.tokens = tokens, .at = t, .limit = bucket.limit};
+  if (tokens == full(bucket.limit)) stored_.reset();
 }
 
 // ---- gcra and leaky-bucket ----
@@ -327,31 +377,43 @@ Decision peek_units(const Limit& limit, std::int64_t capacity, Wide used, std::i
 
 // ---- gcra ----
 
-Wide GcraModel::ahead(const Limit& limit, microseconds now) const {
+Limit GcraModel::rate(const Limit& limit) const {
+  return stored_ && stored_->limit ? *stored_->limit : limit;
+}
+
+Wide GcraModel::ahead(const Limit& rate, microseconds now) const {
   if (!stored_) return 0;
-  return std::max<Wide>(0, stored_->parts_for(limit.limit) - to_parts(now, limit.limit));
+  return std::max<Wide>(0, stored_->time.parts_for(rate.limit) - to_parts(now, rate.limit));
 }
 
 void GcraModel::set_ahead(const Limit& limit, Wide ahead, microseconds now) {
-  stored_ = RationalTime{.parts = to_parts(now, limit.limit) + ahead, .per_us = limit.limit};
+  stored_ = ArrivalTime{
+      .time = {.parts = to_parts(now, limit.limit) + ahead, .per_us = limit.limit}, .limit = limit};
 }
 
 Decision GcraModel::peek(const Limit& limit, std::int64_t cost, microseconds now) const {
-  return peek_units(limit, limit.burst_or_limit(), ahead(limit, now), cost);
+  const Limit rate = this->rate(limit);
+  return peek_units(rate, limit.burst_or_limit(), ahead(rate, now), cost);
 }
 
 Usage GcraModel::usage(const Limit& limit, microseconds now) const {
-  return units_of(ahead(limit, now), limit);
+  const Limit rate = this->rate(limit);
+  return units_of(ahead(rate, now), rate);
 }
 
 void GcraModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
-  set_ahead(limit, ahead(limit, now) + Wide{cost} * limit.window.count(), now);
+  const Limit rate = this->rate(limit);
+  const Wide unit = limit.window.count();  // in 1/limit µs
+  Wide used = ahead(rate, now);
+  if (!has_same_rate(limit, rate)) used = units_of(used, rate).units * unit;
+  set_ahead(limit, used + cost * unit, now);
 }
 
 void GcraModel::refund(const Limit& limit, std::int64_t units, microseconds now) {
-  const Wide left = ahead(limit, now) - Wide{units} * limit.window.count();
+  const Limit rate = this->rate(limit);
+  const Wide left = ahead(rate, now) - Wide{units} * rate.window.count();
   if (left > 0) {
-    set_ahead(limit, left, now);
+    set_ahead(rate, left, now);
   } else {
     stored_.reset();
   }

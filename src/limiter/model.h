@@ -86,6 +86,9 @@ struct FixedWindowFrame {
 
 /// fixed-window: one counter, set to 0 at every multiple of the window since 1970. Up to twice the
 /// limit passes around such an edge, a known weakness.
+///
+/// If windows change, the count stays: an allowed request whose own window ends later than the one
+/// in force extends it. A shorter one begins when the one in force has ended.
 class FixedWindowModel final : public StoredModel<FixedWindowModel, FixedWindowFrame> {
  public:
   using StoredModel::StoredModel;
@@ -153,13 +156,18 @@ struct CounterFrame {
   double with(std::int64_t cost, microseconds t) const;
   /// The number of successive requests of cost 1 that are allowed at `t`.
   std::int64_t remaining(std::int64_t limit, microseconds t) const;
-  /// The first instant in [from, end) at which the cost is allowed; end() if there is none.
-  microseconds first_allowed(std::int64_t limit, std::int64_t cost, microseconds from) const;
+  /// The first instant in [from, until), within this frame, at which the cost is allowed; end() if
+  /// there is none.
+  microseconds first_allowed(std::int64_t limit, std::int64_t cost, microseconds from,
+                             microseconds until) const;
 };
 
 /// sliding-window-counter: the counts of this window and of the previous one, whose units are
 /// assumed to be spread evenly, so that its weight falls as this window advances (Cloudflare,
 /// 2017). An estimate: almost twice the limit passes in the worst case.
+///
+/// If windows change, the counts stay: where the window of a call ends later than the one in force,
+/// both counts are decided by as if that window had them, and an allowed request stores them so.
 class SlidingWindowCounterModel final
     : public StoredModel<SlidingWindowCounterModel, CounterFrame> {
  public:
@@ -172,21 +180,27 @@ class SlidingWindowCounterModel final
 
  private:
   CounterFrame frame_at(const Limit& limit, microseconds now) const;
+  CounterFrame extended(const Limit& limit, microseconds now) const;
 };
 
-/// The tokens at an instant. Nothing is stored for a full bucket.
+/// The tokens at an instant, in a bucket of the limit's burst that refills at its rate. Nothing is
+/// stored for a full bucket.
 struct TokenBucket {
   double tokens = 0;
   microseconds at;
+  Limit limit = {};
 
   /// The tokens at `t`, which must not precede `at`.
-  double tokens_at(const Limit& limit, microseconds t) const;
+  double tokens_at(microseconds t) const;
   /// The first whole µs, not before `from`, at which it holds `cost` tokens, at most the burst.
-  microseconds first_with(const Limit& limit, std::int64_t cost, microseconds from) const;
+  microseconds first_with(std::int64_t cost, microseconds from) const;
 };
 
 /// token-bucket: holds at most `burst` tokens; `limit` tokens come back in each window, and a
 /// request takes its cost. Computes with doubles, like the script; gcra is exact.
+///
+/// If limits change, it agrees with gcra: the tokens that are missing from the stored bucket are
+/// missing from that of the call, and come back at the stored rate until a request is allowed.
 class TokenBucketModel final : public StoredModel<TokenBucketModel, TokenBucket> {
  public:
   using StoredModel::StoredModel;
@@ -232,9 +246,19 @@ constexpr Usage units_of(Wide parts, const Limit& limit) {
           .exact = static_cast<double>(parts) / static_cast<double>(limit.window.count())};
 }
 
+/// A theoretical arrival time, and the limit of the request that stored it.
+struct ArrivalTime {
+  RationalTime time;
+  std::optional<Limit> limit = {};  ///< none if it is unknown: that of each call then applies
+};
+
 /// gcra: the generic cell rate algorithm (ITU-T I.371, virtual scheduling). Stores only the
 /// theoretical arrival time, at which the bucket would be full again.
-class GcraModel final : public StoredModel<GcraModel, RationalTime> {
+///
+/// If limits change, used units stay used: they come back at the stored rate until a request is
+/// allowed, which stores the limit of its call. If the rate differs, the units are then rounded up
+/// to whole ones, which come back at the new rate.
+class GcraModel final : public StoredModel<GcraModel, ArrivalTime> {
  public:
   using StoredModel::StoredModel;
 
@@ -244,9 +268,11 @@ class GcraModel final : public StoredModel<GcraModel, RationalTime> {
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
 
  private:
-  /// How far the theoretical arrival time is ahead of `now`, in 1/limit µs; never below 0.
-  Wide ahead(const Limit& limit, microseconds now) const;
-  /// Stores an arrival time that is this far ahead of `now`.
+  /// The limit at whose rate units come back.
+  Limit rate(const Limit& limit) const;
+  /// How far the theoretical arrival time is ahead of `now`, in 1/rate µs; never below 0.
+  Wide ahead(const Limit& rate, microseconds now) const;
+  /// Stores an arrival time that is this far ahead of `now`, and the limit.
   void set_ahead(const Limit& limit, Wide ahead, microseconds now);
 };
 

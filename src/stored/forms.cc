@@ -137,15 +137,21 @@ std::optional<Decoded> read_tokens(const KeySample& content) {
   bucket.at = microseconds{fields.whole(limiter::kLatestNow.count())};
   const auto limit = fields.limit("token-bucket");
   if (!fields.done()) return std::nullopt;
+  bucket.limit = limit;
   return Decoded{.certain = true,
                  .limit = limit,
                  .model = std::make_shared<limiter::TokenBucketModel>(bucket),
                  .time = bucket.at};
 }
 
-template <typename Model>
-std::optional<Decoded> read_rational_time(const KeySample& content, std::string_view tag,
-                                          std::string_view algorithm) {
+/// A time in units of 1/limit µs, and that limit.
+struct StoredTime {
+  microseconds whole{0};
+  limiter::ArrivalTime arrival;
+};
+
+std::optional<StoredTime> read_rational_time(const KeySample& content, std::string_view tag,
+                                             std::string_view algorithm) {
   PackedReader fields(content.text, tag);
   const microseconds whole{fields.whole(kMaxFuture)};
   const auto rest = fields.count(limiter::kLargestLimit);
@@ -153,16 +159,25 @@ std::optional<Decoded> read_rational_time(const KeySample& content, std::string_
   if (!fields.done() || rest >= limit.limit) return std::nullopt;
   const limiter::RationalTime time{.parts = limiter::to_parts(whole, limit.limit) + rest,
                                    .per_us = limit.limit};
-  return Decoded{
-      .certain = true, .limit = limit, .model = std::make_shared<Model>(time), .time = whole};
+  return StoredTime{.whole = whole, .arrival = {.time = time, .limit = limit}};
 }
 
 std::optional<Decoded> read_gcra(const KeySample& content) {
-  return read_rational_time<limiter::GcraModel>(content, "gcra", "gcra");
+  const auto stored = read_rational_time(content, "gcra", "gcra");
+  if (!stored) return std::nullopt;
+  return Decoded{.certain = true,
+                 .limit = stored->arrival.limit,
+                 .model = std::make_shared<limiter::GcraModel>(stored->arrival),
+                 .time = stored->whole};
 }
 
 std::optional<Decoded> read_leaky_bucket(const KeySample& content) {
-  return read_rational_time<limiter::LeakyBucketModel>(content, "leaky", "leaky-bucket");
+  const auto stored = read_rational_time(content, "leaky", "leaky-bucket");
+  if (!stored) return std::nullopt;
+  return Decoded{.certain = true,
+                 .limit = stored->arrival.limit,
+                 .model = std::make_shared<limiter::LeakyBucketModel>(stored->arrival.time),
+                 .time = stored->whole};
 }
 
 std::optional<Decoded> read_log(const KeySample& content) {

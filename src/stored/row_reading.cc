@@ -472,7 +472,7 @@ bool RowReading::read_tat(double value) {
   if (row_.needs_ttl && !is_healthy) return false;
   state_.time = arrival;
   state_.model = std::make_shared<limiter::GcraModel>(
-      limiter::RationalTime{.parts = limiter::to_parts(*arrival, 1), .per_us = 1});
+      limiter::ArrivalTime{.time = {.parts = limiter::to_parts(*arrival, 1), .per_us = 1}});
   return true;
 }
 

@@ -28,7 +28,8 @@ std::int64_t most_ttl_ms(microseconds longest_reset, microseconds longest_window
   return to_ms((longest_reset + longest_window + kMargin + kSecond) * 5 / 4);
 }
 
-Freedom freedom_of(Clocks clocks) {
+Freedom freedom_of(Clocks clocks, bool alternates = false) {
+  if (alternates) return Freedom::kAlternating;
   switch (clocks) {
     case Clocks::kCallers:
       return Freedom::kCalendar;
@@ -45,8 +46,8 @@ std::vector<std::string> copied(redis::Arguments words) {
 }
 
 void add_requests(Case& made, const limiter::Algorithm& algorithm, Random& random,
-                  const std::string& prefix) {
-  PlannedSchedule plan = plan_schedule(algorithm, random, freedom_of(made.clocks));
+                  const std::string& prefix, bool alternates) {
+  PlannedSchedule plan = plan_schedule(algorithm, random, freedom_of(made.clocks, alternates));
   limiter::CheckCommand command(algorithm);
   microseconds latest{0}, longest_reset{0}, longest_window{0};
   for (std::size_t i = 0; i < plan.schedule.size(); ++i) {
@@ -94,8 +95,9 @@ void add_lease_calls(Case& made, Random& random, const std::string& prefix) {
   made.keys.push_back(std::move(key));
 }
 
-/// The first choice of every case.
-Clocks draw_clocks(Random& random) {
+/// The first choice of every case. Limits alternate only where keys do not age.
+Clocks draw_clocks(Random& random, bool alternates) {
+  if (alternates) return Clocks::kCallers;
   const auto kind = random.uniform(1, 100);
   if (kind <= 97) return Clocks::kCallers;
   return kind == 98 ? Clocks::kCallersAging : Clocks::kServersAging;
@@ -103,20 +105,22 @@ Clocks draw_clocks(Random& random) {
 
 }  // namespace
 
-std::optional<Schedule> schedule_of_case(const limiter::Algorithm& algorithm, std::uint64_t seed) {
+std::optional<Schedule> schedule_of_case(const limiter::Algorithm& algorithm, std::uint64_t seed,
+                                         bool alternates) {
   Random random(seed);
-  const auto clocks = draw_clocks(random);
+  const auto clocks = draw_clocks(random, alternates);
   if (clocks != Clocks::kCallers || !limiter::counts_requests(algorithm)) return std::nullopt;
-  return plan_schedule(algorithm, random, freedom_of(clocks)).schedule;
+  return plan_schedule(algorithm, random, freedom_of(clocks, alternates)).schedule;
 }
 
-Case make_case(const limiter::Algorithm& algorithm, std::uint64_t seed, const std::string& prefix) {
+Case make_case(const limiter::Algorithm& algorithm, std::uint64_t seed, const std::string& prefix,
+               bool alternates) {
   Random random(seed);
   Case made;
   made.seed = seed;
-  made.clocks = draw_clocks(random);
+  made.clocks = draw_clocks(random, alternates);
   if (limiter::counts_requests(algorithm)) {
-    add_requests(made, algorithm, random, prefix);
+    add_requests(made, algorithm, random, prefix, alternates);
   } else {
     add_lease_calls(made, random, prefix);
   }

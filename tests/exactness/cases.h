@@ -43,10 +43,13 @@ struct Case {
   std::vector<Key> keys;
 };
 
-/// The same case for the same seed. `prefix` begins the names of its keys.
-Case make_case(const limiter::Algorithm& algorithm, std::uint64_t seed, const std::string& prefix);
+/// The same case for the same seed. `prefix` begins the names of its keys. If it alternates, each
+/// call takes one of a few limits.
+Case make_case(const limiter::Algorithm& algorithm, std::uint64_t seed, const std::string& prefix,
+               bool alternates);
 /// The requests of that case, without a prefix, for Differ; none if its keys age or if the
 /// algorithm counts leases.
-std::optional<Schedule> schedule_of_case(const limiter::Algorithm& algorithm, std::uint64_t seed);
+std::optional<Schedule> schedule_of_case(const limiter::Algorithm& algorithm, std::uint64_t seed,
+                                         bool alternates);
 
 }  // namespace rlctl::test

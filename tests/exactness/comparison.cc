@@ -189,7 +189,8 @@ void compare(const redis::Url& server, const limiter::Algorithm& algorithm, cons
     int different = 0;
     for (int run = 0; run < kMaxRuns && different < runs; ++run) {
       auto asked = make_case(algorithm, difference.seed,
-                             fmt::format("{}again{}-{}:", range.prefix, difference.seed, run));
+                             fmt::format("{}again{}-{}:", range.prefix, difference.seed, run),
+                             range.alternates);
       const auto keys = asked.keys;
       again.queue(std::move(asked), difference.step + 1);
       const auto outcome = again.take();
@@ -222,7 +223,7 @@ void compare(const redis::Url& server, const limiter::Algorithm& algorithm, cons
     auto& to_expire = slots[(seed + kSlots / 2) % kSlots];
     lane.remove(to_expire, seed % 2 == 0);
     to_expire.clear();
-    auto asked = make_case(algorithm, seed, range.prefix + slot_of(seed));
+    auto asked = make_case(algorithm, seed, range.prefix + slot_of(seed), range.alternates);
     slots[seed % kSlots] = asked.keys;
     const auto steps = std::min<std::int64_t>(std::ssize(asked.steps), range.decisions - queued);
     lane.queue(std::move(asked), static_cast<std::size_t>(steps));

@@ -78,6 +78,7 @@ struct Comparison {
 struct Range {
   std::uint64_t seed = 1;            ///< of the first case; the next one has the next
   std::int64_t decisions = 0;        ///< in all
+  bool alternates = false;           ///< each call takes one of a few limits
   bool ends_at_first = false;        ///< a difference ends the comparison
   std::string prefix = {};           ///< of the keys; another one for each comparison on a server
   std::chrono::seconds timeout{60};  ///< for each answer

@@ -20,9 +20,14 @@ wrong_script() {
   assert_line '36000 decisions, 0 wrong'
 }
 
+@test "scripts and models agree about limits that alternate call by call" {
+  run -0 exactness --alternate -n 2000 --seed "${RLCTL_TEST_SEED:-1}"
+  assert_line '18000 decisions, 0 wrong'
+}
+
 @test "a wrong script is caught, and the calls that show it are printed" {
-  wrong_script token-bucket 's/math.min(burst, tokens - cost)/tokens - cost/'
-  run -1 --separate-stderr exactness -n 5000 --algorithm token-bucket --script "$wrong"
+  wrong_script token-bucket 's/math.min(most, tokens - cost)/tokens - cost/'
+  run -1 --separate-stderr exactness -n 5000 --seed 5 --algorithm token-bucket --script "$wrong"
   assert_output --regexp '\| +5000 \| +[1-9][0-9]* \|'
   assert_equal "${stderr_lines[0]#token-bucket on *: }" 'script and model differ:'
   # A refund into a bucket that is full is the shortest way to see it.

@@ -39,6 +39,7 @@ struct Server {
 struct Options {
   std::int64_t decisions = 10'000'000;
   std::uint64_t seed = 1;
+  bool alternates = false;
   std::vector<const Algorithm*> algorithms;
   std::optional<std::string> script;  ///< instead of the algorithm's own
   std::vector<Server> servers;
@@ -72,6 +73,8 @@ Options read_options(const std::vector<std::string>& words) {
       const auto seed = parse_whole(value(), word);
       if (seed < 0) throw UsageError("--seed must be at least 0");
       options.seed = static_cast<std::uint64_t>(seed);
+    } else if (word == "--alternate") {
+      options.alternates = true;
     } else if (word == "--algorithm") {
       const auto* found = limiter::find_algorithm(value());
       if (found == nullptr) throw UsageError("no algorithm '" + words[i] + "'");
@@ -113,13 +116,13 @@ std::string to_commands(const Case& asked, const Algorithm& algorithm, std::size
   return text;
 }
 
-std::string explain(const Algorithm& algorithm, const Difference& difference) {
-  if (const auto schedule = schedule_of_case(algorithm, difference.seed)) {
+std::string explain(const Algorithm& algorithm, const Difference& difference, bool alternates) {
+  if (const auto schedule = schedule_of_case(algorithm, difference.seed, alternates)) {
     TestServer server;
     Differ differ(server, algorithm);
     if (differ.differs(*schedule)) return differ.explain(*schedule);
   }
-  const Case asked = make_case(algorithm, difference.seed, "");
+  const Case asked = make_case(algorithm, difference.seed, "", alternates);
   return to_commands(asked, algorithm, difference.step) + "\n  model:  " + difference.model +
          "\n  script: " + difference.script;
 }
@@ -194,7 +197,10 @@ class Runner {
       row_ = Row{.server = server.name.empty() ? shown : server.name,
                  .version = shown,
                  .algorithm = listed};
-      compare(started.url(), algorithm, {.seed = options_.seed, .decisions = options_.decisions},
+      compare(started.url(), algorithm,
+              {.seed = options_.seed,
+               .decisions = options_.decisions,
+               .alternates = options_.alternates},
               interrupt_, row_->result, [&] {
                 if (row_->result.first && !explained_) explain_first(algorithm);
                 show_progress(*row_);
@@ -210,9 +216,10 @@ class Runner {
     const auto& first = *row_->result.first;
     auto repeat =
         fmt::format("--algorithm {} --seed {} -n {}", algorithm.name, first.seed, first.step + 1);
+    if (options_.alternates) repeat += " --alternate";
     if (options_.script) repeat += " --script FILE";
     if (!options_.servers.front().name.empty()) repeat += " " + row_->server;
-    const auto calls = explain(algorithm, first);
+    const auto calls = explain(algorithm, first, options_.alternates);
     progress_.clear();
     std::cerr << fmt::format(
         "{} on {}: script and model differ:{}\nTo repeat it: tests/exactness/run {}\n",

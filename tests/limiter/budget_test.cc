@@ -489,7 +489,7 @@ TEST_CASE("budget: what is stored is as rlctl-stored(7) says, byte by byte") {
                                                        {"b", entry('h', 30, at(8s), at(13s))}});
   ask(11, 4s, 90, ReservationCall{true, "a"});
   CHECK(stored() == std::map<std::string, std::string>{{"", Header{.end = at(60s),
-                                                                   .limit = 90,
+                                                                   .limit = 102,
                                                                    .spent = 18,
                                                                    .held = 30,
                                                                    .next = at(8s),

@@ -78,12 +78,12 @@ TEST_CASE("gcra: a refund returns units, but no more than were taken") {
   CHECK_FALSE(model.exists("k"));
 }
 
-TEST_CASE("gcra: under a new limit the time is kept and its remainder is rounded up") {
+TEST_CASE("gcra: under a new burst the time is kept") {
   ModelLimiter model(gcra());
   CHECK(model.ask("k", {3, 1s, {}}, 1, kNow).reset_after == 333'334us);  // 333,333 and 1/3
-  CHECK(model.ask("k", {2, 1s, {}}, 1, kNow) ==
-        Decision{true, 0, 0us, 833'334us, 0us, 0});  // 333,333 and 1/2, and 500,000
-  CHECK(model.ask("k", {1, 1s, 2}, 0, kNow) == Decision{true, 1, 0us, 833'334us, 0us, 0});
+  CHECK(model.ask("k", {3, 1s, 9}, 1, kNow + 1us) == Decision{true, 7, 0us, 666'666us, 0us, 0});
+  CHECK(model.ask("k", {3, 1s, 1}, 1, kNow + 1us) ==
+        Decision{false, 0, 666'666us, 666'666us, 0us, 1});
 }
 
 TEST_CASE("gcra: never more than the burst plus what the rate adds, to the last unit") {
@@ -110,7 +110,8 @@ TEST_CASE("gcra: a large refund gives back exactly as many units") {
     CAPTURE(refund);
     const auto parts = Wide{rest + refund} * limit.window.count();
     GcraModel model(
-        RationalTime{.parts = to_parts(kNow, limit.limit) + parts, .per_us = limit.limit});
+        ArrivalTime{.time = {.parts = to_parts(kNow, limit.limit) + parts, .per_us = limit.limit},
+                    .limit = limit});
     const auto at = kNow.count() + static_cast<std::int64_t>(parts / limit.limit);
     const auto text =
         packed("gcra~", static_cast<double>(at), static_cast<std::int64_t>(parts % limit.limit),

@@ -90,9 +90,9 @@ TEST_CASE("usage is reported exactly, and in whole units rounded up") {
 }
 
 TEST_CASE("usage that does not fit into 64 bits is capped") {
-  GcraModel model;
-  const Limit filled{.limit = 1, .window = kLongestWindow, .burst = 1};
-  model.record(filled, 1, kStart);
+  // A time whose limit is unknown, such as another library's.
+  const GcraModel model(
+      ArrivalTime{.time = {.parts = to_parts(kStart + kLongestWindow, 1), .per_us = 1}});
   const Limit short_one{.limit = kLargestLimit, .window = 1us};
   CHECK(model.usage(short_one, kStart).units == INT64_MAX);
 }
@@ -105,12 +105,13 @@ TEST_CASE("leaky-bucket: a look is not delayed, although requests are") {
   CHECK(model.peek(limit, 0, kStart).delay == 0s);
 }
 
-TEST_CASE("token-bucket: a bucket that a smaller burst makes full resets at once") {
+TEST_CASE("token-bucket: a look with a smaller burst tells when the stored bucket is full") {
   TokenBucketModel model;
   model.record({.limit = 10, .window = 10s}, 1, kStart);
   const Limit smaller{.limit = 10, .window = 10s, .burst = 5};
-  CHECK(model.peek(smaller, 0, kStart).reset_after == 0s);
-  CHECK(model.peek(smaller, 0, kStart - 1s).reset_after == 0s);  // before the bucket's own time
+  CHECK(model.peek(smaller, 0, kStart).remaining == 4);
+  CHECK(model.peek(smaller, 0, kStart).reset_after == 1s);
+  CHECK(model.peek(smaller, 0, kStart - 1s).reset_after == 2s);  // before the bucket's own time
 }
 
 TEST_CASE("a look is allowed even if more is used than a lowered limit") {

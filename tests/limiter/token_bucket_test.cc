@@ -30,7 +30,7 @@ void check_bucket(TestServer& server, const TokenBucket& bucket, const Limit& li
                   std::int64_t cost) {
   CAPTURE(bucket.tokens);
   CAPTURE(bucket.at.count());
-  TokenBucketModel model(bucket);
+  TokenBucketModel model({.tokens = bucket.tokens, .at = bucket.at, .limit = limit});
   const auto text = packed("tokens~", bucket.tokens, as_double(bucket.at), limit.limit,
                            as_double(limit.window), *limit.burst);
   check_calls(server, token_bucket(), text, model, limit, {0, cost, 0}, kNow);
@@ -73,11 +73,11 @@ TEST_CASE("token-bucket: a refund fills the bucket, but not beyond its capacity"
   CHECK_FALSE(model.exists("k"));
 }
 
-TEST_CASE("token-bucket: a bucket keeps its tokens when the arguments change") {
+TEST_CASE("token-bucket: under a new burst a bucket keeps what is missing, to a fraction") {
   ModelLimiter model(token_bucket());
   CHECK(model.ask("k", {10, 1s, {}}, 4, kNow).remaining == 6);
-  CHECK(model.ask("k", {10, 1s, 100}, 0, kNow).remaining == 6);
-  CHECK(model.ask("k", {1, 1s, 3}, 0, kNow) == Decision{true, 3, 0us, 0us, 0us, 0});
+  CHECK(model.ask("k", {10, 1s, 100}, 1, kNow + 50ms) == Decision{true, 95, 0us, 450ms, 0us, 0});
+  CHECK(model.ask("k", {10, 1s, 3}, 1, kNow + 50ms) == Decision{false, 0, 250ms, 450ms, 0us, 1});
 }
 
 TEST_CASE("token-bucket: never more than the burst plus what the rate adds") {
@@ -118,7 +118,9 @@ TEST_CASE("token-bucket: a wait ends where rounding adds what is missing") {
   constexpr std::int64_t kBurst = 600'000'000;
   const TokenBucket bucket{.tokens = kBurst - std::ldexp(1, -22), .at = kNow};
   check_bucket(server, bucket, {1, 5'242'880us, kBurst}, kBurst);
-  CHECK(TokenBucketModel(bucket).peek({1, 5'242'880us, kBurst}, kBurst, kNow).retry_after == 1us);
+  const Limit slow{1, 5'242'880us, kBurst};
+  const TokenBucketModel model({.tokens = bucket.tokens, .at = bucket.at, .limit = slow});
+  CHECK(model.peek(slow, kBurst, kNow).retry_after == 1us);
   // A microsecond adds 2^-26 less than the token that the call takes.
   const Limit limit{67'108'863, 67'108'864us, 134'217'729};
   check_bucket(server, {.tokens = as_double(*limit.burst), .at = kNow}, limit, 1);

@@ -58,10 +58,6 @@ Decision ask_copy(TestServer& server, const Algorithm& algorithm, const std::str
 /// if it cannot be asked.
 std::int64_t used_by_script(TestServer& server, const Algorithm& algorithm, const std::string& key,
                             Limit limit, microseconds now, std::int64_t about) {
-  if (algorithm.name == "token-bucket") {  // a bucket never holds more than its burst
-    const auto burst = limit.burst_or_limit();
-    return burst - ask_copy(server, algorithm, key, limit, 0, now).remaining;
-  }
   if (algorithm.has_burst) {
     const auto by_span =
         4e15 * static_cast<double>(limit.limit) / static_cast<double>(limit.window.count());

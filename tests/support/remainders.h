@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "limiter/model.h"
@@ -34,13 +35,22 @@ inline std::vector<Remainder> remainders(std::int64_t limit) {
 template <typename Model>
 void check_remainder(TestServer& server, const Algorithm& algorithm, std::string_view tag,
                      const Remainder& stored, const Limit& limit, std::int64_t cost) {
+  using std::chrono_literals::operator""s;
   using std::chrono_literals::operator""us;
   constexpr microseconds kStart{1'700'000'000'000'000};
   for (const microseconds offset : {0us, 1us, 3'500'000us, -limit.window / limit.limit}) {
     CAPTURE(offset.count());
     const auto at = (kStart + offset).count();
-    Model model(limiter::RationalTime{.parts = Wide{at} * stored.limit + stored.rest,
-                                      .per_us = stored.limit});
+    const limiter::RationalTime time{.parts = Wide{at} * stored.limit + stored.rest,
+                                     .per_us = stored.limit};
+    Model model = [&] {
+      if constexpr (std::is_same_v<Model, limiter::GcraModel>) {
+        const Limit of_that{stored.limit, 1s, 1};
+        return Model(limiter::ArrivalTime{.time = time, .limit = of_that});
+      } else {
+        return Model(time);
+      }
+    }();
     const auto text = packed(tag, static_cast<double>(at), stored.rest, stored.limit, 1e6, 1);
     check_calls(server, algorithm, text, model, limit, {cost, 0}, kStart);
     const bool exists = server.pttl("k") != -2;

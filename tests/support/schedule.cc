@@ -93,11 +93,13 @@ class Maker {
       limits_.push_back(make_limit(algorithm, random));
       auto& window = limits_.back().window;
       if (is_aging(freedom)) window = std::max(window, kShortestIfAging);
-      if (freedom == Freedom::kCalendar && algorithm.has_periods && random.percent(10)) {
+      const bool is_usual = freedom == Freedom::kCalendar || freedom == Freedom::kAlternating;
+      if (is_usual && algorithm.has_periods && random.percent(10)) {
         limits_.back() = make_calendar_limit(random);
       }
     }
     changing_ = !is_aging(freedom) && random.percent(30);
+    alternating_ = freedom == Freedom::kAlternating || (changing_ && random.percent(50));
     refunding_ = algorithm.has_refund && random.percent(50);
     if (algorithm.has_reservations && random.percent(70)) {
       most_ids_ = random.log_uniform(1, 100);
@@ -117,7 +119,11 @@ class Maker {
     auto steps = random_.log_uniform(2, 200);
     if (fills_) steps += kMostIds;
     for (; steps > 0; --steps) {
-      if (changing_ && random_.percent(15)) change_arguments();
+      if (alternating_) {
+        alternate();
+      } else if (changing_ && random_.percent(15)) {
+        change_arguments();
+      }
       advance();
       Request request = choose_keys();
       request.cost = make_cost(request.limits.front());
@@ -166,7 +172,7 @@ class Maker {
   void fill_tables() {
     fills_ = true;
     most_ids_ = 1;
-    changing_ = false;
+    changing_ = alternating_ = false;
     settled_percent_ = random_.one_of(std::array{0, 0, 5, 30});
     for (auto& limit : limits_) limit.limit = random_.uniform(490, 1'000);
   }
@@ -206,6 +212,17 @@ class Maker {
     if (all.empty()) return now_us_;
     const auto& its = std::next(all.begin(), random_.uniform(0, std::ssize(all) - 1))->second;
     return (random_.percent(60) ? its.held_until : its.forgotten_at).count();
+  }
+
+  /// Takes one of the same few limits at each call; changes at first, which makes them.
+  void alternate() {
+    if (alternatives_.empty()) {
+      for (auto left = random_.uniform(2, 3); left > 0; --left) {
+        alternatives_.push_back(limits_);
+        change_arguments();
+      }
+    }
+    for (std::size_t i = 0; i < limits_.size(); ++i) limits_[i] = random_.one_of(alternatives_)[i];
   }
 
   void change_arguments() {
@@ -322,6 +339,8 @@ class Maker {
   Decision last_;
   std::vector<bool> writes_;  ///< of the last request's keys
   bool changing_ = false;
+  bool alternating_ = false;
+  std::vector<std::vector<Limit>> alternatives_;  ///< of the keys
   bool refunding_ = false;
   std::int64_t most_ids_ = 0;  ///< of reservations; 0: there are none
   std::int64_t longest_hold_us_ = 0;

@@ -15,10 +15,11 @@ using Schedule = std::vector<Request>;
 /// What a schedule may do besides. All but the first two are for keys that expire by virtual time,
 /// with windows of at least a second.
 enum class Freedom {
-  kAll,       ///< arguments change, and clocks step back however far
-  kCalendar,  ///< the same, and some windows are those of the calendar
-  kHourBack,  ///< arguments stay, and no clock is over an hour behind the latest
-  kForward,   ///< arguments stay, and clocks never step back
+  kAll,          ///< arguments change, and clocks step back however far
+  kCalendar,     ///< the same, and some windows are those of the calendar
+  kAlternating,  ///< as kCalendar, and each call takes one of a few limits
+  kHourBack,     ///< arguments stay, and no clock is over an hour behind the latest
+  kForward,      ///< arguments stay, and clocks never step back
 };
 
 /// Whether keys expire by virtual time.
