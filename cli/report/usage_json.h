@@ -10,7 +10,8 @@ namespace rlctl::cli {
 inline void append_usage_fields(JsonWriter& json, const stored::Usage& usage) {
   json.field("limit", usage.limit).field("window_us", usage.window);
   if (usage.calendar != nullptr) json.field("calendar", usage.calendar->text());
-  json.field("used", usage.used)
+  json.known_field("limits_differ", usage.limits_differ)
+      .field("used", usage.used)
       .field("remaining", usage.remaining)
       .field("reset_after_us", usage.reset_after)
       .field("ttl_us", usage.ttl)

@@ -102,8 +102,11 @@ std::vector<KeyTarget> find_targets(const std::string& key, const std::optional<
     auto limit = limiter->limits[i];
     // A policy without a burst has the default one, whatever is stored.
     if (limiter->policy != nullptr) limit.burst = effective_burst(*limiter->algorithm, limit);
-    targets.push_back(
-        {.key = keys[i], .limit = limit, .algorithm = limiter->algorithm, .limit_is_asked = true});
+    targets.push_back({.key = keys[i],
+                       .limit = limit,
+                       .algorithm = limiter->algorithm,
+                       .limit_is_asked = true,
+                       .limit_name = limiter->policy != nullptr ? "policy" : "--limit"});
   }
   if (keys.size() > 1) targets.push_back({.key = key, .only_if_there = true});
   return targets;
@@ -161,6 +164,7 @@ void add_as_option(Options& options, std::optional<std::string>& as) {
 stored::InspectionRequest request_for(const KeyTarget& target) {
   stored::InspectionRequest request{.algorithm = target.algorithm,
                                     .window_in_name = stored::window_in_name(target.key)};
+  request.limit_name = target.limit_name;
   (target.limit_is_asked ? request.limit : request.usual_limit) = target.limit;
   return request;
 }
@@ -169,8 +173,8 @@ limiter::Limit limit_to_settle(const std::string& key, const stored::Decoded& bu
                                std::chrono::microseconds now,
                                const std::optional<limiter::Limit>& named) {
   auto limit = named.value_or(*budget.limit);
-  limit.limit = budget.limit->limit;  // it is stored again
-  // While the window lasts, the script keeps it.
+  limit.limit = budget.limit->limit;  // what remains is of this one
+  // While the window lasts, a settle keeps it.
   const auto& window = budget.limit->window;
   const auto begin = budget.counts.front().at;
   const bool is_of_calendar = begin % window != std::chrono::microseconds{0};

@@ -59,6 +59,7 @@ struct KeyTarget {
   std::optional<limiter::Limit> limit = {};
   const limiter::Algorithm* algorithm = nullptr;  ///< null: not known
   bool limit_is_asked = false;                    ///< `limit` takes precedence over the stored one
+  std::string_view limit_name = "policy";         ///< where it comes from
   /// The key itself, besides those of its several limits: `check` does not write it.
   bool only_if_there = false;
   std::string policy = {};  ///< that has the limit, if the key's name led to it

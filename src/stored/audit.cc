@@ -373,6 +373,7 @@ std::vector<Finding> audit(const Inspection& inspection, bool has_slots,
   const auto add = [&](std::optional<Finding> finding) {
     if (!finding) return;
     finding->key = inspection.key;
+    if (!inspection.limits_differ.empty()) finding->detail += "; " + inspection.limits_differ;
     findings.push_back(*std::move(finding));
   };
   if (!inspection.is_recognized()) {

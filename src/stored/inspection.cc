@@ -328,6 +328,27 @@ static bool is_in_period_of(const limiter::Limit& limit, const Decoded& state) {
          limit.limit == state.limit->limit;
 }
 
+/// Says which limit is stored, and which one the request has, if they are not the same.
+void InspectionBuilder::compare_limits() {
+  const auto& state = result_.state;
+  if (!limit_ || is_in_period_of(*limit_, state)) return;
+  const auto& algorithm = *state.form->algorithm();
+  const auto stored_burst = limiter::effective_burst(algorithm, *state.limit);
+  auto burst = limiter::effective_burst(algorithm, *limit_);
+  const bool is_same = limit_->limit == state.limit->limit && limit_->calendar == nullptr &&
+                       limit_->window == state.limit->window;
+  // Without a burst, a limit that was given has the stored one.
+  if (is_same && request_.limit && !limit_->burst) burst = stored_burst;
+  if (is_same && burst == stored_burst) return;
+  const auto text = [&](const limiter::Limit& limit, std::optional<std::int64_t> its_burst) {
+    const bool tells_burst = its_burst && (is_same || its_burst != limit.limit);
+    return limiter::format_limit(limit) +
+           (tells_burst ? fmt::format(" burst {}", *its_burst) : std::string());
+  };
+  result_.limits_differ = fmt::format("stored {}, {} {}", text(*state.limit, stored_burst),
+                                      request_.limit_name, text(*limit_, burst));
+}
+
 void InspectionBuilder::fill_ours() {
   const auto& state = result_.state;
   const bool is_usual = limit_ && is_in_period_of(*limit_, state);
@@ -344,6 +365,7 @@ void InspectionBuilder::fill_ours() {
   }
   limiter::require_usable(*state.form->algorithm(), limit, 0);
   fill_model(limit);
+  compare_limits();
   for (const auto& count : state.counts) {
     if (count.units > 0) result_.entries.push_back({.at = count.at, .count = count.units});
   }

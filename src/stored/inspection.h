@@ -22,6 +22,8 @@ struct InspectionRequest {
   std::optional<limiter::Limit> limit = {};
   /// The limit to apply if neither is known: for a log, and for a key that does not exist.
   std::optional<limiter::Limit> usual_limit = {};
+  /// Where the limit comes from, for Usage::limits_differ; lives as long as the program.
+  std::string_view limit_name = "policy";
   /// Used only if the key does not exist: stored state determines its algorithm. Null: not known.
   const limiter::Algorithm* algorithm = nullptr;
   /// The window in the key's name ("{login:alice}:60s"), for a log that does not store it.
@@ -68,6 +70,9 @@ struct Usage {
   /// The window is not part of the limit that applies, but follows from the key's name. What
   /// depends on it, such as used and reset_after, is inferred too.
   bool window_is_inferred = false;
+  /// "stored 10/20s, policy 1000/20s", if the key stores another limit than the request has, or
+  /// would have if none were stored. Empty if they are the same, or one of them is not known.
+  std::string limits_differ = {};
 
   std::optional<std::int64_t> used;  ///< units that count now, rounded up
   std::optional<std::int64_t> remaining;
@@ -182,6 +187,7 @@ class InspectionBuilder {
   void fill_ours();
   void fill_foreign();
   void fill_model(const limiter::Limit& limit);
+  void compare_limits();
   void fill_budget();
   void fill_bucket(const limiter::Limit& limit);
   void fill_count();

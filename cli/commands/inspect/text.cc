@@ -118,6 +118,7 @@ void append_algorithm(TextBlock& block, const Found& found) {
   if (state.form->layout == Layout::kLeases && !inspection.limit) {
     block.note("for 3 leases, pass --limit 3/1s; leases ignore the window", Tone::kDim);
   }
+  if (!inspection.limits_differ.empty()) block.note(inspection.limits_differ, Tone::kWarning);
   if (!found.policy.empty()) {
     block.note("the limit of policy '" + escaped_text(found.policy) + "'", Tone::kDim);
   }
@@ -178,9 +179,12 @@ void append_window(TextBlock& block, const Inspection& inspection, microseconds 
   if (end <= now) {
     block.note("it has ended: its count no longer applies", Tone::kDim);
   } else if (inspection.window && *inspection.window != length) {
-    block.note(fmt::format("the stored window, {}, applies while it counts; {} after that",
-                           period_text(length), period_text(*inspection.window)),
-               Tone::kWarning);
+    const auto* what = *inspection.window > length
+                           ? "the stored window, {}, is extended by a request in one of {}"
+                           : "the stored window, {}, applies while it counts; {} after that";
+    block.note(
+        fmt::format(fmt::runtime(what), period_text(length), period_text(*inspection.window)),
+        Tone::kWarning);
   }
   if (begin > now) append_future(block, "it starts");
 }

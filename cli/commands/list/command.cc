@@ -79,7 +79,7 @@ void declare_options(Options& options, Plan& plan) {
       .completes(complete_policy);
   options
       .value("--limit", "LIMIT", into(plan.limit, parse_one_limit),
-             "the limit of keys that store none and belong to no policy, such as logs: 5/60s")
+             "judge all keys by this limit, including those that store another one: 5/60s")
       .once("keys with different limits need policies");
   add_as_option(options, plan.as);
   options.flag(
@@ -181,6 +181,9 @@ class Run {
       totals_.append_text(out, look_);
     }
     auto text = skipped_text();
+    if (const auto differing = invocation_.json ? "" : differing_text(); !differing.empty()) {
+      text += (text.empty() ? "" : "\n") + differing;
+    }
     if (without_limit_ > 0 && !invocation_.json) {
       if (!text.empty()) text += "\n";
       text +=
@@ -200,6 +203,20 @@ class Run {
       invocation_.out.flush();
       write_stderr(text + "\n");
     }
+  }
+
+  /// "judged by --limit 50/60s, although 3 keys store another limit, such as 10/20s"
+  std::string differing_text() const {
+    const auto& [count, first] = listing_.differing();
+    if (count == 0) return {};
+    const auto keys = counted(count, "key") + (count == 1 ? " stores" : " store");
+    if (!plan_.limit) {
+      return fmt::format("{} another limit than {} policy{}: {}", keys,
+                         count == 1 ? "its" : "their", count == 1 ? "" : ", such as", first);
+    }
+    return fmt::format("judged by --limit {}, although {} another limit{}: {}",
+                       limiter::format_limit(*plan_.limit), keys, count == 1 ? "" : ", such as",
+                       first);
   }
 
   /// "not listed: 12 keys that may be a limiter's (--all lists them), 340 keys of other programs"

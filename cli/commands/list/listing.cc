@@ -14,9 +14,14 @@ namespace rlctl::cli::list {
 
 stored::InspectionRequest Listing::request_for(const std::string& key) const {
   auto target = found_target(key, configuration_);
-  const bool fits = !stored::window_in_name(key) ||
-                    (plan_.limit && !limiter::base_keys(key, *plan_.limit).empty());
-  if (!target.limit && fits) target.limit = plan_.limit;
+  if (!plan_.limit) return cli::request_for(target);
+  // A key whose name has another window is one of several limits.
+  if (stored::window_in_name(key) && limiter::base_keys(key, *plan_.limit).empty()) {
+    return cli::request_for(target);
+  }
+  target.limit = plan_.limit;
+  target.limit_is_asked = true;
+  target.limit_name = "--limit";
   return cli::request_for(target);
 }
 
@@ -50,6 +55,9 @@ std::optional<Row> Listing::row_of(const stored::Surveyed& surveyed) {
     const auto* policy = limiter::policy_for(configuration_, row.key);
     if (policy != nullptr) row.policy = policy->name;
   }
+  if (!inspection.limits_differ.empty()) {
+    if (differing_.count++ == 0) differing_.first = inspection.limits_differ;
+  }
   if (wants(row)) return row;
   ++skipped_.filtered;
   return std::nullopt;
@@ -82,6 +90,7 @@ std::vector<Row> Listing::read_again(redis::Connection& connection, const std::v
 void Listing::scan(redis::Connection& connection,
                    const std::function<void(std::vector<Row>, double)>& on_rows) {
   skipped_ = {};
+  differing_ = {};
   // A key that comes twice to the top is noticed there, so that memory stays bounded.
   stored::survey_all(connection,
                      {.pattern = plan_.pattern,

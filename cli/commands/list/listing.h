@@ -35,6 +35,12 @@ struct SkippedCounts {
   RefusedKeys refused = {};
 };
 
+/// The keys that match the pattern and store another limit than their policy or --limit.
+struct DifferingLimits {
+  std::int64_t count = 0;
+  std::string first = {};  ///< stored::Usage::limits_differ of one of them
+};
+
 /// Reads the limiters of a database, page by page.
 class Listing {
  public:
@@ -55,6 +61,7 @@ class Listing {
   std::vector<Row> read_again(redis::Connection& connection, const std::vector<Row>& rows);
 
   const SkippedCounts& skipped() const noexcept { return skipped_; }
+  const DifferingLimits& differing() const noexcept { return differing_; }
 
  private:
   stored::InspectionRequest request_for(const std::string& key) const;
@@ -66,6 +73,7 @@ class Listing {
   const limiter::Configuration& configuration_;
   stored::Libraries libraries_;
   SkippedCounts skipped_;
+  DifferingLimits differing_;
 };
 
 /// Collects rows: the first ones in the plan's order, or all.

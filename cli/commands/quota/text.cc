@@ -92,6 +92,7 @@ std::string sentence(const LimitStatus& status, const Look& look) {
               : fmt::format(" {} used", text);
   const auto& reset = inspection.reset_after;
   if (reset && *reset > microseconds{0}) out += ", resets in " + seconds_text(*reset);
+  if (!inspection.limits_differ.empty()) out.append("; ").append(inspection.limits_differ);
   if (inspection.is_closed_by_reservations()) {
     out.append("; ").append(limiter::kAllReservationsHeld);
     out += ", and any other is denied";

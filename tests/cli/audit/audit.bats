@@ -298,6 +298,16 @@ reserved() { seq -f "$1	1	id%g" "$2" | rlctl check -q --limit 1M/30d --hold 1d -
   done
 }
 
+@test "a finding about a key that stores another limit than its policy says both" {
+  rlctl check -q api:ann --limit 10/1d --algorithm gcra --cost 6
+  cli PEXPIRE api:ann 600000 >/dev/null
+  printf 'timeout = "120s"\n[policy.api]\nkey = "api:%%s"\nlimit = "1000/20s"\nalgorithm = "gcra"\n' \
+    >"$BATS_TEST_TMPDIR/c.toml"
+  run -2 rlctl --config "$BATS_TEST_TMPDIR/c.toml" audit --json
+  assert_equal "$(gojq -c '[.finding, (.detail | endswith("; stored 10/1d, policy 1000/20s"))]' <<<"$output")" \
+    '["ttl_short",true]'
+}
+
 @test "a large sorted set is told to be a list" {
   yes big | head -n 129 | rlctl check --batch -q --limit 1000/1h --algorithm sliding-window-zset >/dev/null
   yes small | head -n 128 | rlctl check --batch -q --limit 1000/1h --algorithm sliding-window-zset >/dev/null

@@ -57,13 +57,15 @@ lease() {
   done
 }
 
-@test "a window other than the stored one is said to apply later" {
+@test "a window other than the stored one is said to extend it, or to apply later" {
   local name
   for name in fixed-window sliding-window-counter; do
     take "$name" 7 0
     run -0 rlctl inspect "$name" --limit 100/1h --now "$(t 10)"
     assert_line --regexp '^used       7 of 100 '
-    assert_line '           the stored window, 60 s, applies while it counts; 1 h after that'
+    assert_line '           the stored window, 60 s, is extended by a request in one of 1 h'
+    run -0 rlctl inspect "$name" --limit 100/20s --now "$(t 10)"
+    assert_line '           the stored window, 60 s, applies while it counts; 20 s after that'
     run -0 rlctl inspect "$name" --limit 100/60s --now "$(t 10)"
     refute_output --partial 'stored window'
     run -0 rlctl inspect "$name" --limit 100/1h --now "$(t 200)"
@@ -282,9 +284,14 @@ END
   run -0 rlctl inspect mail:ann --json
   assert_equal "$(gojq -c '[.limit, .burst]' <<<"$output")" '[7,7]'
   run -0 rlctl inspect mail:ann
-  refute_output --partial policy
+  assert_line '           stored 7/1d, policy 5/60s'
+  refute_output --partial 'the limit of policy'
   run -0 rlctl inspect mail:ann --limit 9/60s --json
-  assert_equal "$(gojq -c '[.limit, .burst]' <<<"$output")" '[9,9]'
+  assert_equal "$(gojq -c '[.limit, .burst, .limits_differ]' <<<"$output")" '[9,9,"stored 7/1d, --limit 9/60s"]'
+  run -0 rlctl inspect mail:ann --limit 7/1d --burst 9 --json
+  assert_equal "$(gojq -c .limits_differ <<<"$output")" '"stored 7/1d burst 7, --limit 7/1d burst 9"'
+  run -0 rlctl inspect mail:ann --limit 7/1d --json
+  assert_equal "$(gojq -c .limits_differ <<<"$output")" null
 }
 
 @test "an algorithm other than the key's is a warning" {

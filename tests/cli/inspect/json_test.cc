@@ -58,7 +58,7 @@ TEST_CASE("inspection json: an inspection with every value") {
   CHECK(
       json(log()) ==
       R"({"key":"login:ann","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":5,)"
-      R"("window_us":60000000,"used":5,"remaining":0,"reset_after_us":59310000,)"
+      R"("window_us":60000000,"limits_differ":null,"used":5,"remaining":0,"reset_after_us":59310000,)"
       R"("ttl_us":59310000,"bytes":200,"burst":null,"next_free_us":12041000,"inferred":[],)"
       R"("number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":5,"now_us":1795155123114201,"changed_while_read":false,)"
       R"("entries":[{"at_us":1795155075155201,"count":1},{"at_us":1795155122424201,"count":4}],"reservations":[]})"
@@ -85,7 +85,7 @@ TEST_CASE(
   CHECK(
       json(of_content({.type = "none"})) ==
       R"({"key":"login:ann","type":"none","library":null,"algorithm":null,"limit":null,"window_us":null,)"
-      R"("used":null,"remaining":null,"reset_after_us":null,"ttl_us":null,"bytes":null,)"
+      R"("limits_differ":null,"used":null,"remaining":null,"reset_after_us":null,"ttl_us":null,"bytes":null,)"
       R"("burst":null,"next_free_us":null,"inferred":[],"number":null,"part_of":null,)"
       R"("banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":0,)"
       R"("changed_while_read":false,"entries":[],"reservations":[]})"

@@ -123,7 +123,7 @@ share() { rlctl check -q "share:$1:$2" --limit "$2/1d" --algorithm fixed-window 
   assert_equal "$(keys --top 100)" 'b a d c'
 }
 
-@test "a log's limit comes from its policy, else from --limit" {
+@test "a log's limit comes from --limit, else from its policy" {
   use login:ann 4 sliding-window-log
   use other 4 sliding-window-log
   assert_equal "$(rlctl list --json --sort key | gojq -c '[.key, .limit, .ratio, .policy]' | paste -sd ' ')" \
@@ -138,10 +138,36 @@ TOML
   run rlctl --config "$BATS_TEST_TMPDIR/config.toml" list --limit 5/1d --json --sort key
   assert_success
   assert_equal "$(gojq -c '[.key, .limit, .ratio, .policy]' <<<"$output" | paste -sd ' ')" \
-    '["login:ann",8,0.5,"login"] ["other",5,0.8,null]'
+    '["login:ann",5,0.8,"login"] ["other",5,0.8,null]'
+  assert_equal "$(rlctl --config "$BATS_TEST_TMPDIR/config.toml" list 'login:*' --json | gojq .limit)" 8
   assert_equal "$(rlctl --config "$BATS_TEST_TMPDIR/config.toml" list --policy login --json | gojq -r .key)" login:ann
   run rlctl --config "$BATS_TEST_TMPDIR/config.toml" list --totals
   assert_line --regexp '^policy login +1 +0 +0 '
+}
+
+@test "--limit judges keys that store another limit, and says so" {
+  use a 6
+  rlctl check -q b --limit 100/1d --algorithm token-bucket --cost 4
+  run -0 --separate-stderr rlctl list --limit 6/1d --above 100%
+  assert_line --index 1 --regexp '^ *6 +6/1d +100% .* gcra +a$'
+  refute_output --regexp ' b$'
+  assert_equal "$stderr" \
+    'judged by --limit 6/1d, although 2 keys store another limit, such as: stored 10/1d, --limit 6/1d'
+  assert_equal "$(rlctl list --limit 6/1d --sort key --json | gojq -c '[.key, .used, .limit, .remaining, .limits_differ]')" \
+    '["a",6,6,0,"stored 10/1d, --limit 6/1d"]
+["b",4,6,2,"stored 100/1d, --limit 6/1d"]'
+  run -1 --separate-stderr rlctl list b --limit 6/1d --above 100%
+  assert_equal "${stderr_lines[0]}" \
+    'no limiter matches; judged by --limit 6/1d, although 1 key stores another limit: stored 100/1d, --limit 6/1d'
+}
+
+@test "a key that stores another limit than its policy is judged by the stored one, and counted" {
+  use api:ann 6
+  printf 'timeout = "120s"\n[policy.api]\nkey = "api:%%s"\nlimit = "1000/1d"\nalgorithm = "gcra"\n' \
+    >"$BATS_TEST_TMPDIR/config.toml"
+  run -0 --separate-stderr rlctl --config "$BATS_TEST_TMPDIR/config.toml" list
+  assert_line --index 1 --regexp '^ *6 +10/1d +60% '
+  assert_equal "$stderr" '1 key stores another limit than its policy: stored 10/1d, policy 1000/1d'
 }
 
 @test "--above counts what it cannot judge; --limit is not for keys whose name has another window" {

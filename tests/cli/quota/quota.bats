@@ -306,7 +306,7 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   assert_line --index 0 '"warning"'
   assert_line --index 1 null
   assert_line --index 2 2
-  assert_line --index 3 '["key","status","exists","policy","algorithm","limit","window_us","used","remaining","reset_after_us","ttl_us","bytes","burst","ratio","reason","error"]'
+  assert_line --index 3 '["key","status","exists","policy","algorithm","limit","window_us","limits_differ","used","remaining","reset_after_us","ttl_us","bytes","burst","ratio","reason","error"]'
   assert_line --index 4 '"/w=="'
 }
 
@@ -351,6 +351,7 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   done
   run -0 rlctl quota --limit 10/1d --burst 20 k
   assert_output --partial '(5 of 20)'
+  assert_output --partial '; stored 10/1d burst 5, --limit 10/1d burst 20 | '
   # Of another limit, the default burst, as check would use it.
   run -0 rlctl quota --limit 20/1d k
   assert_output --partial ' of 20)'
