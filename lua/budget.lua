@@ -30,24 +30,25 @@
 --         A key has 500 at most: then the 50 that would be forgotten first, and those of the same
 --         microsecond as the last of them, make room; those that are held never do
 
-local HAS_BURST, BURSTS = false, 'left out'
-local MIN_COST, MAX_COST, COSTS = -1e9, 1e9, 'from -1e9 to 1e9'
-local LAST, ARGUMENTS = 5, 'cost, now, action, id, hold'
-local function refuse(what, value, i)
-  what = what:format(i) .. ", not '" .. (value or '') .. "'"
-  return redis.error_reply('ERR budget: ' .. what)
-end
-
--- [arguments] The same in every script. Locals, since each access to a global costs server time.
+-- [arguments] The same in every script, but for its name, its costs and its last arguments. Locals,
+-- since each access to a global costs server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
-local n = #KEYS
-if n == 0 then return refuse('KEYS must have one key for each limit', '0 keys') end
-local cost, now, margin = ARGV[3 * n + 1] or '', ARGV[3 * n + 2] or '', 0
-local extra = ARGV[3 * n + LAST + 1]
-if extra then return refuse('ARGV must be limit, window, burst per key, then ' .. ARGUMENTS, extra) end
-cost = cost == '' and 1 or tonumber(cost)
-if cost ~= 1 and not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
-  return refuse('cost must be a whole number ' .. COSTS, ARGV[3 * n + 1])
+local n, given = #KEYS, #ARGV
+if n == 0 then
+  return redis.error_reply("ERR budget: KEYS must have one key for each limit, not '0 keys'")
+end
+local cost, now, margin = 1, '', 0
+if given > 3 * n then
+  cost, now = ARGV[3 * n + 1], ARGV[3 * n + 2] or ''
+  if given > 3 * n + 5 then
+    return redis.error_reply('ERR budget: ARGV must be limit, window, burst per key, then cost, ' ..
+                             "now, action, id, hold, not '" .. ARGV[3 * n + 6] .. "'")
+  end
+  cost = cost == '' and 1 or tonumber(cost)
+  if not (cost and cost >= -1e9 and cost <= 1e9 and cost % 1 == 0) then
+    return redis.error_reply("ERR budget: cost must be a whole number from -1e9 to 1e9, not '" ..
+                             ARGV[3 * n + 1] .. "'")
+  end
 end
 if now == '' then
   now = call('TIME')
@@ -55,44 +56,40 @@ if now == '' then
 else
   now, margin = tonumber(now), 3600000000 -- TTLs last an hour longer: the caller's clock may lag
   if not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
-    return refuse('now must be a whole number of microseconds from 0 to 4e15', ARGV[3 * n + 2])
+    return redis.error_reply('ERR budget: now must be a whole number of microseconds from 0 to ' ..
+                             "4e15, not '" .. ARGV[3 * n + 2] .. "'")
   end
 end
 -- [/arguments]
 
-local action, id, hold = ARGV[3 * n + 3] or '', ARGV[3 * n + 4] or '', ARGV[3 * n + 5] or ''
+local action, id, hold = '', '', ''
+if given > 3 * n + 2 then
+  action, id, hold = ARGV[3 * n + 3], ARGV[3 * n + 4] or '', ARGV[3 * n + 5] or ''
+end
 local reserves, settles = action == 'reserve', action == 'settle'
 if not (reserves or settles or action == '') then
-  return refuse('action must be reserve, settle or left out', action)
+  return redis.error_reply("ERR budget: action must be reserve, settle or left out, not '" ..
+                           action .. "'")
 end
-if reserves and cost < 1 or settles and (cost < 0 or (ARGV[3 * n + 1] or '') == '') then
+if reserves and cost < 1 or settles and (cost < 0 or ARGV[3 * n + 1] == '') then
   local least = reserves and 1 or 0
-  return refuse('cost of ' .. action .. ' must be a whole number from ' .. least .. ' to 1e9',
-                ARGV[3 * n + 1])
+  return redis.error_reply('ERR budget: cost of ' .. action .. ' must be a whole number from ' ..
+                           least .. " to 1e9, not '" .. ARGV[3 * n + 1] .. "'")
 end
 if action == '' and id ~= '' or action ~= '' and (id == '' or #id > 20) then
-  return refuse('id must be ' .. (action == '' and 'left out' or 'of 1 to 20 bytes'), id)
+  return redis.error_reply('ERR budget: id must be ' ..
+                           (action == '' and 'left out' or 'of 1 to 20 bytes') .. ", not '" .. id ..
+                           "'")
 end
 if reserves then
   hold = tonumber(hold)
   if not (hold and hold >= 1000 and hold <= 1e14 and hold % 1 == 0) then
-    return refuse('hold must be a whole number of microseconds from 1000 to 1e14', ARGV[3 * n + 5])
+    return redis.error_reply('ERR budget: hold must be a whole number of microseconds from 1000 ' ..
+                             "to 1e14, not '" .. (ARGV[3 * n + 5] or '') .. "'")
   end
 elseif hold ~= '' then
-  return refuse('hold must be left out', hold)
+  return redis.error_reply("ERR budget: hold must be left out, not '" .. hold .. "'")
 end
-
--- [periods] The same in every script that takes periods.
-local from -- when the stated period begins; nil for a plain window
-local function to_window(text)
-  from = nil
-  local window = tonumber(text)
-  if window then return window end
-  local begins, ends = string.match(text or '', '^(%d+)%-(%d+)$')
-  from, ends = tonumber(begins), tonumber(ends)
-  return from and ends <= 5e15 and ends - from
-end
--- [/periods]
 
 local NEVER = 1e16 -- longer than any wait
 local MOST_IDS, FORGOTTEN_AT_ONCE, MOST_SPENT = 500, 50, 281474976710655
@@ -113,34 +110,40 @@ local forget -- IDs
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local state, told_units, told_hold -- of the reply
 local conflict -- state, units and hold, if a key knows the reservation with other units
-local key, limit, window, burst -- of the current key; after the loop, of the last key
+local key, limit, window -- of the current key; after the loop, of the last key
+local from -- when the stated period begins; nil for a plain window
 local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
--- [limits] The same in every script.
+-- [limits] The same in every script, but for its name and where it takes bursts or periods.
 for i = 1, n do
-  key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), to_window(ARGV[3 * i - 1])
+  key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
+  from = nil
+  if not window then -- [period] The same in every script that takes periods.
+    local begins, ends = string.match(ARGV[3 * i - 1] or '', '^(%d+)%-(%d+)$')
+    from, ends = tonumber(begins), tonumber(ends)
+    window = from and ends <= 5e15 and ends - from
+  end -- [/period]
   if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
-    return refuse('limit of KEYS[%d] must be a whole number from 1 to 1e9', ARGV[3 * i - 2], i)
+    return redis.error_reply('ERR budget: limit of KEYS[' .. i .. '] must be a whole number ' ..
+                             "from 1 to 1e9, not '" .. (ARGV[3 * i - 2] or '') .. "'")
   end
   if not (window and window >= 1000 and window <= 1e14 and window % 1 == 0) then
-    return refuse('window of KEYS[%d] must be a whole number of microseconds from 1000 to 1e14 ' ..
-                  '(60 s is 60000000)', ARGV[3 * i - 1], i)
+    return redis.error_reply('ERR budget: window of KEYS[' .. i .. '] must be a whole number of ' ..
+                             "microseconds from 1000 to 1e14 (60 s is 60000000), not '" ..
+                             (ARGV[3 * i - 1] or '') .. "'")
   end
-  burst = (ARGV[3 * i] or '') == '' and limit or HAS_BURST and tonumber(ARGV[3 * i])
-  if burst ~= limit and not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
-    return refuse('burst of KEYS[%d] must be ' .. BURSTS, ARGV[3 * i], i)
+  if given >= 3 * i and ARGV[3 * i] ~= '' then
+    return redis.error_reply('ERR budget: burst of KEYS[' .. i .. "] must be left out, not '" ..
+                             ARGV[3 * i] .. "'")
   end
-  if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
-    return refuse('burst of KEYS[%d] must be such that limit * burst <= 2^53 and burst * window ' ..
-                  '/ limit <= 4e15', burst, i)
+  if kept and kept[key] then
+    return redis.error_reply('ERR budget: KEYS[' .. i .. "] must be a key of its own, not '" ..
+                             key .. "'")
   end
-  if kept and kept[key] then return refuse('KEYS[%d] must be a key of its own', key, i) end
-  -- [/limits]
-  -- [period] The same in every script that takes periods.
   if from and (now < from or now >= from + window) then
     local what = "PERIOD the period of KEYS[%d] must hold %d, not be '%s'"
     return redis.error_reply(what:format(i, now, ARGV[3 * i - 1]))
   end
-  -- [/period]
+  -- [/limits]
 
   stored, entry, mine, is_lapsed, forget = pcall('HGET', key, ''), nil, nil, false, nil
   local is_foreign = not stored and call('EXISTS', key) == 1

@@ -14,40 +14,41 @@
 -- Stored  a sorted set: a member 'lease:ID' for each lease, scored by the microsecond it lapses at,
 --         and a member 'limit', scored by the negated limit of the last acquire or renew
 
-local function wrong(what, value, accepted)
-  local got = value and ", not '" .. value .. "'" or '; it is missing'
-  return redis.error_reply('ERR concurrency: ' .. what .. ' must be ' .. accepted .. got)
-end
-
+local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local key, limit, lease = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
-local action, id, now, margin = ARGV[3], ARGV[4], ARGV[5], 0
-if #KEYS ~= 1 then return wrong('KEYS', #KEYS .. ' keys', 'one key') end
-if ARGV[6] then return wrong('ARGV', #ARGV .. ' values', 'limit lease action id, then now') end
-if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
-  return wrong('limit', ARGV[1], 'a whole number from 1 to 1e9')
+local action, id, given = ARGV[3], ARGV[4], ARGV[5] or ''
+local now, margin = tonumber(given), 0
+local wrong, value
+if #KEYS ~= 1 then
+  wrong, value = 'KEYS must be one key', #KEYS .. ' keys'
+elseif ARGV[6] then
+  wrong, value = 'ARGV must be limit lease action id, then now', #ARGV .. ' values'
+elseif not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
+  wrong, value = 'limit must be a whole number from 1 to 1e9', ARGV[1]
+elseif not (lease and lease >= 1 and lease <= 1e14 and lease % 1 == 0) then
+  wrong, value = 'lease must be a whole number of microseconds from 1 to 1e14', ARGV[2]
+elseif action ~= 'acquire' and action ~= 'renew' and action ~= 'release' then
+  wrong, value = 'action must be acquire, renew or release', action
+elseif not id or id == '' then
+  wrong, value = 'id must be the name of the holder', id
+elseif given ~= '' and not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
+  wrong, value = 'now must be a whole number of microseconds from 0 to 4e15', given
 end
-if not (lease and lease >= 1 and lease <= 1e14 and lease % 1 == 0) then
-  return wrong('lease', ARGV[2], 'a whole number of microseconds from 1 to 1e14')
+if wrong then
+  value = value and ", not '" .. value .. "'" or '; it is missing'
+  return redis.error_reply('ERR concurrency: ' .. wrong .. value)
 end
-if action ~= 'acquire' and action ~= 'renew' and action ~= 'release' then
-  return wrong('action', action, 'acquire, renew or release')
-end
-if not id or id == '' then return wrong('id', id, 'the name of the holder') end
-if not now or now == '' then
-  now = redis.call('TIME')
+if given == '' then
+  now = call('TIME')
   now = now[1] * 1000000 + now[2]
 else
-  now = tonumber(now)
-  if not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
-    return wrong('now', ARGV[5], 'a whole number of microseconds from 0 to 4e15')
-  end
   margin = 3600000000 -- one hour: TTLs follow the server's clock; the caller's may lag behind it
 end
 
-local last = redis.pcall('ZRANGE', key, '-1', '-1', 'WITHSCORES')
+local last = pcall('ZRANGE', key, '-1', '-1', 'WITHSCORES')
 if last.err and not string.find(last.err, 'WRONGTYPE') then return last end
 local lapses = tonumber(last[2] or now) -- when the last lease lapses
-local lowest = last[1] and redis.call('ZRANGE', key, '0', '0', 'WITHSCORES') or {'lease:'}
+local lowest = last[1] and call('ZRANGE', key, '0', '0', 'WITHSCORES') or {'lease:'}
 local has_limit = lowest[1] == 'limit' and tonumber(lowest[2]) < 0
 if last.err or string.sub(last[1] or 'lease:', 1, 6) ~= 'lease:' or
    not (has_limit or string.sub(lowest[1], 1, 6) == 'lease:') or
@@ -57,41 +58,41 @@ if last.err or string.sub(last[1] or 'lease:', 1, 6) ~= 'lease:' or
 end
 
 local member, live = 'lease:' .. id, 0
-if lapses > now then live = redis.call('ZCOUNT', key, string.format('(%d', now), '+inf') end
-local mine = live > 0 and tonumber(redis.call('ZSCORE', key, member) or now) or now
+if lapses > now then live = call('ZCOUNT', key, string.format('(%d', now), '+inf') end
+local mine = live > 0 and tonumber(call('ZSCORE', key, member) or now) or now
 local holds = mine > now
 
 if action ~= 'acquire' and not holds then
   return {0, limit > live and limit - live or 0, -1, lapses > now and lapses - now or 0, 0, 1}
 end
 if action == 'acquire' and not holds and live >= limit then
-  local frees = redis.call('ZRANGE', key, -limit, -limit, 'WITHSCORES')
+  local frees = call('ZRANGE', key, -limit, -limit, 'WITHSCORES')
   return {0, 0, frees[2] - now, lapses - now, 0, 1}
 end
 
 if action == 'release' then
   live = live - 1
   if live == 0 then
-    redis.call('DEL', key) -- with the limit, and the leases that have lapsed
+    call('DEL', key) -- with the limit, and the leases that have lapsed
     lapses = now
   else
-    redis.call('ZREM', key, member)
+    call('ZREM', key, member)
     if mine == lapses then
-      lapses = tonumber(redis.call('ZRANGE', key, '-1', '-1', 'WITHSCORES')[2])
+      lapses = tonumber(call('ZRANGE', key, '-1', '-1', 'WITHSCORES')[2])
     end
   end
 else
   -- A renewal never makes a lease lapse earlier, even if the clock steps back.
   local till = math.max(mine, now + lease)
-  redis.call('ZADD', key, string.format('%d', till), member, string.format('%d', -limit), 'limit')
+  call('ZADD', key, string.format('%d', till), member, string.format('%d', -limit), 'limit')
   if not holds then live = live + 1 end
   if till > lapses then lapses = till end
 end
 if live > 0 then
-  redis.call('ZREMRANGEBYSCORE', key, '0', string.format('%d', now))
+  call('ZREMRANGEBYSCORE', key, '0', string.format('%d', now))
   local ttl = (lapses - now + margin + 999) / 1000
-  if redis.call('PTTL', key) < ttl then
-    redis.call('PEXPIRE', key, string.format('%d', ttl))
+  if call('PTTL', key) < ttl then
+    call('PEXPIRE', key, string.format('%d', ttl))
   end
 end
 return {1, limit > live and limit - live or 0, 0, lapses - now, 0, 0}

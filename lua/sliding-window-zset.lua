@@ -14,33 +14,33 @@
 -- Stored  a sorted set: a member 'MICROSECONDS:SEQUENCE' for every allowed unit, scored by its
 --         microseconds; the sequence number has ten digits
 
-local HAS_BURST, BURSTS = false, 'left out'
-local MIN_COST, MAX_COST, COSTS = -10000, 10000, 'from -10000 to 10000 (gcra takes more)'
-local LAST, ARGUMENTS = 2, 'cost, now'
-local to_window = tonumber
-local function refuse(what, value, i)
-  what = what:format(i) .. ", not '" .. (value or '') .. "'"
-  return redis.error_reply('ERR sliding-window-zset: ' .. what)
-end
-local function refuse_key(i)
-  return redis.error_reply('WRONGTYPE sliding-window-zset: KEYS[' .. i .. '] must hold a sorted ' ..
-                           "set of members 'MICROSECONDS:SEQUENCE' scored by their microseconds")
-end
+local FOREIGN = "WRONGTYPE sliding-window-zset: KEYS[%d] must hold a sorted set of members " ..
+                "'MICROSECONDS:SEQUENCE' scored by their microseconds"
 
 local length, gone -- members stored, and how many of them have left the window
 local time, newest, sequence -- the key's time; the newest unit; the last sequence at time, or -1
 local reset_if_allowed = 0
 
--- [arguments] The same in every script. Locals, since each access to a global costs server time.
+-- [arguments] The same in every script, but for its name, its costs and its last arguments. Locals,
+-- since each access to a global costs server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
-local n = #KEYS
-if n == 0 then return refuse('KEYS must have one key for each limit', '0 keys') end
-local cost, now, margin = ARGV[3 * n + 1] or '', ARGV[3 * n + 2] or '', 0
-local extra = ARGV[3 * n + LAST + 1]
-if extra then return refuse('ARGV must be limit, window, burst per key, then ' .. ARGUMENTS, extra) end
-cost = cost == '' and 1 or tonumber(cost)
-if cost ~= 1 and not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
-  return refuse('cost must be a whole number ' .. COSTS, ARGV[3 * n + 1])
+local n, given = #KEYS, #ARGV
+if n == 0 then
+  return redis.error_reply('ERR sliding-window-zset: KEYS must have one key for each limit, not ' ..
+                           "'0 keys'")
+end
+local cost, now, margin = 1, '', 0
+if given > 3 * n then
+  cost, now = ARGV[3 * n + 1], ARGV[3 * n + 2] or ''
+  if given > 3 * n + 2 then
+    return redis.error_reply('ERR sliding-window-zset: ARGV must be limit, window, burst per ' ..
+                             "key, then cost, now, not '" .. ARGV[3 * n + 3] .. "'")
+  end
+  cost = cost == '' and 1 or tonumber(cost)
+  if not (cost and cost >= -10000 and cost <= 10000 and cost % 1 == 0) then
+    return redis.error_reply('ERR sliding-window-zset: cost must be a whole number from -10000 ' ..
+                             "to 10000 (gcra takes more), not '" .. ARGV[3 * n + 1] .. "'")
+  end
 end
 if now == '' then
   now = call('TIME')
@@ -48,39 +48,41 @@ if now == '' then
 else
   now, margin = tonumber(now), 3600000000 -- TTLs last an hour longer: the caller's clock may lag
   if not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
-    return refuse('now must be a whole number of microseconds from 0 to 4e15', ARGV[3 * n + 2])
+    return redis.error_reply('ERR sliding-window-zset: now must be a whole number of ' ..
+                             "microseconds from 0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
   end
 end
 -- [/arguments]
 
 local NEVER = 1e16 -- longer than any wait
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
-local key, limit, window, burst -- of the current key; after the loop, of the last key
+local key, limit, window -- of the current key; after the loop, of the last key
 local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
--- [limits] The same in every script.
+-- [limits] The same in every script, but for its name and where it takes bursts or periods.
 for i = 1, n do
-  key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), to_window(ARGV[3 * i - 1])
+  key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
   if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
-    return refuse('limit of KEYS[%d] must be a whole number from 1 to 1e9', ARGV[3 * i - 2], i)
+    return redis.error_reply('ERR sliding-window-zset: limit of KEYS[' .. i .. '] must be a ' ..
+                             "whole number from 1 to 1e9, not '" .. (ARGV[3 * i - 2] or '') .. "'")
   end
   if not (window and window >= 1000 and window <= 1e14 and window % 1 == 0) then
-    return refuse('window of KEYS[%d] must be a whole number of microseconds from 1000 to 1e14 ' ..
-                  '(60 s is 60000000)', ARGV[3 * i - 1], i)
+    return redis.error_reply('ERR sliding-window-zset: window of KEYS[' .. i .. '] must be a ' ..
+                             'whole number of microseconds from 1000 to 1e14 (60 s is ' ..
+                             "60000000), not '" .. (ARGV[3 * i - 1] or '') .. "'")
   end
-  burst = (ARGV[3 * i] or '') == '' and limit or HAS_BURST and tonumber(ARGV[3 * i])
-  if burst ~= limit and not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
-    return refuse('burst of KEYS[%d] must be ' .. BURSTS, ARGV[3 * i], i)
+  if given >= 3 * i and ARGV[3 * i] ~= '' then
+    return redis.error_reply('ERR sliding-window-zset: burst of KEYS[' .. i .. '] must be left ' ..
+                             "out, not '" .. ARGV[3 * i] .. "'")
   end
-  if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
-    return refuse('burst of KEYS[%d] must be such that limit * burst <= 2^53 and burst * window ' ..
-                  '/ limit <= 4e15', burst, i)
+  if kept and kept[key] then
+    return redis.error_reply('ERR sliding-window-zset: KEYS[' .. i .. '] must be a key of its ' ..
+                             "own, not '" .. key .. "'")
   end
-  if kept and kept[key] then return refuse('KEYS[%d] must be a key of its own', key, i) end
   -- [/limits]
 
   length = pcall('ZCARD', key)
   if type(length) ~= 'number' then
-    return string.find(length.err, 'WRONGTYPE') and refuse_key(i) or length
+    return string.find(length.err, 'WRONGTYPE') and redis.error_reply(FOREIGN:format(i)) or length
   end
   gone, time, sequence = 0, now, -1
   if length > 0 then
@@ -88,7 +90,7 @@ for i = 1, n do
     newest, sequence = tonumber(last[2]), tonumber(string.sub(last[1], -10))
     if not (newest >= 0 and newest <= 4e15 and newest % 1 == 0 and sequence and
             last[1] == string.format('%d:%010d', newest, sequence)) then
-      return refuse_key(i)
+      return redis.error_reply(FOREIGN:format(i))
     end
     if newest > now then time = newest end
     if newest <= time - window then
@@ -109,7 +111,7 @@ for i = 1, n do
     local last, wait = length + cost - limit - 1, NEVER -- the last unit that must leave the window
     if cost <= limit then
       local at = string.match(call('ZRANGE', key, last, last)[1], '^(%d+):')
-      if not at then return refuse_key(i) end
+      if not at then return redis.error_reply(FOREIGN:format(i)) end
       wait = at + window - now
     end
     if wait > retry_after then retry_after, denied_by = wait, i end

@@ -14,17 +14,8 @@
 -- Stored  a string of 39 bytes, struct.pack('<c7ddI4dI4', 'tokens ', TOKENS, AT, LIMIT, WINDOW,
 --         BURST): the tokens at the time AT; 'tokens~' once a call that gave now has written
 
-local HAS_BURST, BURSTS = true, 'a whole number from 1 to 1e9'
-local MIN_COST, MAX_COST, COSTS = -1e9, 1e9, 'from -1e9 to 1e9'
-local LAST, ARGUMENTS = 2, 'cost, now'
-local to_window = tonumber
-local function refuse(what, value, i)
-  what = what:format(i) .. ", not '" .. (value or '') .. "'"
-  return redis.error_reply('ERR token-bucket: ' .. what)
-end
-
--- The bucket is the stored one, or a full one of the call if nothing is stored: it gains `per` tokens
--- in each `span`, and holds up to `most`, `more` than that of the call.
+-- The bucket is the stored one, or a full one of the call if nothing is stored: it gains `per`
+-- tokens in each `span`, and holds up to `most`, `more` than that of the call.
 local per, span, most, more
 local tokens, time -- at the later of now and the last write
 local stored, same -- the string, or false; whether a write leaves all but TOKENS and AT as it is
@@ -33,16 +24,25 @@ local second -- in which the stored bucket is full, if its TTL is known to last 
 -- In three places, `wait` is the time, rounded up, in which a bucket refills from `have` tokens to
 -- `enough`. The lines are the same everywhere: a function for them takes 3 % of a denial.
 
--- [arguments] The same in every script. Locals, since each access to a global costs server time.
+-- [arguments] The same in every script, but for its name, its costs and its last arguments. Locals,
+-- since each access to a global costs server time.
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
-local n = #KEYS
-if n == 0 then return refuse('KEYS must have one key for each limit', '0 keys') end
-local cost, now, margin = ARGV[3 * n + 1] or '', ARGV[3 * n + 2] or '', 0
-local extra = ARGV[3 * n + LAST + 1]
-if extra then return refuse('ARGV must be limit, window, burst per key, then ' .. ARGUMENTS, extra) end
-cost = cost == '' and 1 or tonumber(cost)
-if cost ~= 1 and not (cost and cost >= MIN_COST and cost <= MAX_COST and cost % 1 == 0) then
-  return refuse('cost must be a whole number ' .. COSTS, ARGV[3 * n + 1])
+local n, given = #KEYS, #ARGV
+if n == 0 then
+  return redis.error_reply("ERR token-bucket: KEYS must have one key for each limit, not '0 keys'")
+end
+local cost, now, margin = 1, '', 0
+if given > 3 * n then
+  cost, now = ARGV[3 * n + 1], ARGV[3 * n + 2] or ''
+  if given > 3 * n + 2 then
+    return redis.error_reply('ERR token-bucket: ARGV must be limit, window, burst per key, then ' ..
+                             "cost, now, not '" .. ARGV[3 * n + 3] .. "'")
+  end
+  cost = cost == '' and 1 or tonumber(cost)
+  if not (cost and cost >= -1e9 and cost <= 1e9 and cost % 1 == 0) then
+    return redis.error_reply('ERR token-bucket: cost must be a whole number from -1e9 to 1e9, ' ..
+                             "not '" .. ARGV[3 * n + 1] .. "'")
+  end
 end
 if now == '' then
   now = call('TIME')
@@ -50,7 +50,8 @@ if now == '' then
 else
   now, margin = tonumber(now), 3600000000 -- TTLs last an hour longer: the caller's clock may lag
   if not (now and now >= 0 and now <= 4e15 and now % 1 == 0) then
-    return refuse('now must be a whole number of microseconds from 0 to 4e15', ARGV[3 * n + 2])
+    return redis.error_reply('ERR token-bucket: now must be a whole number of microseconds from ' ..
+                             "0 to 4e15, not '" .. ARGV[3 * n + 2] .. "'")
   end
 end
 -- [/arguments]
@@ -59,25 +60,35 @@ local NEVER = 1e16 -- longer than any wait
 local remaining, retry_after, reset_after, denied_by = 1e10, 0, 0, 0
 local key, limit, window, burst -- of the current key; after the loop, of the last key
 local kept = n > 1 and {} -- the results by key, but for the last key: spares a table for one key
--- [limits] The same in every script.
+-- [limits] The same in every script, but for its name and where it takes bursts or periods.
 for i = 1, n do
-  key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), to_window(ARGV[3 * i - 1])
+  key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
   if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
-    return refuse('limit of KEYS[%d] must be a whole number from 1 to 1e9', ARGV[3 * i - 2], i)
+    return redis.error_reply('ERR token-bucket: limit of KEYS[' .. i .. '] must be a whole ' ..
+                             "number from 1 to 1e9, not '" .. (ARGV[3 * i - 2] or '') .. "'")
   end
   if not (window and window >= 1000 and window <= 1e14 and window % 1 == 0) then
-    return refuse('window of KEYS[%d] must be a whole number of microseconds from 1000 to 1e14 ' ..
-                  '(60 s is 60000000)', ARGV[3 * i - 1], i)
+    return redis.error_reply('ERR token-bucket: window of KEYS[' .. i .. '] must be a whole ' ..
+                             "number of microseconds from 1000 to 1e14 (60 s is 60000000), not '" ..
+                             (ARGV[3 * i - 1] or '') .. "'")
   end
-  burst = (ARGV[3 * i] or '') == '' and limit or HAS_BURST and tonumber(ARGV[3 * i])
-  if burst ~= limit and not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
-    return refuse('burst of KEYS[%d] must be ' .. BURSTS, ARGV[3 * i], i)
+  burst = limit
+  if given >= 3 * i and ARGV[3 * i] ~= '' then
+    burst = tonumber(ARGV[3 * i])
+    if not (burst and burst >= 1 and burst <= 1e9 and burst % 1 == 0) then
+      return redis.error_reply('ERR token-bucket: burst of KEYS[' .. i .. '] must be a whole ' ..
+                               "number from 1 to 1e9, not '" .. ARGV[3 * i] .. "'")
+    end
   end
-  if HAS_BURST and not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
-    return refuse('burst of KEYS[%d] must be such that limit * burst <= 2^53 and burst * window ' ..
-                  '/ limit <= 4e15', burst, i)
+  if not (limit * burst <= 9007199254740992 and burst * window <= limit * 4e15) then
+    return redis.error_reply('ERR token-bucket: burst of KEYS[' .. i .. '] must be such that ' ..
+                             "limit * burst <= 2^53 and burst * window / limit <= 4e15, not '" ..
+                             burst .. "'")
   end
-  if kept and kept[key] then return refuse('KEYS[%d] must be a key of its own', key, i) end
+  if kept and kept[key] then
+    return redis.error_reply('ERR token-bucket: KEYS[' .. i .. '] must be a key of its own, not ' ..
+                             "'" .. key .. "'")
+  end
   -- [/limits]
 
   stored, per, span, most = pcall('GET', key), limit, window, burst

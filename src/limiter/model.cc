@@ -204,15 +204,16 @@ CounterFrame SlidingWindowCounterModel::frame_at(const Limit& limit, microsecond
 CounterFrame SlidingWindowCounterModel::extended(const Limit& limit, microseconds now) const {
   const auto frame = frame_at(limit, now);
   const auto start = now - now % limit.window;
-  if (start + limit.window <= frame.end()) return frame;
+  if (limit.window == frame.window || start + limit.window <= frame.end()) return frame;
   return {.start = start, .window = limit.window, .current = frame.previous + frame.current};
 }
 
 namespace {
 
-/// From when on, in a window that ends at `end`, the window of a call ends later.
-microseconds outlasted_from(microseconds end, const Limit& limit) {
-  return end - end % limit.window;
+/// From when on the window of a call ends later than this frame.
+microseconds outlasted_from(const CounterFrame& frame, const Limit& limit) {
+  const auto end = frame.end();
+  return limit.window == frame.window ? end : end - end % limit.window;
 }
 
 }  // namespace
@@ -238,10 +239,10 @@ Decision SlidingWindowCounterModel::peek(const Limit& limit, std::int64_t cost,
   }
   // Where the call's window ends later, all units count, for as long as the stored one lasts.
   auto first = frame.first_allowed(limit.limit, cost, std::max(now, frame.start),
-                                   outlasted_from(frame.end(), limit));
+                                   outlasted_from(frame, limit));
   if (first == frame.end()) {
     const auto next = frame.next();
-    const auto until = std::max(next.start + microseconds{1}, outlasted_from(next.end(), limit));
+    const auto until = std::max(next.start + microseconds{1}, outlasted_from(next, limit));
     first = next.first_allowed(limit.limit, cost, next.start, until);
   }
   decision.retry_after = first - now;

@@ -8,7 +8,6 @@ FILE = "lua/sliding-window-log.lua"
 
 # What no run changes or reaches: the checks of the arguments, refunds and peeks, keys of other types.
 UNREACHED = [
-    r"(local HAS_BURST.*?)local length,",
     r"(local KEYS, ARGV.*?)local cost,",
     r"local cost, [^\n]*(, 0\n.*?)if now == ''",
     r"(if not \(now and[^\n]*)",
