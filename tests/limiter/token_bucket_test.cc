@@ -127,6 +127,15 @@ TEST_CASE("token-bucket: a wait ends where rounding adds what is missing") {
   CHECK(ModelLimiter(token_bucket()).ask("k", limit, 1, kNow).reset_after == 1us);
 }
 
+TEST_CASE("token-bucket: a refund by a caller's clock keeps what the server's clock stored") {
+  TestServer server;
+  const Limit stored{10, 20s, 16};
+  TokenBucketModel model({.tokens = 3, .at = kNow, .limit = stored});
+  const auto text =
+      packed("tokens ", 3.0, as_double(kNow), stored.limit, as_double(stored.window), 16);
+  check_calls(server, token_bucket(), text, model, {1000, 20s, 20}, {-4, 0, 1}, kNow);
+}
+
 TEST_CASE("token-bucket: script and model agree on random traffic") {
   check_script_against_model(token_bucket());
 }
