@@ -118,9 +118,9 @@ for i = 1, n do
   key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
   from = nil
   if not window then -- [period] The same in every script that takes periods.
-    local begins, ends = string.match(ARGV[3 * i - 1] or '', '^(%d+)%-(%d+)$')
-    from, ends = tonumber(begins), tonumber(ends)
-    window = from and ends <= 5e15 and ends - from
+    local begins, stops = string.match(ARGV[3 * i - 1] or '', '^(%d+)%-(%d+)$')
+    from, stops = tonumber(begins), tonumber(stops)
+    window = from and stops <= 5e15 and stops - from
   end -- [/period]
   if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
     return redis.error_reply('ERR budget: limit of KEYS[' .. i .. '] must be a whole number ' ..

@@ -64,9 +64,9 @@ for i = 1, n do
   key, limit, window = KEYS[i], tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1])
   from = nil
   if not window then -- [period] The same in every script that takes periods.
-    local begins, ends = string.match(ARGV[3 * i - 1] or '', '^(%d+)%-(%d+)$')
-    from, ends = tonumber(begins), tonumber(ends)
-    window = from and ends <= 5e15 and ends - from
+    local begins, stops = string.match(ARGV[3 * i - 1] or '', '^(%d+)%-(%d+)$')
+    from, stops = tonumber(begins), tonumber(stops)
+    window = from and stops <= 5e15 and stops - from
   end -- [/period]
   if not (limit and limit >= 1 and limit <= 1e9 and limit % 1 == 0) then
     return redis.error_reply('ERR fixed-window: limit of KEYS[' .. i .. '] must be a whole ' ..
@@ -93,7 +93,7 @@ for i = 1, n do
 
   local state = pcall('GET', key)
   tag, start, count, span, same = nil, from or now - now % window, 0, window, false
-  local ends, later = start + span - now, false -- of the window in force before
+  local ends = start + span - now -- of the window in force before
   if state then
     local old_start, old_count, old_limit, old_window
     if #state == 30 then -- an error is a table without elements
@@ -108,7 +108,8 @@ for i = 1, n do
     local left = old_start + old_window - now
     if left > 0 then
       -- A request whose own window ends later extends the one in force.
-      count, later = old_count, cost > 0 and ends > left
+      local later = cost > 0 and ends > left
+      count = old_count
       if not later then start, span = old_start, old_window end
       ends, same = left, not later and (cost < 0 or old_limit == limit)
     else
