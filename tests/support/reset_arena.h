@@ -53,10 +53,11 @@ class Arena {
   Reply call(const std::vector<std::string_view>& words) { return other_.call(words); }
   std::string dump(std::string_view key) { return std::string(call({"DUMP", key}).text()); }
 
-  /// Creates a limiter's state.
+  /// Creates a limiter's state, which lasts: a window of the clock ends within it only at midnight.
   void ask(const std::string& key, std::string_view algorithm) {
-    std::vector<std::string_view> command{
-        "EVAL", test::algorithm(algorithm).script, "1", key, "5", "60000000"};
+    constexpr std::string_view kDay = "86400000000";
+    std::vector<std::string_view> command{"EVAL", test::algorithm(algorithm).script, "1", key, "5",
+                                          kDay};
     if (algorithm == "concurrency") command.insert(command.end(), {"acquire", "me"});
     (void)other_.call(command);
     REQUIRE(call({"EXISTS", key}).integer() == 1);
