@@ -229,7 +229,7 @@ allowed / denied.
             for algorithm in ALGORITHMS]
     table(["rlctl", "server's clock", "of its floor", "caller's clock", "of its floor"], rows)
     print("A floor is a script that reads the same numbers, makes the same Redis calls, unpacks and packs the same "
-          "state, and replies with six constants: what the contract forces on any script.\n")
+          "state, and replies with six fixed numbers: what the contract forces on any script.\n")
 
     print("Other libraries: rewritten scripts that call the same Redis commands in the same order "
           "(`others/`).\n")

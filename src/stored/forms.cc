@@ -144,14 +144,10 @@ std::optional<Decoded> read_tokens(const KeySample& content) {
                  .time = bucket.at};
 }
 
-/// A time in units of 1/limit µs, and that limit.
-struct StoredTime {
-  microseconds whole{0};
-  limiter::ArrivalTime arrival;
-};
-
-std::optional<StoredTime> read_rational_time(const KeySample& content, std::string_view tag,
-                                             std::string_view algorithm) {
+/// Reads a time in units of 1/limit µs, of which make_model() makes the model.
+template <typename MakeModel>
+std::optional<Decoded> read_arrival_time(const KeySample& content, std::string_view tag,
+                                         std::string_view algorithm, MakeModel make_model) {
   PackedReader fields(content.text, tag);
   const microseconds whole{fields.whole(kMaxFuture)};
   const auto rest = fields.count(limiter::kLargestLimit);
@@ -159,25 +155,23 @@ std::optional<StoredTime> read_rational_time(const KeySample& content, std::stri
   if (!fields.done() || rest >= limit.limit) return std::nullopt;
   const limiter::RationalTime time{.parts = limiter::to_parts(whole, limit.limit) + rest,
                                    .per_us = limit.limit};
-  return StoredTime{.whole = whole, .arrival = {.time = time, .limit = limit}};
+  return Decoded{.certain = true,
+                 .limit = limit,
+                 .model = make_model(limiter::ArrivalTime{.time = time, .limit = limit}),
+                 .time = whole};
 }
 
 std::optional<Decoded> read_gcra(const KeySample& content) {
-  const auto stored = read_rational_time(content, "gcra", "gcra");
-  if (!stored) return std::nullopt;
-  return Decoded{.certain = true,
-                 .limit = stored->arrival.limit,
-                 .model = std::make_shared<limiter::GcraModel>(stored->arrival),
-                 .time = stored->whole};
+  return read_arrival_time(content, "gcra", "gcra", [](const limiter::ArrivalTime& arrival) {
+    return std::make_shared<limiter::GcraModel>(arrival);
+  });
 }
 
 std::optional<Decoded> read_leaky_bucket(const KeySample& content) {
-  const auto stored = read_rational_time(content, "leaky", "leaky-bucket");
-  if (!stored) return std::nullopt;
-  return Decoded{.certain = true,
-                 .limit = stored->arrival.limit,
-                 .model = std::make_shared<limiter::LeakyBucketModel>(stored->arrival.time),
-                 .time = stored->whole};
+  return read_arrival_time(content, "leaky", "leaky-bucket",
+                           [](const limiter::ArrivalTime& arrival) {
+                             return std::make_shared<limiter::LeakyBucketModel>(arrival.time);
+                           });
 }
 
 std::optional<Decoded> read_log(const KeySample& content) {

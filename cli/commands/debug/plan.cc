@@ -248,7 +248,8 @@ void set_call(Plan& plan, const Invocation& invocation) {
     return set_check(plan, invocation, operands);
   }
   const auto word = script_word(plan, operands);
-  const auto words = invocation.operands.size() - operands.size();  // those that name the script
+  const auto words =
+      invocation.operands.size() - operands.size();  // how many operands name the script
   auto script = set_script(plan, word, invocation.configuration);
   auto split = split_at_comma(operands, plan.script_options);
   if (split) {

@@ -21,7 +21,7 @@ using std::chrono::microseconds;
 constexpr microseconds kRounding{2000};
 /// Floating point may make a time this much too short.
 constexpr microseconds kPrecision{10};
-/// By this much, an answer may come early or late that depends on when a key expires.
+/// An answer that depends on when a key expires may change this much too early or too late.
 constexpr microseconds kTtlSlack = 3 * kTtlStep;
 
 constexpr std::string_view kWait = "retry_after_us", kRemaining = "remaining",
@@ -128,9 +128,9 @@ std::optional<bool> Figures::judge(std::string_view figure, microseconds at, mic
   return std::nullopt;
 }
 
-/// Schedules that end with a denial: the requests that reach the limit; with one more in the middle
-/// of the wait; and with one of cost 1 so long before. Of the wait, a part of a second and of a
-/// millisecond is left in the middle, which rounding shows.
+/// Schedules that end with a denial: the requests that reach the limit; the same, and one more in
+/// the middle of the wait; and the same after a single request of cost 1. The middle leaves a wait
+/// of a fraction of a second and of a millisecond, so that rounding shows.
 std::vector<Schedule> Figures::denials(const Fill& fill, std::int64_t cost) const {
   constexpr microseconds kPart{750'250};
   const auto wait = *fill.wait;

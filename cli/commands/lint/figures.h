@@ -23,7 +23,7 @@ namespace rlctl::cli::lint {
 /// Answers each schedule on an empty state.
 using Ask = std::function<adversary::Answers(const adversary::Schedule& schedule)>;
 
-/// What was tested, and what was not, and why.
+/// The figures that were judged, and those that could not be judged, with the reasons.
 struct Coverage {
   std::vector<std::string> tested = {};
   std::vector<NotTested> not_tested = {};
@@ -47,8 +47,8 @@ class Figures {
                                                       const Retry& retry,
                                                       std::chrono::microseconds at_least);
   /// Judges all figures. `fills`, by cost, must not be empty; `at_once` is how many requests of
-  /// cost 1 are allowed at one instant. Adds wrong figures to `seen`, and returns what was tested:
-  /// nothing if the answers have no figures.
+  /// cost 1 are allowed at one instant. Adds wrong figures to `seen`. The coverage is empty
+  /// if the answers have no figures.
   Coverage check(const std::map<std::int64_t, Fill>& fills, std::int64_t at_once,
                  rlctl::lint::AnswerObservation& seen);
 
@@ -80,7 +80,7 @@ class Figures {
   const Ask& certain_;
   std::chrono::microseconds window_, start_, tick_;
   std::int64_t at_once_ = 0;
-  /// How exactly each figure of the answers was judged; std::nullopt if it could not be.
+  /// The precision to which each figure was judged; std::nullopt if it could not be judged.
   std::map<std::string_view, std::optional<std::chrono::microseconds>> precisions_;
   rlctl::lint::AnswerObservation* seen_ = nullptr;
 };

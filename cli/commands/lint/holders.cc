@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/lint/plan.h"
+#include "cli/commands/lint/probes.h"
 #include "cli/options/holder_options.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
@@ -74,7 +75,6 @@ class HolderTrial {
   /// `longest_tolerance`: see adversary::StateScope.
   HolderTrial(const traffic::Candidate& candidate, Connector& connector,
               const exec::Settings& settings, microseconds longest_tolerance) {
-    constexpr microseconds kTolerance{20'000};
     if (candidate.program) {
       program_.emplace(candidate, keys_, settings);
       trial_ = std::make_unique<adversary::ForgetfulTrial>(*program_);
@@ -85,7 +85,7 @@ class HolderTrial {
     trial_ = std::make_unique<adversary::ScriptTrial>(
         *connection_, *script_,
         adversary::StateScope{.server = connector.private_server(),
-                              .ttl_tolerance = std::min(kTolerance, longest_tolerance)});
+                              .ttl_tolerance = std::min(kTtlStep, longest_tolerance)});
   }
   HolderTrial(const HolderTrial&) = delete;
   HolderTrial& operator=(const HolderTrial&) = delete;

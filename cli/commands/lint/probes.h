@@ -44,7 +44,7 @@ std::chrono::microseconds shortest_gap(std::chrono::microseconds window);
 /// The schedule with `count` more requests.
 adversary::Schedule joined(adversary::Schedule schedule, std::chrono::microseconds at,
                            std::int64_t cost, std::size_t count = 1);
-/// How many requests are allowed from the one with this index on.
+/// The number of allowed requests, without those before the index `first`.
 std::int64_t allowed_from(const adversary::Answers& answers, std::size_t first);
 
 /// "5 of 6 allowed at 0 s, 0 of 31 each 2 s until 62 s", from the first request on.
