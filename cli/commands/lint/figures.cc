@@ -24,9 +24,6 @@ constexpr microseconds kPrecision{10};
 /// An answer that depends on when a key expires may change this much too early or too late.
 constexpr microseconds kTtlSlack = 3 * kTtlStep;
 
-constexpr std::string_view kWait = "retry_after_us", kRemaining = "remaining",
-                           kReset = "reset_after_us";
-
 Schedule then(const Schedule& schedule, microseconds after, const Retry& retry) {
   return joined(schedule, schedule.back().at + after, retry.cost, retry.count);
 }
@@ -78,29 +75,26 @@ std::optional<microseconds> Figures::wait_after(const Schedule& schedule, const 
   return std::nullopt;
 }
 
-Coverage Figures::check(const std::map<std::int64_t, Fill>& fills, std::int64_t at_once,
-                        rlctl::lint::AnswerObservation& seen) {
+void Figures::check(const std::map<std::int64_t, Fill>& fills, std::int64_t at_once,
+                    rlctl::lint::AnswerObservation& seen, std::vector<std::string>& tested,
+                    std::vector<NotTested>& not_tested) {
   at_once_ = at_once;
   seen_ = &seen;
   for (const auto& [cost, fill] : fills) {
     if (fill.wait) check_times(fill, cost, cost == fills.begin()->first);
   }
   check_remaining(fills);
-  Coverage coverage;
   std::string judged;
   for (const auto& [figure, precision] : precisions_) {
     if (!precision) {
-      coverage.not_tested.push_back(
-          {std::string(figure), "no answer to a later request shows what it should be"});
+      not_tested.push_back(
+          {std::string(figure), "no answer has it, or no later one shows what it should be"});
       continue;
     }
     judged += fmt::format("{}{}", judged.empty() ? "" : ", ", figure);
     if (*precision > microseconds{0}) judged += " to " + span_text(*precision);
   }
-  if (!judged.empty()) {
-    coverage.tested.push_back("what the answers say of later ones: " + judged);
-  }
-  return coverage;
+  if (!judged.empty()) tested.push_back("what the answers say of later ones: " + judged);
 }
 
 /// Keeps the figure of a kind that is most wrong.

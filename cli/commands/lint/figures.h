@@ -23,11 +23,9 @@ namespace rlctl::cli::lint {
 /// Answers each schedule on an empty state.
 using Ask = std::function<adversary::Answers(const adversary::Schedule& schedule)>;
 
-/// The figures that were judged, and those that could not be judged, with the reasons.
-struct Coverage {
-  std::vector<std::string> tested = {};
-  std::vector<NotTested> not_tested = {};
-};
+/// The names of figures.
+inline constexpr std::string_view kWait = "retry_after_us", kRemaining = "remaining",
+                                  kReset = "reset_after_us";
 
 /// Requests at one instant, some time after a schedule.
 struct Retry {
@@ -41,16 +39,20 @@ class Figures {
   /// the precision of TTLs: no figure is then judged by them. Both must outlive this.
   Figures(const limiter::Limit& limit, const Ask& ask, const Ask& certain);
 
+  /// The limiter is said to tell this figure: if no answer has it, it is not tested.
+  void expect(std::string_view figure) { precisions_[figure]; }
+
   /// After which requests are allowed that follow a denied one; std::nullopt if that takes longer
   /// than anything may.
   std::optional<std::chrono::microseconds> wait_after(const adversary::Schedule& schedule,
                                                       const Retry& retry,
                                                       std::chrono::microseconds at_least);
   /// Judges all figures. `fills`, by cost, must not be empty; `at_once` is how many requests of
-  /// cost 1 are allowed at one instant. Adds wrong figures to `seen`. The coverage is empty
-  /// if the answers have no figures.
-  Coverage check(const std::map<std::int64_t, Fill>& fills, std::int64_t at_once,
-                 rlctl::lint::AnswerObservation& seen);
+  /// cost 1 are allowed at one instant. Adds wrong figures to `seen`, the figures that were judged
+  /// to `tested`, and those that could not be judged to `not_tested`.
+  void check(const std::map<std::int64_t, Fill>& fills, std::int64_t at_once,
+             rlctl::lint::AnswerObservation& seen, std::vector<std::string>& tested,
+             std::vector<NotTested>& not_tested);
 
  private:
   using WrongFigure = rlctl::lint::WrongFigure;

@@ -332,10 +332,13 @@ class Observer {
     const auto most = std::max(seen_.limit, subject_.candidate.limits.front().limit);
     const auto at_once =
         allowed_from(ask(joined({}, start_, 1, static_cast<std::size_t>(2 * (most + 1)))), 0);
-    auto judged = Figures(subject_.candidate.limits.front(), ask, certain)
-                      .check(fills, at_once, figures_seen_);
-    std::ranges::move(judged.tested, std::back_inserter(tested_));
-    std::ranges::move(judged.not_tested, std::back_inserter(not_tested_));
+    Figures figures(subject_.candidate.limits.front(), ask, certain);
+    if (const auto& script = subject_.candidate.foreign) {
+      if (script->reading.retry_after) figures.expect(kWait);
+      if (script->reading.remaining) figures.expect(kRemaining);
+      if (script->reading.reset_after) figures.expect(kReset);
+    }
+    figures.check(fills, at_once, figures_seen_, tested_, not_tested_);
   }
 
   /// A script with a limit of its own, lower than the one that it is tested for, shows little of

@@ -183,9 +183,7 @@ class ProgramObserver {
       find_forgotten(fill, cost);
       find_whole_seconds(fill, cost);
     }
-    auto judged = figures_.check(fills_, at_once_, seen_);
-    std::ranges::move(judged.tested, std::back_inserter(observed_.tested));
-    std::ranges::move(judged.not_tested, std::back_inserter(observed_.not_tested));
+    figures_.check(fills_, at_once_, seen_, observed_.tested, observed_.not_tested);
   }
 
   // ---- Costs ----

@@ -126,6 +126,14 @@ LUA
   assert_output --partial 'reset_after_us is too long: it says 60 s'
 }
 
+@test "a figure that no reply has is not tested, and the result is unknown" {
+  waits 'return us' --retry-after 'r[9] us' --remaining 'r[2]'
+  assert_equal "$status" 3
+  assert_line --partial 'no findings in what was tested'
+  assert_line --partial 'retry_after_us: no answer has it'
+  assert_line --partial 'what the answers say of later ones: remaining'
+}
+
 @test "without an expression, no figure is judged" {
   waits 'return 0'
   assert_equal "$status" 0
