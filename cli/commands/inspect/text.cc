@@ -219,10 +219,9 @@ void append_excess(TextBlock& block, const Inspection& inspection) {
 }
 
 /// "one every 12 s", but "one every 8.572 s": whole tenths of a second as a period, else as a wait.
-std::string rate_part(const Inspection& inspection) {
-  if (!inspection.limit || !inspection.window) return {};
-  const microseconds interval{
-      std::llround(as_double(*inspection.window) / static_cast<double>(*inspection.limit))};
+std::string rate_part(std::optional<std::int64_t> limit, std::optional<microseconds> window) {
+  if (!limit || !window) return {};
+  const microseconds interval{std::llround(as_double(*window) / static_cast<double>(*limit))};
   const bool is_whole = interval % std::chrono::milliseconds{100} == microseconds{0};
   return "one every " + (is_whole ? period_text(interval) : wait_text(interval));
 }
@@ -244,7 +243,7 @@ void append_queue(TextBlock& block, const Inspection& inspection) {
   }
   block.row("waiting", fmt::format("{}", waiting), about);
   block.row("rate", fmt::format("{} per {}", *inspection.limit, period_text(*inspection.window)),
-            rate_part(inspection));
+            rate_part(inspection.limit, inspection.window));
   append_excess(block, inspection);
 }
 
@@ -252,9 +251,13 @@ void append_level(TextBlock& block, const Inspection& inspection) {
   if (!inspection.burst || !inspection.used_exact) return;
   const auto burst = static_cast<double>(*inspection.burst);
   const auto level = burst - *inspection.used_exact;
+  const auto& state = inspection.state;
+  // What is used comes back at the stored rate, until a request with another limit is allowed.
+  const bool stores_rate = state.is_ours() && state.limit;
   // After the burst was lowered, the level may be below 0.
   block.row("level", fmt::format("{} of {}", amount_text(std::max(level, 0.0)), *inspection.burst),
-            rate_part(inspection));
+            stores_rate ? rate_part(state.limit->limit, state.limit->window)
+                        : rate_part(inspection.limit, inspection.window));
   append_excess(block, inspection);
 }
 

@@ -288,6 +288,9 @@ END
   refute_output --partial 'the limit of policy'
   run -0 rlctl inspect mail:ann --limit 9/60s --json
   assert_equal "$(gojq -c '[.limit, .burst, .limits_differ]' <<<"$output")" '[9,9,"stored 7/1d, --limit 9/60s"]'
+  # What is used comes back at the stored rate.
+  run -0 rlctl inspect mail:ann --limit 9/60s
+  assert_line --regexp '^level .* one every 3h25m'
   run -0 rlctl inspect mail:ann --limit 7/1d --burst 9 --json
   assert_equal "$(gojq -c .limits_differ <<<"$output")" '"stored 7/1d burst 7, --limit 7/1d burst 9"'
   run -0 rlctl inspect mail:ann --limit 7/1d --json
