@@ -46,7 +46,7 @@ wrong_script() {
 @test "keys that expire too early are caught, by either clock" {
   wrong_script gcra 's/tonumber(now), 3600000000/tonumber(now), 0/'
   run -1 exactness -n 3000 --algorithm gcra --script "$wrong"
-  assert_output --partial 'at least 3600'
+  assert_output --regexp 'at least 36[0-9]{5}'
   # Only calls by the server's clock notice this one.
   wrong_script fixed-window "s|if margin > 0 then ttl = ttl \* 1.25 end|if margin == 0 then ttl = ttl / 2 end|"
   run -1 exactness -n 20000 --algorithm fixed-window --script "$wrong"

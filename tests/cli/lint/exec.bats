@@ -239,7 +239,7 @@ finds() {
 
 # bats test_tags=night
 @test "figures that later answers refute" {
-  finds 1 'wrong-wait warning' Told retry_after_us 1 -1
+  finds 1 'wrong-wait warning' Told retry_after_us 1 -20
   finds 0 'wrong-wait note' Told retry_after_us 1 800000
   finds 1 'wrong-wait warning' Told retry_after_us 1 1100000
   finds 1 'wrong-wait warning' Told retry_after_us 0 0
