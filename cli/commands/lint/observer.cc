@@ -99,6 +99,7 @@ class Observer {
     check_replies();
     if (doubts_.empty()) {
       check_limit();
+      send_in_two_parts();
       send_costs();
       if (!is_held_up()) run_probes();
     } else {
@@ -225,6 +226,14 @@ class Observer {
     }
     if (any_allowed && !is_denied(0)) return;
     for (auto& request : seen_.requests) request.allowed.reset();
+  }
+
+  /// Reaches the limit in two parts, and sends one more request once the first part has left the
+  /// window: then the key is there still, with requests that no longer count.
+  void send_in_two_parts() {
+    begin_run();
+    send(start_);
+    if (fill(start_ + seen_.window / 2)) send(start_ + seen_.window + tick_);
   }
 
   /// Sends each cost once more than fits: a script may set the TTL only if the first cost is 1.

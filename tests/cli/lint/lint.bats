@@ -160,6 +160,17 @@ return 1"
   finds '6 short-ttl critical' --args '{now_ms} {window_ms} {limit}'
 }
 
+@test "a log that is pruned late is found, though its key lasts no longer than a window" {
+  script "local now, window = ARGV[1], ARGV[2]
+local count = redis.call('ZCARD', KEYS[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
+if count >= tonumber(ARGV[3]) then return 0 end
+redis.call('ZADD', KEYS[1], now, ARGV[4])
+redis.call('PEXPIRE', KEYS[1], window / 1000)
+return 1"
+  finds '2 late-pruning critical' --limit 4/300s --args '{now_us} {window_us} {limit} {id}'
+}
+
 @test "a denied request that only counts denials is no finding; one that locks out beside it is" {
   local counter="local n = tonumber(redis.call('GET', KEYS[1]) or 0)
 if n >= tonumber(ARGV[1]) then
