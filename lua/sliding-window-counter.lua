@@ -157,6 +157,11 @@ for i = 1, n do
     limit = old_limit
   elseif later then
     start, previous, current, span = now - now % window, 0, previous + current, window
+  elseif span ~= window and tag == 'over' then
+    -- The window in force has ended, and a shorter one begins: what is carried counts in it. The
+    -- sum that allowed the request may have rounded it down.
+    current = math.min(math.ceil(carried), limit - cost)
+    start, previous, span = now - now % window, 0, window
   end
   if start + 2 * span - now > reset_if_allowed then reset_if_allowed = start + 2 * span - now end
   if i < n then

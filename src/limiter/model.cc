@@ -256,8 +256,17 @@ Usage SlidingWindowCounterModel::usage(const Limit& limit, microseconds now) con
 }
 
 void SlidingWindowCounterModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
-  stored_ = extended(limit, now);
-  stored_->current += cost;
+  auto frame = extended(limit, now);
+  if (stored_ && now >= stored_->end() && frame.window != limit.window) {
+    // The window in force has ended, and a shorter one begins: what is carried counts in it. The
+    // sum that allowed the request may have rounded it down.
+    const auto carried = static_cast<std::int64_t>(std::ceil(frame.with(0, now)));
+    frame = {.start = now - now % limit.window,
+             .window = limit.window,
+             .current = std::min(carried, limit.limit - cost)};
+  }
+  frame.current += cost;
+  stored_ = frame;
 }
 
 void SlidingWindowCounterModel::refund(const Limit& limit, std::int64_t units, microseconds now) {

@@ -213,6 +213,37 @@ TEST_CASE("a longer window extends the one in force, and its count stays") {
   });
 }
 
+TEST_CASE("a shorter window begins when the one in force has ended, also while requests come") {
+  const Limit hour{10, 1h, {}}, seconds{10, 20s, {}};  // the hour began 400 s ago
+  const auto end = kNow + 3200s;
+  for (const auto* name : kWindows) {
+    check_both(name, [&](Limiter& limiter) {
+      CHECK(limiter.ask("k", hour, 10, kNow).allowed);
+      CHECK_FALSE(limiter.ask("k", seconds, 1, end - 1us).allowed);
+      if (name != kWindows[1]) {
+        CHECK(limiter.ask("k", seconds, 10, end) == Decision{true, 0, 0us, 20s, 0us, 0});
+        return;
+      }
+      CHECK(limiter.ask("k", seconds, 1, end) == Decision{false, 0, 360s, 3600s, 0us, 1});
+    });
+  }
+  check_both(kWindows[1], [&](Limiter& limiter) {
+    CHECK(limiter.ask("k", hour, 10, kNow).allowed);
+    // 5.5 of the 10 count, as 6, in the 20 seconds that begin.
+    CHECK(limiter.ask("k", seconds, 2, end + 1620s) == Decision{true, 2, 0us, 40s, 0us, 0});
+    CHECK(limiter.ask("k", seconds, 0, end + 1630s).remaining == 2);
+    CHECK(limiter.ask("k", seconds, 3, end + 1650s) == Decision{true, 3, 0us, 30s, 0us, 0});
+    CHECK(limiter.ask("k", hour, 0, end + 1650s) == Decision{true, 0, 0us, 30s, 0us, 0});
+  });
+  check_both(kWindows[1], [&](Limiter& limiter) {
+    // 1 + 2e-14 of the 3 count, which the sum with 300 rounds to 301.
+    CHECK(limiter.ask("k", {301, 100'000'000s, {}}, 3, 1'700'000'000s).allowed);
+    const auto later = 1'866'666'666'666'666us;
+    CHECK(limiter.ask("k", {301, 1ms, {}}, 300, later).allowed);
+    CHECK(limiter.ask("k", {302, 1ms, {}}, 0, later).remaining == 1);
+  });
+}
+
 TEST_CASE("a longer window that denies does not extend the one in force, and nor does a refund") {
   const Limit seconds{10, 20s, {}}, hour{5, 1h, {}};
   for (const auto* name : {"fixed-window", "budget"}) {
@@ -243,11 +274,12 @@ class InForce {
   void take(const Limit& limit, std::int64_t units, std::int64_t at) {
     const auto window = limit.window.count();
     const auto end = (at / window + 1) * window;
-    if (at >= end_ && carries_ && at < end_ + window_) {
+    const bool carries = carries_ && at < end_ + window_;
+    if (at >= end_ && carries && (window == window_ || end > end_ + window_)) {
       before_ = units_;
       units_ = 0;
       end_ += window_;
-    } else if (at >= end_) {
+    } else if (at >= end_) {  // of what a shorter window takes over, the estimate is not repeated
       before_ = units_ = 0;
       end_ = end;
       window_ = window;

@@ -74,10 +74,11 @@ TEST_CASE("sliding-window-counter: a clock that steps back stays in the window t
   CHECK(model.ask("k", limit, 1, kMinute - 30s) == Decision{false, 0, 150s, 150s, 0us, 1});
 }
 
-TEST_CASE("sliding-window-counter: windows that count keep their ends, whatever window is passed") {
+TEST_CASE("sliding-window-counter: a shorter window begins when the one in force has ended") {
   ModelLimiter model(counter());
-  CHECK(model.ask("k", {10, 60s, {}}, 6, kMinute).allowed);
-  CHECK(model.ask("k", {10, 1s, {}}, 1, kMinute + 90s) == Decision{true, 6, 0us, 90s, 0us, 0});
+  CHECK(model.ask("k", {10, 60s, {}}, 5, kMinute).allowed);
+  CHECK(model.ask("k", {10, 1s, {}}, 1, kMinute + 59s) == Decision{true, 4, 0us, 61s, 0us, 0});
+  CHECK(model.ask("k", {10, 1s, {}}, 1, kMinute + 90s) == Decision{true, 6, 0us, 2s, 0us, 0});
   CHECK(model.ask("k", {10, 1s, {}}, 1, kMinute + 180s) == Decision{true, 9, 0us, 2s, 0us, 0});
 }
 
