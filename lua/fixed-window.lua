@@ -15,7 +15,7 @@
 -- Errors  ERR for an invalid argument, PERIOD for a period that does not hold the present,
 --         WRONGTYPE for a key with other content; nothing is written
 -- Stored  a string of 30 bytes, struct.pack('<c6dI4I4d', 'fixed ', START, COUNT, LIMIT, WINDOW);
---         'fixed~' if the call that began this window gave now
+--         'fixed~' if a call that gave now began or extended this window
 
 local start, count, span -- of the window in force, once this request is allowed
 local tag -- of the stored string: 'over' if its window has ended, nil if nothing is stored
@@ -110,7 +110,11 @@ for i = 1, n do
       -- A request whose own window ends later extends the one in force.
       local later = cost > 0 and ends > left
       count = old_count
-      if not later then start, span = old_start, old_window end
+      if not later then
+        start, span = old_start, old_window
+      elseif margin > 0 then
+        tag = 'fixed~'
+      end
       ends, same = left, not later and (cost < 0 or old_limit == limit)
     else
       tag = 'over'

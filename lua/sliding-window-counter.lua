@@ -12,7 +12,7 @@
 --         retry_after is -1 for never; denied_by is the number of the key to wait longest for
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a string of 36 bytes, struct.pack('<c8dI4I4I4d', 'counter ', START, PREVIOUS, CURRENT,
---         LIMIT, WINDOW); 'counter~' if the call that began this window gave now
+--         LIMIT, WINDOW); 'counter~' if a call that gave now began or extended this window
 
 local start, previous, current, span -- of the window in force
 local tag -- of the stored string: 'over' if its window has ended, nil if nothing is stored
@@ -157,6 +157,7 @@ for i = 1, n do
     limit = old_limit
   elseif later then
     start, previous, current, span = now - now % window, 0, previous + current, window
+    if margin > 0 then tag = 'counter~' end
   elseif span ~= window and tag == 'over' then
     -- The window in force has ended, and a shorter one begins: what is carried counts in it. The
     -- sum that allowed the request may have rounded it down.

@@ -402,12 +402,13 @@ TEST_CASE("a state names the limit of the last call that wrote it") {
   });
 }
 
-TEST_CASE("a state names the clock of the call that began it, and a caller's once there was one") {
+TEST_CASE("a state names the clock of the call that began or extended it, a caller's once it did") {
   with_each([](TestServer& server, const Algorithm& algorithm, ObservedScript& script,
                const Strings& keys, bool first_by_caller) {
     if (type_of_state(algorithm) != "string") return;
     for (const bool by_caller : {false, true}) {
-      for (const std::int64_t limit : {60, 59}) {
+      for (const auto& [limit, window] :
+           {std::pair{60, kMinuteUs}, std::pair{59, kMinuteUs}, std::pair{60, 60 * kMinuteUs}}) {
         (void)server.call({"FLUSHALL"});
         const auto mark = [&](const std::string& key) {
           const std::string text(server.call({"GET", key}).text());
@@ -417,8 +418,11 @@ TEST_CASE("a state names the clock of the call that began it, and a caller's onc
         ask(script, keys, requests, first_by_caller);
         for (const auto& key : keys) CHECK(mark(key) == (first_by_caller ? '~' : ' '));
         requests.limit = limit;
+        requests.window = window;
         ask(script, keys, requests, by_caller);
-        const bool marked = first_by_caller || (by_caller && !sets_ttl_once(algorithm));
+        const bool extends = window != kMinuteUs;
+        const bool marked =
+            first_by_caller || (by_caller && (extends || !sets_ttl_once(algorithm)));
         for (const auto& key : keys) CHECK(mark(key) == (marked ? '~' : ' '));
       }
     }
