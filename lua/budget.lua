@@ -160,7 +160,12 @@ for i = 1, n do
     is_foreign = tag ~= 'budget' or old_over > 5e15 or old_window > 1e14 or time > 4e15 or last > 5e15
     sweep_at = sweep_at * 2
     if time > now then at = time end
-    if at < old_over then over, span = old_over, old_window else spent = 0 end
+    -- Without units and IDs, the key is as if it were not there.
+    if at < old_over and (spent > 0 or last > at) then
+      over, span = old_over, old_window
+    else
+      spent, old_limit = 0, limit
+    end
     entry = id ~= '' and call('HGET', key, id)
     if entry then
       if #entry == 19 then mine, units, ends, gone = read(ENTRY, entry) end

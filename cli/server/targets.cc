@@ -172,8 +172,7 @@ stored::InspectionRequest request_for(const KeyTarget& target) {
 limiter::Limit limit_to_settle(const std::string& key, const stored::Decoded& budget,
                                std::chrono::microseconds now,
                                const std::optional<limiter::Limit>& named) {
-  auto limit = named.value_or(*budget.limit);
-  limit.limit = budget.limit->limit;  // what remains is of this one
+  const auto limit = named.value_or(*budget.limit);
   // While the window lasts, a settle keeps it.
   const auto& window = budget.limit->window;
   const auto begin = budget.counts.front().at;

@@ -71,13 +71,14 @@ Budget BudgetModel::at(const Limit& limit, microseconds now) const {
   Budget budget = stored_.value_or(Budget{});
   budget.written_at = std::max(budget.written_at, now);
   const auto t = budget.written_at;
-  if (t >= budget.end) {
+  std::erase_if(budget.reservations, [&](const auto& row) { return row.second.forgotten_at <= t; });
+  // Without units and IDs, the key is as if it were not there.
+  if (t >= budget.end || (budget.spent == 0 && budget.reservations.empty())) {
     const auto period = period_of(limit, t);
     budget.end = period.end;
     budget.window = period.length();
     budget.spent = 0;
   }
-  std::erase_if(budget.reservations, [&](const auto& row) { return row.second.forgotten_at <= t; });
   return budget;
 }
 

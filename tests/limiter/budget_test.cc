@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "limiter/check.h"
+#include "stored/forms.h"
 #include "support/contract.h"
 #include "support/observed.h"
 #include "support/schedule.h"
@@ -307,6 +308,29 @@ TEST_CASE("budget: a full key denies until a hold ends, though the window ends b
   }
   CHECK(both.reserve("more", 10, 1s, kMinute + 50s, limit) == without(denied(0, 100s, 200s)));
   CHECK(both.take(10, kMinute + 50s, limit) == denied(0, 10s, 200s));
+}
+
+TEST_CASE("budget: without units and reservations that are known, no window is in force") {
+  Both both;
+  CHECK(both.reserve("a", 60, 1s, kMinute, {100, 24h, {}}).reset_after == 2s);
+  CHECK(both.take(10, kMinute + 1s, {100, 24h, {}}).reset_after > 1h);
+  CHECK(both.take(-10, kMinute + 1s) == allowed(100, 1s));
+  CHECK(both.take(0, kMinute + 2s) == allowed(100, 0us));
+  CHECK(both.take(10, kMinute + 2s) == allowed(90, 58s));
+}
+
+TEST_CASE("budget: a settle that begins a window stores its own limit with it") {
+  Both both;
+  const auto stored = [&] {
+    return rlctl::stored::decode_budget_header(both.server().call({"HGET", "k", ""}).text())->limit;
+  };
+  const Limit day{1000, 24h, {}};
+  CHECK(both.reserve("a", 60, 48h, kMinute, day).allowed);
+  CHECK(both.reserve("b", 60, 48h, kMinute, day).allowed);
+  CHECK(both.settle("a", 50, kMinute).allowed);
+  CHECK(stored() == day);
+  CHECK(both.settle("b", 50, kMinute + 24h).allowed);
+  CHECK(stored() == kHundred);
 }
 
 TEST_CASE("budget: if all make room, the key is kept for the new reservation alone") {
