@@ -186,10 +186,12 @@ class Run {
     }
     if (without_limit_ > 0 && !invocation_.json) {
       if (!text.empty()) text += "\n";
-      text +=
-          counted(without_limit_, "key") +
-          (without_limit_ == 1 ? " does not store its limit; " : " do not store their limits; ") +
-          std::string(limit_advice());
+      const auto keys = counted(without_limit_, "key");
+      text += plan_.limit ? not_applied_text() + keys
+                          : fmt::format("{} {}; {}", keys,
+                                        without_limit_ == 1 ? "does not store its limit"
+                                                            : "do not store their limits",
+                                        kAdvice);
     }
     if (listed_ == 0) {
       text = (plan_.has_filter() ? "no limiter matches" : "no limiters found") +
@@ -226,8 +228,11 @@ class Run {
     const auto add = [&text](std::int64_t count, const std::string& keys) {
       if (count > 0) text += (text.empty() ? "not listed: " : ", ") + keys;
     };
-    add(skipped.unknown, counted(skipped.unknown, "key") + " whose limit is not known (" +
-                             std::string(limit_advice()) + ")");
+    const auto unknown = counted(skipped.unknown, "key");
+    add(skipped.unknown, plan_.limit
+                             ? fmt::format("{} ({}{})", unknown, not_applied_text(),
+                                           skipped.unknown == 1 ? "it" : "them")
+                             : fmt::format("{} whose limit is not known ({})", unknown, kAdvice));
     add(skipped.unrecognized,
         counted(skipped.unrecognized, "key") + " that may be a limiter's (--all lists them)");
     add(static_cast<std::int64_t>(skipped.refused.count()), skipped.refused.text());
@@ -235,9 +240,12 @@ class Run {
     return text;
   }
 
-  /// How to give keys their limits. --limit does not apply to keys whose names have another window.
-  std::string_view limit_advice() const {
-    return plan_.limit ? "define a policy" : "pass --limit or define a policy";
+  /// How to give keys their limits.
+  static constexpr std::string_view kAdvice = "pass --limit or define a policy";
+
+  /// Of keys whose names have another window, and of algorithms without windows of the calendar.
+  std::string not_applied_text() const {
+    return "--limit " + limiter::format_limit(*plan_.limit) + " does not apply to ";
   }
 
   const Plan& plan_;

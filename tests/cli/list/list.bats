@@ -183,6 +183,18 @@ TOML
   assert_line --regexp ' [?]/~1d '
 }
 
+@test "keys to which --limit does not apply are said to be so, and not to store no limit" {
+  use a 9
+  use fixed 5 fixed-window
+  rlctl check -q '{m}' --limit 5/60s --limit 9/1d
+  run -0 --separate-stderr rlctl list --limit 5/month --above 80%
+  assert_line --index 1 --regexp ' 5/month@UTC +100% .* fixed$'
+  assert_equal "${stderr_lines[0]}" \
+    'not listed: 3 keys (--limit 5/month@UTC does not apply to them)'
+  run -0 --separate-stderr rlctl list --limit 5/60s '{m}*'
+  assert_equal "$stderr" '--limit 5/60s does not apply to 1 key'
+}
+
 @test "sums are not known where a part is not" {
   use a 3
   cli ACL SETUSER viewer on '>secret' '~*' +@read +@connection +time +scan -memory >/dev/null
