@@ -170,6 +170,13 @@ void append_future(TextBlock& block, std::string_view what) {
              Tone::kWarning);
 }
 
+/// Whether the window of the limit that is asked for, the one that holds now, ends later than this.
+bool outlasts(const Inspection& inspection, microseconds end) {
+  if (!inspection.window || !inspection.state.is_ours()) return false;
+  const limiter::Limit asked{.window = *inspection.window, .calendar = inspection.calendar};
+  return limiter::period_of(asked, inspection.now).end > end;
+}
+
 /// The beginning and the end of a window.
 void append_window(TextBlock& block, const Inspection& inspection, microseconds begin,
                    microseconds length) {
@@ -179,8 +186,11 @@ void append_window(TextBlock& block, const Inspection& inspection, microseconds 
   if (end <= now) {
     block.note("it has ended: its count no longer applies", Tone::kDim);
   } else if (inspection.window && *inspection.window != length) {
-    const auto* what = *inspection.window > length
+    const auto* what = outlasts(inspection, end)
                            ? "the stored window, {}, is extended by a request in one of {}"
+                       // Only sliding-window-counter shows the one after the stored one.
+                       : begin > inspection.state.counts.back().at
+                           ? "the stored window, {}, has ended; a request begins one of {}"
                            : "the stored window, {}, applies while it counts; {} after that";
     block.note(
         fmt::format(fmt::runtime(what), period_text(length), period_text(*inspection.window)),
@@ -201,7 +211,9 @@ void append_estimate(TextBlock& block, const Inspection& inspection) {
     current = {.at = current.at + window, .units = 0};
   }
   const auto elapsed = std::clamp(inspection.now - current.at, microseconds{0}, window);
-  const auto share = as_double(window - elapsed) / as_double(window);
+  // A request in another window that ends later finds all of it.
+  const bool is_extended = inspection.window != window && outlasts(inspection, current.at + window);
+  const auto share = is_extended ? 1 : as_double(window - elapsed) / as_double(window);
   append_window(block, inspection, current.at, window);
   block.row("this one", fmt::format("{}", current.units));
   block.row("previous", fmt::format("{}", previous.units),

@@ -73,6 +73,22 @@ lease() {
   done
 }
 
+@test "a longer window that ends before the stored one is not said to extend it; a counter tells what it carries" {
+  local name
+  for name in fixed-window sliding-window-counter; do
+    take "$name" 7 60
+    run -0 rlctl inspect "$name" --limit 100/90s --now "$(t 65)"
+    assert_line '           the stored window, 60 s, applies while it counts; 90 s after that'
+  done
+  run -0 rlctl inspect sliding-window-counter --limit 100/20s --now "$(t 150)"
+  assert_line '           the stored window, 60 s, has ended; a request begins one of 20 s'
+  assert_line --regexp '^used       4 of 100 '
+  assert_line --regexp '^previous   7 +50 % of it counts$'
+  run -0 rlctl inspect sliding-window-counter --limit 100/1h --now "$(t 150)"
+  assert_line --regexp '^used       7 of 100 '
+  assert_line --regexp '^previous   7 +100 % of it counts$'
+}
+
 @test "nothing is written, and no TTL changes" {
   local name before
   for name in "${limiters[@]}"; do take "$name" 3 0; done
