@@ -267,6 +267,7 @@ struct ScanResult {
   std::vector<Row> rows = {};       ///< the first ones, to be shown
   std::int64_t keys = 0, full = 0;  ///< numbers of limiters
   std::int64_t unknown = 0;         ///< limiters whose limit is not known
+  std::int64_t differing = 0;       ///< limiters that store another one
   Clock::time_point at = Clock::now();
 };
 
@@ -321,6 +322,7 @@ class Watching {
     });
     result.rows = first.take();
     result.unknown += listing_.skipped().unknown;
+    result.differing = listing_.differing().count;
     result.at = Clock::now();
     next_scan_ = result.at + kPauseForScan * (result.at - begin);
     last_ = std::move(result);
@@ -353,6 +355,11 @@ class Watching {
     const auto* what = plan_.has_filter() ? "matching limiter" : "limiter";
     auto text = fmt::format("{}, {} full", counted(last_.keys, what), last_.full);
     if (last_.unknown > 0) text += fmt::format(", the limit of {} not known", last_.unknown);
+    if (last_.differing > 0) {
+      text += fmt::format(", {} with another limit stored than {}", last_.differing,
+                          plan_.limit ? "--limit " + limiter::format_limit(*plan_.limit)
+                                      : std::string("the policy's"));
+    }
     const auto age = std::chrono::floor<std::chrono::seconds>(Clock::now() - last_.at);
     return text + fmt::format("; scanned {} s ago", age.count());
   }

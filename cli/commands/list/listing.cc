@@ -55,9 +55,6 @@ std::optional<Row> Listing::row_of(const stored::Surveyed& surveyed) {
     const auto* policy = limiter::policy_for(configuration_, row.key);
     if (policy != nullptr) row.policy = policy->name;
   }
-  if (!inspection.limits_differ.empty()) {
-    if (differing_.count++ == 0) differing_.first = inspection.limits_differ;
-  }
   if (wants(row)) return row;
   ++skipped_.filtered;
   return std::nullopt;
@@ -67,6 +64,9 @@ bool Listing::wants(const Row& row) {
   if (plan_.only_without_ttl && row.usage.ttl) return false;
   if (plan_.algorithm && row.algorithm != *plan_.algorithm) return false;
   if (plan_.policy && row.policy != *plan_.policy) return false;
+  if (!row.usage.limits_differ.empty()) {
+    if (differing_.count++ == 0) differing_.first = row.usage.limits_differ;
+  }
   if (!plan_.above) return true;
   if (!row.ratio && row.part_of.empty()) ++skipped_.unknown;
   constexpr double kRounding = 1e-12;

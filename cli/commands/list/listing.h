@@ -35,7 +35,7 @@ struct SkippedCounts {
   RefusedKeys refused = {};
 };
 
-/// The keys that match the pattern and store another limit than their policy or --limit.
+/// The keys that store another limit than their policy or --limit, whatever their share is.
 struct DifferingLimits {
   std::int64_t count = 0;
   std::string first = {};  ///< stored::Usage::limits_differ of one of them

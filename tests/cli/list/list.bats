@@ -161,6 +161,13 @@ TOML
     'no limiter matches; judged by --limit 6/1d, although 1 key stores another limit: stored 100/1d, --limit 6/1d'
 }
 
+@test "only keys that --algorithm does not leave out are said to store another limit" {
+  use a 6
+  use b 6 fixed-window
+  run -0 --separate-stderr rlctl list --limit 6/1d --algorithm gcra
+  assert_equal "$stderr" 'judged by --limit 6/1d, although 1 key stores another limit: stored 10/1d, --limit 6/1d'
+}
+
 @test "a key that stores another limit than its policy is judged by the stored one, and counted" {
   use api:ann 6
   printf 'timeout = "120s"\n[policy.api]\nkey = "api:%%s"\nlimit = "1000/1d"\nalgorithm = "gcra"\n' \

@@ -85,6 +85,12 @@ in_pipe() {
   assert_equal "$stderr" '1 key does not store its limit; pass --limit or define a policy'
 }
 
+@test "keys that store another limit than the one that is given are counted" {
+  in_pipe 'wait_until has 3 limiter' --limit 1/1h 'k1?'
+  assert_equal "$(sed 's/; scanned.*//' "$out" | grep limiter | sort -u)" \
+    '10 matching limiters, 10 full, 10 with another limit stored than --limit 1/1h'
+}
+
 @test "a lost connection does not empty the list" {
   add_many
   in_pipe 'wait_until has 1 limiters
