@@ -39,11 +39,17 @@ def is_of_project(file):
     return file.startswith(OF_PROJECT)
 
 
+def runs_on_servers(file):
+    """Whether it runs on each server of RLCTL_TEST_SERVERS."""
+    return needs_server(file) and not is_of_project(file)
+
+
 def is_named(file, name):
     """Whether a name that the user has given means this file: its path or the end of it, with or without the suffix,
-    or a folder, or a pattern."""
+    or a folder, or a pattern; of a name that begins with tests/, the whole path."""
     name = name.removeprefix("./").rstrip("/")
-    return any(fnmatch.fnmatchcase("/" + file, f"*/{name}{end}") for end in ("", ".bats", ".cc", "/*"))
+    name = "/" + name.removeprefix("tests/") if name.startswith("tests/") else "*/" + name
+    return any(fnmatch.fnmatchcase("/" + file, name + end) for end in ("", ".bats", ".cc", "/*"))
 
 
 def find(names):

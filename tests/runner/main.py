@@ -58,6 +58,8 @@ def chosen_files(options):
             if any(files.is_named(file, name) and "/" in name for name in options.names):
                 print(f"not run: {file} runs only at night: RLCTL_TEST_ALL=1 runs it now")
         chosen = [file for file in chosen if file not in at_night]
+    if options.only_servers:
+        chosen = [file for file in chosen if files.runs_on_servers(file)]
     return chosen
 
 
@@ -74,7 +76,7 @@ def make_jobs(options, chosen, build):
         if shell("make_wrappers", servers, wrappers):
             raise ValueError(f"no servers in {servers}")
         for file in chosen:
-            if files.needs_server(file) and not files.is_of_project(file):
+            if files.runs_on_servers(file):
                 jobs += [Job(file, str(wrapper)) for wrapper in sorted(wrappers.iterdir())]
     for name in options.names:
         if not name.startswith("!") and not any(files.is_named(job.file, name) for job in jobs):
