@@ -218,8 +218,9 @@ class Page {
       const auto span = plan_.search                    ? within_text(worst.span)
                         : worst.span == microseconds{0} ? "at one instant"
                                                         : "within " + span_text(worst.span);
-      return fmt::format("{} allowed{} {}, through a limit of {} {}", units(worst.allowed), to,
-                         span, grouped(limit.limit), words.each);
+      return fmt::format("{} allowed {}{} {}, with a limit of {} {}",
+                         escaped_message(worst_->run->name), units(worst.allowed), to, span,
+                         grouped(limit.limit), words.each);
     }
     return fmt::format("At most {} allowed{} within any {}, with a limit of {} {}",
                        units(worst.allowed), to, words.noun, grouped(limit.limit), words.each);
@@ -250,18 +251,20 @@ class Page {
 
   std::string traffic() const {
     const auto runs = report_.runs.size();
+    const auto first = escaped_message(report_.runs.front().name);
     if (plan_.search) {
       return fmt::format(
           "For {}, the schedule that makes it allow the most, of all that were tried",
-          runs == 1 ? escaped_message(report_.runs.front().name) : "each limiter");
+          runs == 1 ? first : "each limiter");
     }
     const auto sent = report_.runs.front().outcome.measured.sent;
     const bool same = runs > 1 && !plan_.real;
-    auto text = fmt::format("{} {}{}",
-                            runs == 1   ? escaped_message(report_.runs.front().name) + " gets"
-                            : runs == 2 ? "Both limiters get"
-                                        : fmt::format("All {} limiters get", runs),
-                            same ? "the same " : "", counted_requests(sent));
+    auto text =
+        fmt::format("{} {}{}",
+                    runs == 1   ? first + " gets"
+                    : runs == 2 ? first + " and " + escaped_message(report_.runs[1].name) + " get"
+                                : fmt::format("All {} limiters get", runs),
+                    same ? "the same " : "", counted_requests(sent));
     if (has_keys()) text += fmt::format(" of {} keys", grouped(traffic_keys(report_)));
     return text + details();
   }
@@ -318,16 +321,15 @@ class Page {
 
   std::string claim() const {
     if (worst_ == nullptr || worst_->worst.allowed == 0) return {};
-    const auto noun = words_of(limit_of(worst_->worst).window).noun;
-    const auto article = noun == "hour" ? "An" : "A";
-    if (worst_->worst.ratio <= 1)
-      return fmt::format("No {} that you choose exceeds the limit.", noun);
+    const auto window = limit_of(worst_->worst).window;
+    const auto span = "span of " + period_text(window);
+    if (worst_->worst.ratio <= 1) return fmt::format("No {} exceeds the limit.", span);
     const auto keeps = clock_keeps();
-    if (!keeps) return fmt::format("{} {} that you choose exceeds the limit.", article, noun);
-    if (!*keeps)
-      return fmt::format("Even {} {} of the clock exceeds the limit.", lower_case(article), noun);
-    return fmt::format("Each {0} keeps the limit. {1} {0} that you choose does not.", noun,
-                       article);
+    if (!keeps) return fmt::format("A {} exceeds the limit.", span);
+    const auto noun = words_of(window).noun;
+    if (!*keeps) return fmt::format("Even one {} of the clock exceeds the limit.", noun);
+    return fmt::format("Every {} of the clock stays within the limit. Another {} does not.", noun,
+                       span);
   }
 
   // ---- Cards ----
@@ -407,13 +409,19 @@ class Page {
     return out + "</table></div>\n";
   }
 
-  static std::string table(std::string_view label, const Table& source) {
+  /// A table of the text's, in the words of the page.
+  static std::vector<Cells> rows_of(const Table& source) {
     const auto& columns = source.columns();
     std::vector<Cells> rows(columns.front().size());
     for (std::size_t row = 0; row < rows.size(); ++row) {
       for (const auto& column : columns) rows[row].push_back(column[row]);
     }
-    return table(label, rows);
+    for (auto& title : rows.front()) std::ranges::replace(title, '_', ' ');
+    return rows;
+  }
+
+  static std::string table(std::string_view label, const Table& source) {
+    return table(label, rows_of(source));
   }
 
   static std::string list(const std::vector<Remark>& remarks, std::string_view name = {}) {
@@ -435,18 +443,33 @@ class Page {
     std::string remarks;
     for (const auto& run : report_.runs) {
       remarks += plan_.search ? list(remarks_on_search(report_, run), run.name)
-                              : list(remarks_on(report_, run));
+                              : list(with_times_of_day(remarks_on(report_, run), run));
     }
     if (!remarks.empty()) remarks = "<ul>\n" + remarks + "</ul>\n";
     out += section(plan_.search ? "What is known" : "Why", remarks);
     return out + section("Numbers", numbers());
   }
 
+  /// The remarks on a run, in which the edge of a window reads as in the charts. Only a log has
+  /// dates.
+  std::vector<Remark> with_times_of_day(std::vector<Remark> remarks, const Run& run) const {
+    if (!plan_.pattern) return remarks;
+    const auto edge = run.outcome.measured.worst.edge;
+    const auto from = instant_text(edge);
+    for (auto& remark : remarks) {
+      if (const auto at = remark.text.find(from); at != remark.text.npos) {
+        remark.text.replace(at, from.size(), time_of_day(edge));
+      }
+    }
+    return remarks;
+  }
+
   std::string numbers() const {
     if (plan_.search || report_.runs.empty()) return {};
     const Look look{.utf8 = true};
     const auto origin = picture_of(report_, 2).axis.origin;
-    auto out = table("Decisions", decisions_table(report_, look, origin));
+    auto out =
+        table("Decisions", without_empty_columns(rows_of(decisions_table(report_, look, origin))));
     if (!plan_.real) return out;
     using traffic::Timing;
     if (!plan_.real->is_closed_loop()) {

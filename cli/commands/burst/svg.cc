@@ -15,8 +15,10 @@ namespace rlctl::cli::burst {
 namespace {
 
 // In px; viewers scale the picture. The style uses no variables: not every viewer supports them.
-constexpr double kWidth = 800, kLeft = 76, kRight = 780;
-constexpr double kHeader = 88;  ///< title of one line, traffic, legend
+constexpr double kWidth = 800, kMargin = 20;
+constexpr double kBetween = 24;  ///< of two panels side by side
+constexpr double kScale = 56;    ///< the numbers beside a chart
+constexpr double kHeader = 88;   ///< title of one line, traffic, legend
 constexpr double kTitleLine = 22, kWhyLine = 16;
 constexpr double kNameHeight = 26;  ///< the algorithm, above its panel
 constexpr double kChart = 110, kBelowChart = 10, kCounts = 44, kBelow = 22;
@@ -24,12 +26,12 @@ constexpr double kAxis = 44, kCaptionLine = 17;
 constexpr double kSoftLetter = 6.5;  ///< the width of an average letter of class soft, and more
 constexpr std::size_t kMaxSvgColumns = 120;
 constexpr std::size_t kCaptionLetters = 92;
-constexpr std::size_t kNameLetters = 44;  // beside the verdict
-constexpr std::size_t kWhyLetters = 120;
+constexpr std::size_t kNameLetters = 44;  // beside the verdict, or alone in half of the width
+constexpr std::size_t kWhyLetters = 120, kHalfWhyLetters = 58;
 constexpr std::size_t kTitleLetters = 68, kTitleLettersBesideClock = 44;
 constexpr std::size_t kTitleLines = 3;
-constexpr std::size_t kKeyLetters = 24;    // in the verdict
-constexpr std::size_t kAxisLetters = 100;  // along the axis
+constexpr std::size_t kKeyLetters = 24;                           // in the verdict
+constexpr std::size_t kAxisLetters = 100, kHalfAxisLetters = 46;  // along an axis
 /// The highest value has a label if it is this many times the limit.
 constexpr double kLabelledAbove = 1.25;
 /// Leaves room above the highest value.
@@ -112,7 +114,9 @@ class Drawing {
   explicit Drawing(const Report& report)
       : report_(report),
         picture_(picture_of(report, kMaxSvgColumns)),
-        ticks_(ticks_of(picture_.axis, picture_.window, kAxisLetters)),
+        side_by_side_(report.runs.size() == 2),
+        ticks_(ticks_of(picture_.axis, picture_.window,
+                        side_by_side_ ? kHalfAxisLetters : kAxisLetters)),
         caption_(command_lines(report.plan.command, kCaptionLetters)),
         most_within_(static_cast<double>(picture_.limit)) {
     for (const auto& panel : picture_.panels) {
@@ -125,11 +129,13 @@ class Drawing {
       }
     }
     chart_height_ = picture_.has_chart ? kChart + kBelowChart : 0;
-    panel_height_ = kNameHeight + chart_height_ + kCounts + kBelow;
+    for (const auto& run : report.runs) most_words_ = std::max(most_words_, words_of(run).size());
     title_height_ = kTitleLine * static_cast<double>(title_lines().size() - 1);
     height_ =
         kHeader + title_height_ + kAxis + kCaptionLine * static_cast<double>(caption_.size()) + 12;
-    for (const auto& run : report.runs) height_ += panel_height(run);
+    for (std::size_t i = 0; i < report.runs.size(); i += side_by_side_ ? 2 : 1) {
+      height_ += panel_height(report.runs[i]);
+    }
   }
 
   std::string draw() {
@@ -137,12 +143,15 @@ class Drawing {
     header();
     double y = kHeader + title_height_;
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
-      panel(report_.runs[i], picture_.panels[i], y);
-      y += panel_height(report_.runs[i]);
+      const auto& run = report_.runs[i];
+      const bool is_last = i + 1 == report_.runs.size();
+      if (side_by_side_) set_half(i);
+      panel(run, picture_.panels[i], y);
+      if (is_last || side_by_side_) axis(y + panel_height(run) - kBelow);
+      if (is_last || !side_by_side_) y += panel_height(run);
     }
-    axis(y - kBelow);
     y += kAxis - 8;
-    for (const auto& line : caption_) text(20, y += kCaptionLine, "command", line);
+    for (const auto& line : caption_) text(kMargin, y += kCaptionLine, "command", line);
     out_ += "</svg>\n";
     return std::move(out_);
   }
@@ -183,12 +192,20 @@ class Drawing {
     out_.append("</style>\n").append(kDefinitions);
   }
 
+  /// The next panel is the left one of two, or the right one.
+  void set_half(std::size_t i) {
+    const auto width = (kWidth - 2 * kMargin - kBetween) / 2;
+    start_ = kMargin + static_cast<double>(i) * (width + kBetween);
+    left_ = start_ + kScale;
+    right_ = start_ + width;
+  }
+
   void header() {
     const auto& request = report_.plan.request;
     double y = 28 - kTitleLine;
-    for (const auto& line : title_lines()) text(20, y += kTitleLine, "title", line);
+    for (const auto& line : title_lines()) text(kMargin, y += kTitleLine, "title", line);
     if (const auto& real = report_.plan.real) {
-      text(kRight, 28, "soft end", "real time, " + clock_text(*real));
+      text(right_, 28, "soft end", "real time, " + clock_text(*real));
     }
     std::string about(traffic_text(report_));
     if (report_.plan.search && report_.plan.search->exhaustive) {
@@ -207,14 +224,14 @@ class Drawing {
     if (request.cost > 1 && !report_.plan.reserve) about += fmt::format(", cost {}", request.cost);
     if (!report_.plan.real) about += ", virtual time";
     if (report_.interrupted) about += ", interrupted";
-    text(20, y + 20, "soft", about);
+    text(kMargin, y + 20, "soft", about);
     legend(y + 42);
   }
 
   /// The signs with their words, one after the other.
   void legend(double y) {
     const bool one_key = draws_one_key(report_);
-    double x = 20;
+    double x = kMargin;
     const auto words = [&](double sign, std::string_view content) {
       x += sign + 6;
       text(x, y, "soft", content);
@@ -241,7 +258,7 @@ class Drawing {
     box("allowed", "allowed");
     box("denied", "denied");
     if (report_.plan.search) box("worst", "worst window");
-    text(kRight, y, "soft end",
+    text(right_, y, "soft end",
          fmt::format("{}bars: {} in {}", has_refunds(report_) ? "refunds are not shown; " : "",
                      one_key ? "all keys," : request_words(report_.plan),
                      column_text(picture_.axis)));
@@ -249,12 +266,11 @@ class Drawing {
 
   void panel(const Run& run, const Panel& panel, double top) {
     const auto& worst = run.outcome.measured.worst;
-    text(20, top + 14, "name", cut_to_width(run.name, kNameLetters));
-    text(kRight, top + 14, verdict_class(run), verdict_of(run));
     double y = top + 14;
-    for (const auto& line : why_lines(run)) text(20, y += kWhyLine, "soft", line);
-    top += kWhyLine * static_cast<double>(why_lines(run).size());
-    const auto chart_top = top + kNameHeight;
+    text(start_, y, "name", cut_to_width(run.name, kNameLetters));
+    if (!side_by_side_) text(right_, y, is_good(run) ? "end" : "over end", verdict_of(run));
+    for (const auto& [kind, line] : words_of(run)) text(start_, y += kWhyLine, kind, line);
+    const auto chart_top = top + kNameHeight + words_height(run);
     const auto counts_top = chart_top + chart_height_;
     for (const auto& tick : ticks_) {
       print("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x_of(tick.at), chart_top,
@@ -269,27 +285,44 @@ class Drawing {
     if (steps_of(run) != nullptr) return holders_verdict(report_, run).text;
     if (run.search) return finding_verdict(run.search->result.most, *run.search, {.utf8 = true});
     const auto& worst = run.outcome.measured.worst;
-    const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
-    if (kept && worst.allowed == 0) return std::string(kept->text);
+    const auto key = cut_to_width(escaped_message(run.worst_key), kKeyLetters);
+    const bool has_keys = traffic_keys(report_) > 1;
+    if (const auto kept = verdict_within_limit(worst.allowed, worst.ratio)) {
+      return std::string(kept->text) +
+             (has_keys && worst.allowed > 0 ? "; closest: key " + key : std::string());
+    }
     const auto verdict = fmt::format("{} allowed within {}: {}× the limit", worst.allowed,
                                      span_text(worst.span), ratio_text(worst.ratio));
-    if (traffic_keys(report_) == 1) return verdict;
-    return fmt::format("key {}: {}", cut_to_width(escaped_message(run.worst_key), kKeyLetters),
-                       verdict);
+    return has_keys ? fmt::format("key {}: {}", key, verdict) : verdict;
   }
 
-  std::string_view verdict_class(const Run& run) const {
-    if (steps_of(run) != nullptr) {
-      return holders_verdict(report_, run).tone != Tone::kBad ? "end" : "over end";
-    }
+  bool is_good(const Run& run) const {
+    if (steps_of(run) != nullptr) return holders_verdict(report_, run).tone != Tone::kBad;
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
-    return kept && kept->tone == Tone::kGood ? "end" : "over end";
+    return kept && kept->tone == Tone::kGood;
   }
 
-  static std::vector<std::string> why_lines(const Run& run) {
-    if (!run.why) return {};
-    return lines_of(*run.why, kWhyLetters);
+  struct Line {
+    std::string_view kind;  ///< its class
+    std::string text;
+  };
+
+  /// The lines between the name and the chart: why, and before that the verdict, if it has no room
+  /// beside the name.
+  std::vector<Line> words_of(const Run& run) const {
+    std::vector<Line> words;
+    if (side_by_side_) words.push_back({is_good(run) ? "verdict" : "over", verdict_of(run)});
+    if (!run.why) return words;
+    for (auto& line : lines_of(*run.why, side_by_side_ ? kHalfWhyLetters : kWhyLetters)) {
+      words.push_back({"soft", std::move(line)});
+    }
+    return words;
+  }
+
+  /// Charts that are side by side begin at one height.
+  double words_height(const Run& run) const {
+    return kWhyLine * static_cast<double>(side_by_side_ ? most_words_ : words_of(run).size());
   }
 
   /// The columns from the first unit of the worst window to the last.
@@ -305,7 +338,7 @@ class Drawing {
   /// the highest of it.
   std::string line_of(std::span<const Step> steps, const auto& y_of) const {
     double drawn = 0;
-    auto line = fmt::format("M{:.0f} {:.1f}", kLeft, y_of(drawn));
+    auto line = fmt::format("M{:.0f} {:.1f}", left_, y_of(drawn));
     for (auto step = steps.begin(); step != steps.end() && step->at < picture_.axis.to;) {
       const auto x = px_of(step->at);
       auto highest = step->units, last = highest;
@@ -313,14 +346,14 @@ class Drawing {
         last = step->units;
         highest = std::max(highest, last);
       }
-      if (x > kLeft) line += fmt::format("H{:.0f}", x);
+      if (x > left_) line += fmt::format("H{:.0f}", x);
       for (const auto units : {as_double(highest), as_double(last)}) {
         if (units == drawn) continue;
         line += fmt::format("V{:.1f}", y_of(units));
         drawn = units;
       }
     }
-    return line + fmt::format("H{:.0f}", kRight);
+    return line + fmt::format("H{:.0f}", right_);
   }
 
   void chart(const Run& run, std::span<const Step> steps, double top) {
@@ -331,24 +364,24 @@ class Drawing {
     };
     if (!steps.empty()) {
       const auto line = line_of(steps, y_of);
-      print("<path class=\"area\" d=\"{}V{:.1f}H{:.0f}Z\"/>\n", line, bottom, kLeft);
+      print("<path class=\"area\" d=\"{}V{:.1f}H{:.0f}Z\"/>\n", line, bottom, left_);
       print("<path class=\"within\" d=\"{}\"/>\n", line);
       // Above the limit, which the curve of a limiter that delays does not exceed.
       if (const auto later = later_text(report_, run, picture_.axis); !later.empty()) {
-        text(kRight - 4, y_of(limit) - 5, "soft end", later + " →");
+        text(right_ - 4, y_of(limit) - 5, "soft end", later + " →");
       }
     }
     grid_line(bottom);
-    print("<path class=\"limit\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y_of(limit), kRight);
-    text(kLeft - 8, y_of(limit) + 4, "soft end", std::to_string(picture_.limit));
-    text(kLeft - 8, bottom + 4, "soft end", "0");
+    print("<path class=\"limit\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left_, y_of(limit), right_);
+    text(left_ - 8, y_of(limit) + 4, "soft end", std::to_string(picture_.limit));
+    text(left_ - 8, bottom + 4, "soft end", "0");
     if (most_within_ > limit * kLabelledAbove) {
-      text(kLeft - 8, y_of(most_within_) + 4, "soft end", fmt::format("{:.0f}", most_within_));
+      text(left_ - 8, y_of(most_within_) + 4, "soft end", fmt::format("{:.0f}", most_within_));
     }
   }
 
   void grid_line(double y) {
-    print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", kLeft, y, kRight);
+    print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left_, y, right_);
   }
 
   void counts(const std::vector<traffic::Timeline::Bin>& bins, double top) {
@@ -367,7 +400,7 @@ class Drawing {
       bar("denied", i, allowed, static_cast<double>(bins[i].denied));
     }
     grid_line(bottom);
-    text(kLeft - 8, top + 10, "soft end", fmt::format("{:.0f}", most_at_once_));
+    text(left_ - 8, top + 10, "soft end", fmt::format("{:.0f}", most_at_once_));
   }
 
   void axis(double y) {
@@ -377,7 +410,7 @@ class Drawing {
       if (tick.text.empty()) continue;
       text(x_of(tick.at), y + 18, std::string("soft").append(place), tick.text);
     }
-    text((kLeft + kRight) / 2, y + 36, "soft middle",
+    text((left_ + right_) / 2, y + 36, "soft middle",
          picture_.axis.recorded_at                       ? "time in UTC"
          : picture_.axis.is_about_edge                   ? "time from the edge of a window"
          : report_.recording                             ? "time from the first request"
@@ -386,16 +419,16 @@ class Drawing {
   }
 
   double x_of(double column) const {
-    return kLeft + (kRight - kLeft) * column / static_cast<double>(picture_.axis.columns);
+    return left_ + (right_ - left_) * column / static_cast<double>(picture_.axis.columns);
   }
 
   /// A time in whole px.
   double px_of(std::chrono::microseconds time) const {
-    return std::round(std::max(x_of(place_of(picture_.axis, time)), kLeft));
+    return std::round(std::max(x_of(place_of(picture_.axis, time)), left_));
   }
 
   double panel_height(const Run& run) const {
-    return panel_height_ + kWhyLine * static_cast<double>(why_lines(run).size());
+    return kNameHeight + words_height(run) + chart_height_ + kCounts + kBelow;
   }
 
   std::vector<std::string> title_lines() const {
@@ -414,11 +447,14 @@ class Drawing {
 
   const Report& report_;
   Picture picture_;
+  bool side_by_side_;  ///< two panels, each in half of the width
   std::vector<Tick> ticks_;
   std::vector<std::string> caption_;
   double most_within_ = 1, most_at_once_ = 1;
   double chart_height_ = 0;  ///< with the space below it; 0 if there is no chart
-  double panel_height_ = 0;  ///< without the sentences about a run
+  std::size_t most_words_ = 0;
+  /// Of the current panel: the words and the chart from the left, and the right end of both.
+  double start_ = kMargin, left_ = kMargin + kScale, right_ = kWidth - kMargin;
   double title_height_ = 0;  ///< of the lines after the first
   double height_ = 0;
   std::string out_;

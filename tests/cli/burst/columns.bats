@@ -61,10 +61,12 @@ same_columns() {
   cd "$BATS_TEST_TMPDIR"
   rlctl burst -q --model --limit 10/60s --keys 5 --key-skew 2 --algorithm fixed-window,sliding-window-log \
     --svg x.svg --json
-  run -0 xmllint --xpath '//*[local-name()="text"][contains(@class, "end")][contains(., "key")]/text()' x.svg
-  assert_output $'bars: all keys, in 200 µs\nkey 1: 20 allowed within 12.6 ms: 2.00× the limit\nkey 1: 10 allowed within 2.8 ms: 1.00× the limit'
+  run -0 xmllint --xpath '//*[local-name()="text"][contains(., "key")]/text()' x.svg
+  assert_line 'bars: all keys, in 200 µs'
+  assert_line 'key 1: 20 allowed within 12.6 ms: 2.00× the limit'
+  assert_line 'never above the limit; closest: key 1'
   # The limit is that of one key, and the highest value of the curve is what the verdict says.
-  run -0 xmllint --xpath '//*[local-name()="text"][@class="soft end"][@x="68.0"]/text()' x.svg
+  run -0 xmllint --xpath '//*[local-name()="text"][@class="soft end"][@x="68.0" or @x="460.0"]/text()' x.svg
   assert_output $'10\n0\n20\n1\n10\n0\n20\n1'
   run -0 rlctl burst --model --limit 10/60s --keys 5 --key-skew 2 --algorithm fixed-window,sliding-window-log
   assert_line --regexp '^fixed-window  2\.00. the limit of key 1 within 12\.6 ms$'

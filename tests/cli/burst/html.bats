@@ -31,16 +31,16 @@ data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\
 
 @test "the sentences depend on the run" {
   rlctl burst -q --model --html x.html
-  grep -F '<h1>2,000 requests allowed within 19.99' x.html
-  grep -F 'Both limiters get the same 2,000 requests: 1,000 just before 00:01:00, 1,000 just after.' x.html
+  grep -F '<h1>fixed-window allowed 2,000 requests within 19.99' x.html
+  grep -F 'fixed-window and sliding-window-log get the same 2,000 requests: 1,000 just before 00:01:00, 1,000 just after.' x.html
   rlctl burst -q --model --algorithm gcra --limit 10/s --cost 2 --html x.html
   grep -F 'units allowed' x.html | grep -F 'a limit of 10 a second'
   rlctl burst steady -q --model --algorithm sliding-window-log --limit 7/3h --html x.html
   grep -F '<h1>At most 7 requests allowed within any window of 3' x.html
-  grep -F 'No window of 3' x.html | grep -F 'that you choose exceeds the limit.'
+  grep -F 'No span of 3' x.html | grep -F 'exceeds the limit.'
   rlctl burst adversary -q --model --algorithm fixed-window --html x.html --title 'a < b'
   grep -F '<h1>a &lt; b</h1>' x.html
-  grep -F '<p class="lead">10 requests allowed within 10' x.html
+  grep -F '<p class="lead">fixed-window allowed 10 requests within 10' x.html
   run -1 rlctl burst poisson -q --model --limit 9/7s --algorithm sliding-window-counter --against sliding-window-log \
     --html x.html
   grep -F 'differ at request 15' x.html

@@ -107,10 +107,10 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
   xmllint --noout x.svg
   run -0 xmllint --xpath 'string(//*[@class="title"])' x.svg
   assert_output Worst
-  run -0 texts 'over end' x.svg
+  run -0 texts over x.svg
   assert_output '2.00× the limit: 10 within 10 s'
   grep -E '^fixed-window  2\.00. the limit: 10 within 10 s$' <<<"$report"
-  run -0 texts end x.svg
+  run -0 texts verdict x.svg
   assert_output 'never above the limit'
   # A mark in each panel, and one in the legend.
   has 3 rect '[@class="worst"]'
