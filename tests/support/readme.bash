@@ -1,20 +1,28 @@
 # readme_is_true README [FILTER…]: the commands in the README's blocks of the language "console" print what is shown
-# there. A command begins with "$ " and continues after "> "; the filter removes what differs from run to run.
+# there. A command begins with "$ " and continues after "> "; a last line "…" stands for the rest of its output. The filter
+# removes what differs from run to run.
 readme_is_true() {
-  local line command commands=() here=$BATS_TEST_TMPDIR/readme
+  local line i commands=() shown=() is_cut=() here=$BATS_TEST_TMPDIR/readme
   local filter=("${@:2}")
   ((${#filter[@]})) || filter=(cat)
   mkdir "$here"
   awk '/^ *```$/ { on = 0 } on; /^ *```console$/ { on = 1 }' "$1" >"$here/shown"
   while IFS= read -r line; do
     case $line in
-      '$ '*) commands+=("${line:2}") ;;
+      '$ '*) commands+=("${line:2}") && shown+=(0) ;;
       '> '*) commands[-1]+=$'\n'${line:2} ;;
+      '…') is_cut[${#commands[@]} - 1]=yes ;;
+      *) shown[-1]=$((shown[-1] + 1)) ;;
     esac
   done <"$here/shown"
   assert [ "${#commands[@]}" != 0 ]
-  for command in "${commands[@]}"; do
-    printf "cat <<'END-OF-SHOWN'\n%s\nEND-OF-SHOWN\n%s\n" "$(sed '1s/^/$ /; 2,$s/^/> /' <<<"$command")" "$command"
+  for i in "${!commands[@]}"; do
+    printf "cat <<'END-OF-SHOWN'\n%s\nEND-OF-SHOWN\n" "$(sed '1s/^/$ /; 2,$s/^/> /' <<<"${commands[i]}")"
+    if [[ ${is_cut[i]-} ]]; then
+      printf "{ %s\n} | awk 'NR <= %d; NR == %d + 1 { print \"…\" }'\n" "${commands[i]}" "${shown[i]}" "${shown[i]}"
+    else
+      printf '%s\n' "${commands[i]}"
+    fi
   done >"$here/session"
   bash "$here/session" >"$here/came" 2>&1 </dev/null || true
   diff <("${filter[@]}" <"$here/shown") <("${filter[@]}" <"$here/came")
