@@ -100,7 +100,7 @@ local pack, read = struct.pack, struct.unpack
 local stored -- the header, or false
 local at -- the key's time: a clock that steps back revives no hold that has lapsed
 local over, span, spent -- when the window in force ends, its length, the units spent in it
-local later, old_limit -- when that ends if this call takes units; the limit if it does not
+local call_end, old_limit -- when the window of this call ends; the stored limit
 local held, next, last -- the units held; when the next hold lapses; when the last ID is forgotten
 local expires -- when the TTL ends; 0 if the last call that wrote gave now
 local ids, sweep_at -- how many are stored; at how many to look for some to forget
@@ -147,8 +147,8 @@ for i = 1, n do
 
   stored, entry, mine, is_lapsed, forget = pcall('HGET', key, ''), nil, nil, false, nil
   local is_foreign = not stored and call('EXISTS', key) == 1
-  at, later, old_limit = now, (from or now - now % window) + window, limit
-  over, span = later, window
+  at, call_end, old_limit = now, (from or now - now % window) + window, limit
+  over, span = call_end, window
   if not stored then
     spent, held, next, last, expires, ids, sweep_at = 0, 0, 0, 0, 0, 0, 32
   elseif #stored ~= 64 then -- an error is a table without elements
@@ -253,7 +253,7 @@ for i = 1, n do
   if last > at and last - now > reset_after then reset_after = last - now end
   if i < n then
     kept[key] = {limit = limit, window = window, stored = stored, at = at, over = over,
-                 span = span, later = later, old_limit = old_limit, spent = spent, held = held,
+                 span = span, call_end = call_end, old_limit = old_limit, spent = spent, held = held,
                  next = next, last = last, expires = expires, ids = ids, sweep_at = sweep_at,
                  entry = entry, mine = mine, units = units, ends = ends, gone = gone,
                  is_lapsed = is_lapsed, forget = forget}
@@ -276,7 +276,7 @@ for i = n, 1, -1 do
   if i < n then
     local its = kept[KEYS[i]]
     key, limit, window, stored, at, over = KEYS[i], its.limit, its.window, its.stored, its.at, its.over
-    span, later, old_limit = its.span, its.later, its.old_limit
+    span, call_end, old_limit = its.span, its.call_end, its.old_limit
     spent, held, next, last, expires = its.spent, its.held, its.next, its.last, its.expires
     ids, sweep_at, entry, mine, units = its.ids, its.sweep_at, its.entry, its.mine, its.units
     ends, gone, is_lapsed, forget = its.ends, its.gone, its.is_lapsed, its.forget
@@ -306,7 +306,7 @@ for i = n, 1, -1 do
   end
   local writes = action == '' or changed -- else it was settled, or it is reserved already
   local takes = writes and cost > 0 and not settles
-  if takes and later > over then over, span = later, window end
+  if takes and call_end > over then over, span = call_end, window end
   if held == 0 then next = 0 end
   if limit - spent - held < remaining then remaining = limit - spent - held end
   if spent > 0 and over - now > reset_after then reset_after = over - now end

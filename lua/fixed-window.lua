@@ -18,8 +18,8 @@
 --         'fixed~' if a call that gave now began or extended this window
 
 local start, count, span -- of the window in force, once this request is allowed
-local tag -- of the stored string: 'over' if its window has ended, nil if nothing is stored
-local same -- whether a write leaves all but COUNT as it is stored
+local stored, tag -- the string, or false; its tag, if its window has not ended
+local same -- whether a write changes nothing but COUNT
 local reset_if_allowed = 0
 
 -- [arguments] The same in every script, but for its name, its costs and its last arguments. Locals,
@@ -91,23 +91,23 @@ for i = 1, n do
   end
   -- [/limits]
 
-  local state = pcall('GET', key)
-  tag, start, count, span, same = nil, from or now - now % window, 0, window, false
-  local ends = start + span - now -- of the window in force before
-  if state then
+  stored, tag, count, span, same = pcall('GET', key), nil, 0, window, false
+  start = from or now - now % window
+  local ends = start + span - now -- the time until the window in force ends, as it is before
+  if stored then
     local old_start, old_count, old_limit, old_window
-    if #state == 30 then -- an error is a table without elements
-      tag, old_start, old_count, old_limit, old_window = struct.unpack('<c6dI4I4d', state)
+    if #stored == 30 then -- an error is a table without elements
+      tag, old_start, old_count, old_limit, old_window = struct.unpack('<c6dI4I4d', stored)
     end
     if not ((tag == 'fixed ' or tag == 'fixed~') and old_start >= 0 and old_start <= 4e15 and
             old_count <= 1e9 and old_window >= 1 and old_window <= 1e14) then
-      if state.err and not string.find(state.err, 'WRONGTYPE') then return state end
+      if stored.err and not string.find(stored.err, 'WRONGTYPE') then return stored end
       return redis.error_reply('WRONGTYPE fixed-window: KEYS[' .. i .. '] must hold a string ' ..
                                "'fixed ' with START, COUNT, LIMIT, WINDOW")
     end
     local left = old_start + old_window - now
     if left > 0 then
-      -- A request whose own window ends later extends the one in force.
+      -- If the window of a request ends later than the one in force, it takes its place.
       local later = cost > 0 and ends > left
       count = old_count
       if not later then
@@ -117,7 +117,7 @@ for i = 1, n do
       end
       ends, same = left, not later and (cost < 0 or old_limit == limit)
     else
-      tag = 'over'
+      tag = nil
     end
   end
 
@@ -132,8 +132,8 @@ for i = 1, n do
   ends = start + span - now
   if ends > reset_if_allowed then reset_if_allowed = ends end
   if i < n then
-    kept[key] = denied_by > 0 or
-                {limit = limit, tag = tag, start = start, count = count, span = span, same = same}
+    kept[key] = denied_by > 0 or {limit = limit, stored = stored, tag = tag, start = start,
+                                  count = count, span = span, same = same}
   end
 end
 
@@ -145,14 +145,14 @@ if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 for i = n, 1, -1 do
   if i < n then
     local its = kept[KEYS[i]]
-    key, limit, tag, start, count, span, same =
-      KEYS[i], its.limit, its.tag, its.start, its.count, its.span, its.same
+    key, limit, stored, tag = KEYS[i], its.limit, its.stored, its.tag
+    start, count, span, same = its.start, its.count, its.span, its.same
   end
   if cost > 0 then count = count + cost end
   local ttl = (start + span - now + margin + 999) / 1000
   if count == 0 then
-    if tag then call('DEL', key) end
-  elseif tag and tag ~= 'over' then
+    if stored then call('DEL', key) end
+  elseif tag then
     if same then -- in place: spares packing and copying what stays
       call('SETRANGE', key, '14', struct.pack('<I4', count))
     else
@@ -163,9 +163,9 @@ for i = n, 1, -1 do
       call('PEXPIRE', key, string.format('%d', ttl * 1.25))
     end
   else
-    -- With the caller's clock, 25 % longer than needed, so that not every call has to set it.
+    -- With the caller's clock, it is 25 % longer than needed, so that not every call has to set it.
     if margin > 0 then ttl = ttl * 1.25 end
-    if tag then ttl = math.max(ttl, call('PTTL', key)) end
+    if stored then ttl = math.max(ttl, call('PTTL', key)) end
     tag = margin > 0 and 'fixed~' or 'fixed '
     call('SET', key, struct.pack('<c6dI4I4d', tag, start, count, limit, span), 'PX',
          string.format('%d', ttl))

@@ -16,12 +16,9 @@
 --         WINDOW, BURST): the theoretical arrival time is TAT + REMAINDER / LIMIT
 --         microseconds; 'gcra~' once a call that gave now has written
 
--- Exact times: at the stored rate, or at that of the call if nothing is stored, a unit takes
--- whole + part / per microseconds, and the theoretical arrival time (TAT) is ahead + rest / per
--- microseconds after now.
-local per, span -- the limit and the window of that rate
-local whole, part, ahead, rest, used -- used: the units that this is, rounded up
-local stored, same -- the string, or false; whether a write leaves all but the TAT as it is stored
+local per, whole, part -- A unit comes back in whole + part / per microseconds.
+local ahead, rest -- The TAT is ahead + rest / LIMIT microseconds after now.
+local stored, same -- the string, or false; whether a write changes nothing but the TAT
 local second -- of the stored TAT, if its TTL is known to last until the end of that second
 
 -- [arguments] The same in every script, but for its name, its costs and its last arguments. Locals,
@@ -91,9 +88,9 @@ for i = 1, n do
   end
   -- [/limits]
 
-  stored, per, span, ahead, rest = pcall('GET', key), limit, window, 0, 0
-  same, second = false, false
-  local old_burst
+  stored, ahead, rest, same, second = pcall('GET', key), 0, 0, false, false
+  local span, old_burst = window, nil
+  per = limit
   if stored then
     local tag, tat, tat_rest
     if #stored == 33 then -- an error is a table without elements
@@ -115,9 +112,10 @@ for i = 1, n do
   end
   part = span % per
   whole = (span - part) / per
-  local time_of -- some units: whole microseconds, and the rest
+  local time_of
   if cost < 0 or per ~= limit or span ~= window then
-    -- In two steps, exact below 2^53: units and part may be 1e9.
+    -- Returns the time of some units: microseconds, and the rest. Units and part may be 1e9, so
+    -- they are multiplied in two steps: numbers are exact up to 2^53.
     function time_of(units)
       local low = units % 32768
       local high = (units - low) / 32768 * part
@@ -132,8 +130,8 @@ for i = 1, n do
     end
   end
 
-  -- Division gives the nearest whole number of units, and one exact comparison corrects it.
-  used = (ahead * per + rest) / span + 0.5
+  -- Used units are rounded up: division gives the nearest number, and a comparison corrects it.
+  local used = (ahead * per + rest) / span + 0.5
   used = used - used % 1
   if used <= burst then
     local parts = used * part % per
@@ -152,12 +150,21 @@ for i = 1, n do
   if burst - used < remaining then remaining = burst - used end
   local reset = rest > 0 and ahead + 1 or ahead
   if reset > reset_after then reset_after = reset end
-  if cost < 0 and stored then limit, window, burst = per, span, old_burst end
+  if cost > 0 and denied_by == 0 then
+    local units = cost
+    if time_of then -- Used units are whole ones when they come back at another rate than before.
+      part = window % limit
+      units, whole, ahead, rest = used + cost, (window - part) / limit, 0, 0
+    end
+    local parts = units * part % limit
+    ahead, rest = ahead + units * whole + (units * part - parts) / limit, rest + parts
+    if rest >= limit then ahead, rest = ahead + 1, rest - limit end
+  elseif cost < 0 and stored then -- A refund leaves the stored limit.
+    limit, window, burst = per, span, old_burst
+  end
   if i < n then
-    kept[key] = denied_by > 0 or
-                {limit = limit, window = window, burst = burst, stored = stored, per = per,
-                 span = span, whole = whole, part = part, ahead = ahead, rest = rest, used = used,
-                 same = same, second = second}
+    kept[key] = denied_by > 0 or {limit = limit, window = window, burst = burst, stored = stored,
+                                  ahead = ahead, rest = rest, same = same, second = second}
   end
 end
 
@@ -166,30 +173,19 @@ if retry_after == NEVER then retry_after = -1 end
 if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
-reset_after = 0 -- from here on, of what is written
+reset_after = 0 -- From here on, it is that of what is written.
 for i = n, 1, -1 do
   if i < n then
     local its = kept[KEYS[i]]
-    key, limit, window, burst, stored = KEYS[i], its.limit, its.window, its.burst, its.stored
-    per, span, whole, part, used = its.per, its.span, its.whole, its.part, its.used
-    ahead, rest, same, second = its.ahead, its.rest, its.same, its.second
-  end
-  if cost > 0 then
-    local units = cost
-    if per ~= limit or span ~= window then -- whole units, used at the stored rate, at the new one
-      part = window % limit
-      units, whole, ahead, rest = used + cost, (window - part) / limit, 0, 0
-    end
-    local parts = units * part % limit
-    ahead, rest = ahead + units * whole + (units * part - parts) / limit, rest + parts
-    if rest >= limit then ahead, rest = ahead + 1, rest - limit end
+    key, limit, window, burst = KEYS[i], its.limit, its.window, its.burst
+    stored, ahead, rest, same, second = its.stored, its.ahead, its.rest, its.same, its.second
   end
   local reset = rest > 0 and ahead + 1 or ahead
   if reset == 0 then
     if stored then call('DEL', key) end
   else
     if reset > reset_after then reset_after = reset end
-    -- Until the end of the TAT's second, and 25 % longer, so that not every call must set the TTL.
+    -- A TTL lasts to the end of the TAT's second, and is set 25 % longer, so that few calls set it.
     local tat = now + ahead
     local begins = tat - tat % 1000000
     local ttl = (begins + 1000000 - now + margin + 999) / 1000

@@ -19,7 +19,7 @@
 -- Exact times: departures are whole + part / limit microseconds apart, and the next free departure
 -- is ahead + rest / limit microseconds after now.
 local whole, part, ahead, rest
-local stored, same -- the string, or false; whether a write leaves all but LAST as it is stored
+local stored, same -- the string, or false; whether a write changes nothing but LAST
 local second -- of the stored LAST, if its TTL is known to last until an interval after its end
 
 -- [arguments] The same in every script, but for its name, its costs and its last arguments. Locals,
@@ -164,7 +164,7 @@ for i = n, 1, -1 do
   if rest >= limit then last, rest = last + 1, rest - limit end
   local reset = last + whole + (rest + part > limit and 2 or rest + part > 0 and 1 or 0)
   if reset > reset_after then reset_after = reset end
-  -- Until an interval after that departure's second, and 25 % longer: not every call must set it.
+  -- A TTL lasts an interval beyond that departure's second, and 25 % longer: few calls must set it.
   last = now + last
   local begins = last - last % 1000000
   local ttl = (begins + 1000000 + whole + 1 - now + margin + 999) / 1000

@@ -15,8 +15,8 @@
 --         LIMIT, WINDOW); 'counter~' if a call that gave now began or extended this window
 
 local start, previous, current, span -- of the window in force
-local tag -- of the stored string: 'over' if its window has ended, nil if nothing is stored
-local same -- whether a write leaves all but CURRENT as it is stored
+local stored, tag -- the string, or false; its tag, if its window has not ended
+local same -- whether a write changes nothing but CURRENT
 local reset_if_allowed = 0
 
 -- [arguments] The same in every script, but for its name, its costs and its last arguments. Locals,
@@ -78,30 +78,31 @@ for i = 1, n do
   end
   -- [/limits]
 
-  local state = pcall('GET', key)
-  tag, start, previous, current, span, same = nil, now - now % window, 0, 0, window, false
-  local later, old_limit = false, limit -- later: whether the window of this call ends so
-  if state then
+  stored, tag, previous, current, span, same = pcall('GET', key), nil, 0, 0, window, false
+  start = now - now % window
+  -- The window of this call ends at `ends`; `later` if that is after the end of the one in force.
+  local ends, later, old_limit = start + window, false, limit
+  if stored then
     local old_start, old_previous, old_current, old_window
-    if #state == 36 then -- an error is a table without elements
+    if #stored == 36 then -- an error is a table without elements
       tag, old_start, old_previous, old_current, old_limit, old_window =
-        struct.unpack('<c8dI4I4I4d', state)
+        struct.unpack('<c8dI4I4I4d', stored)
     end
     if not ((tag == 'counter ' or tag == 'counter~') and old_start >= 0 and old_start <= 9e15 and
             old_previous <= 1e9 and old_current <= 1e9 and
             old_window >= 1 and old_window <= 1e14) then
-      if state.err and not string.find(state.err, 'WRONGTYPE') then return state end
+      if stored.err and not string.find(stored.err, 'WRONGTYPE') then return stored end
       return redis.error_reply('WRONGTYPE sliding-window-counter: KEYS[' .. i .. '] must hold a ' ..
                                "string 'counter ' with START, PREVIOUS, CURRENT, LIMIT, WINDOW")
     end
     local ended = old_start + old_window
-    if now >= ended then tag = 'over' end
+    if now >= ended then tag = nil end
     if now < ended then
       start, previous, current, span = old_start, old_previous, old_current, old_window
     elseif now < ended + old_window then
       start, previous, current, span = ended, old_current, 0, old_window
     end
-    later = window ~= span and now - now % window + window > start + span
+    later = window ~= span and ends > start + span
     same = cost < 0 or old_limit == limit and not later
   end
 
@@ -112,15 +113,14 @@ for i = 1, n do
   elseif cost > 0 and carried + current + cost > limit then
     local wait = NEVER
     if cost <= limit then
-      -- The first microsecond at which the request fits: in this window, from now on; else in the
-      -- next, which `current` carries into; else at its end. Guess, then bisect if rounding is off.
-      -- `last` is the last one at which a window does not end before that of this call, where all
-      -- of `over` counts.
+      -- The request fits in this window, or in the next one, or at the end of that. Until `last`,
+      -- the units `over` lose weight; after it, the window of this call would end later, and they
+      -- would count in full.
       local from, over, own, low, at = start, previous, current, elapsed, span
       local last = (window == span and span or span - (from + span) % window) - 1
       if last <= low or over * (span - last) / span + own + cost > limit then
         from, over, own, low = start + span, current, 0, -1
-        last = window == span and span - 1 or math.max(0, span - (from + span) % window - 1)
+        last = window == span and last or math.max(0, span - (from + span) % window - 1)
       end
       if over * (span - last) / span + own + cost <= limit then
         at = span - (limit - own - cost) * span / over
@@ -129,14 +129,10 @@ for i = 1, n do
         if at > last then at = last end
         if over * (span - at) / span + own + cost > limit or
            at > low + 1 and over * (span - (at - 1)) / span + own + cost <= limit then
-          at = last
+          at = last -- Rounding has shifted the guess, so bisect.
           while at - low > 1 do
-            local middle = math.floor((low + at) / 2)
-            if over * (span - middle) / span + own + cost <= limit then
-              at = middle
-            else
-              low = middle
-            end
+            local half = math.floor((low + at) / 2)
+            if over * (span - half) / span + own + cost <= limit then at = half else low = half end
           end
         end
       end
@@ -145,8 +141,8 @@ for i = 1, n do
     if wait > retry_after then retry_after, denied_by = wait, i end
   end
 
-  -- How many requests of cost 1 would be allowed in turn. The sum that decides each one is coarser
-  -- than this difference: where it rounds down to the limit, one more is let in.
+  -- As many requests of cost 1 would be allowed in turn. The sum that decides about each is coarser
+  -- than this difference: where it rounds down to the limit, one more is allowed.
   local left = limit - carried - current
   left = left - left % 1
   if carried + (current + left) + 1 <= limit then left = left + 1 end
@@ -156,18 +152,18 @@ for i = 1, n do
   if cost < 0 then
     limit = old_limit
   elseif later then
-    start, previous, current, span = now - now % window, 0, previous + current, window
+    start, previous, current, span = ends - window, 0, previous + current, window
     if margin > 0 then tag = 'counter~' end
-  elseif span ~= window and tag == 'over' then
+  elseif span ~= window and not tag then
     -- The window in force has ended, and a shorter one begins: what is carried counts in it. The
     -- sum that allowed the request may have rounded it down.
     current = math.min(math.ceil(carried), limit - cost)
-    start, previous, span = now - now % window, 0, window
+    start, previous, span = ends - window, 0, window
   end
   if start + 2 * span - now > reset_if_allowed then reset_if_allowed = start + 2 * span - now end
   if i < n then
-    kept[key] = denied_by > 0 or {limit = limit, tag = tag, start = start, previous = previous,
-                                  current = current, span = span, same = same}
+    kept[key] = denied_by > 0 or {limit = limit, stored = stored, tag = tag, start = start,
+                                  previous = previous, current = current, span = span, same = same}
   end
 end
 
@@ -179,14 +175,14 @@ if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 for i = n, 1, -1 do
   if i < n then
     local its = kept[KEYS[i]]
-    key, limit, tag, start, previous, current, span, same =
-      KEYS[i], its.limit, its.tag, its.start, its.previous, its.current, its.span, its.same
+    key, limit, stored, tag, start = KEYS[i], its.limit, its.stored, its.tag, its.start
+    previous, current, span, same = its.previous, its.current, its.span, its.same
   end
   if cost > 0 then current = current + cost end
   local ttl = (start + 2 * span - now + margin + 999) / 1000
   if previous == 0 and current == 0 then
-    if tag then call('DEL', key) end
-  elseif tag and tag ~= 'over' then
+    if stored then call('DEL', key) end
+  elseif tag then
     if same then -- in place: spares packing and copying what stays
       call('SETRANGE', key, '20', struct.pack('<I4', current))
     else
@@ -198,9 +194,9 @@ for i = n, 1, -1 do
       call('PEXPIRE', key, string.format('%d', ttl * 1.25))
     end
   else
-    -- With the caller's clock, 25 % longer than needed, so that not every call has to set it.
+    -- With the caller's clock, it is 25 % longer than needed, so that not every call has to set it.
     if margin > 0 then ttl = ttl * 1.25 end
-    if tag then ttl = math.max(ttl, call('PTTL', key)) end
+    if stored then ttl = math.max(ttl, call('PTTL', key)) end
     tag = margin > 0 and 'counter~' or 'counter '
     call('SET', key, struct.pack('<c8dI4I4I4d', tag, start, previous, current, limit, span),
          'PX', string.format('%d', ttl))

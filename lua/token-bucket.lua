@@ -14,15 +14,13 @@
 -- Stored  a string of 39 bytes, struct.pack('<c7ddI4dI4', 'tokens ', TOKENS, AT, LIMIT, WINDOW,
 --         BURST): the tokens at the time AT; 'tokens~' once a call that gave now has written
 
--- The bucket is the stored one, or a full one of the call if nothing is stored: it gains `per`
--- tokens in each `span`, and holds up to `most`, `more` than that of the call.
-local per, span, most, more
-local tokens, time -- at the later of now and the last write
-local stored, same -- the string, or false; whether a write leaves all but TOKENS and AT as it is
+local per, span, most -- The bucket gains `per` tokens in each `span`, and holds up to `most`.
+local tokens, time -- in it at the later of now and the last write
+local stored, same -- the string, or false; whether a write changes nothing but TOKENS and AT
 local second -- in which the stored bucket is full, if its TTL is known to last until its end
 
--- In three places, `wait` is the time, rounded up, in which a bucket refills from `have` tokens to
--- `enough`. The lines are the same everywhere: a function for them takes 3 % of a denial.
+-- In three places, the same four lines compute `wait`: the time, rounded up, in which a bucket
+-- refills from `have` to `enough` tokens. A function for them would take 3 % of a denial's time.
 
 -- [arguments] The same in every script, but for its name, its costs and its last arguments. Locals,
 -- since each access to a global costs server time.
@@ -100,7 +98,7 @@ for i = 1, n do
       tag, had, at, per, span, most = struct.unpack('<c7ddI4dI4', stored)
     end
     same = per == limit and span == window and most == burst
-    if not (at and (tag == 'tokens ' or tag == 'tokens~') and
+    if not ((tag == 'tokens ' or tag == 'tokens~') and
             had >= 0 and had <= 1e9 and at >= 0 and at <= 4e15 and
             (same or per >= 1 and per <= 1e9 and span >= 1 and span <= 1e14 and span % 1 == 0 and
              most >= 1 and most <= 1e9 and per * most <= 9007199254740992 and
@@ -110,7 +108,7 @@ for i = 1, n do
                                "'tokens ' with TOKENS, AT, LIMIT, WINDOW, BURST")
     end
     same = (same or cost < 0) and (margin == 0 or tag == 'tokens~')
-    -- If every write used the server's clock, the TTL lasts until the end of that second.
+    -- If every write used the server's clock, the TTL lasts until the end of this second.
     if tag == 'tokens ' and margin == 0 then
       second = at + (most - had) * span / per
       second = second - second % 1000000
@@ -119,7 +117,7 @@ for i = 1, n do
     tokens = had + (time - at) * per / span
     if tokens > most then tokens = most end
   end
-  more = most - burst
+  local more = most - burst -- The stored bucket holds that much more than that of the call.
 
   if cost < 0 then
     tokens = math.min(most, tokens - cost)
@@ -146,10 +144,10 @@ for i = 1, n do
     while wait > 1 and have + (wait - 1) * per / span >= enough do wait = wait - 1 end
     if since + wait - now > reset_after then reset_after = since + wait - now end
   end
-  if cost > 0 then -- as it is, if the request is allowed
-    if per ~= limit or span ~= window then
+  if cost > 0 and denied_by == 0 then
+    if per ~= limit or span ~= window then -- Used units are whole when their rate changes.
       tokens = tokens - tokens % 1
-    elseif more ~= 0 then -- rounded down so far that adding to them does not round them again
+    elseif more ~= 0 then -- This rounds down so far that the subtraction below is exact.
       tokens = tokens - tokens % 2 ^ -23
     end
     tokens, per, span, most = tokens - more - cost, limit, window, burst
@@ -165,7 +163,7 @@ if retry_after == NEVER then retry_after = -1 end
 if denied_by > 0 then return {0, remaining, retry_after, reset_after, 0, denied_by} end
 if cost == 0 then return {1, remaining, 0, reset_after, 0, 0} end
 
-reset_after = 0 -- from here on, of what is written
+reset_after = 0 -- From here on, it is that of what is written.
 for i = n, 1, -1 do
   if i < n then
     local its = kept[KEYS[i]]
@@ -181,8 +179,8 @@ for i = n, 1, -1 do
     while have + wait * per / span < enough do wait = wait + 1 end
     while wait > 1 and have + (wait - 1) * per / span >= enough do wait = wait - 1 end
     if time + wait - now > reset_after then reset_after = time + wait - now end
-    -- Until the end of the second in which it is full, and 25 % longer: not every call must set it.
     local full = time + (most - tokens) * span / per
+    -- A TTL lasts to the end of this second, and is set 25 % longer, so that few calls set it.
     local begins = full - full % 1000000
     local ttl = (begins + 1001000 - now + margin + 999) / 1000
     if same then -- in place: spares packing and copying what stays
