@@ -147,8 +147,12 @@ class Run {
 
   void count(const std::vector<Row>& rows) {
     listed_ += std::ssize(rows);
-    without_limit_ += std::ranges::count_if(
-        rows, [](const auto& row) { return !row.usage.limit && row.part_of.empty(); });
+    for (const auto& row : rows) {
+      if (!row.usage.limit && row.part_of.empty()) ++without_limit_;
+      if (!row.usage.limits_differ.empty() && differing_++ == 0) {
+        first_difference_ = row.usage.limits_differ;
+      }
+    }
   }
 
   void write(const std::vector<Row>& rows) {
@@ -207,18 +211,17 @@ class Run {
     }
   }
 
-  /// "judged by --limit 50/60s, although 3 keys store another limit, such as 10/20s"
+  /// "keys are judged by --limit 50/60s, not by the limits that they store"
   std::string differing_text() const {
-    const auto& [count, first] = listing_.differing();
-    if (count == 0) return {};
-    const auto keys = counted(count, "key") + (count == 1 ? " stores" : " store");
-    if (!plan_.limit) {
-      return fmt::format("{} another limit than {} policy{}: {}", keys,
-                         count == 1 ? "its" : "their", count == 1 ? "" : ", such as", first);
+    if (listing_.overrules_stored_limits()) {
+      return fmt::format("keys are judged by --limit {}, not by the limits that they store",
+                         limiter::format_limit(*plan_.limit));
     }
-    return fmt::format("judged by --limit {}, although {} another limit{}: {}",
-                       limiter::format_limit(*plan_.limit), keys, count == 1 ? "" : ", such as",
-                       first);
+    if (differing_ == 0) return {};
+    const bool is_one = differing_ == 1;
+    return fmt::format("{} {} another limit than {} policy{}: {}", counted(differing_, "key"),
+                       is_one ? "stores" : "store", is_one ? "its" : "their",
+                       is_one ? "" : ", such as", first_difference_);
   }
 
   /// "not listed: 12 keys that may be a limiter's (--all lists them), 340 keys of other programs"
@@ -257,7 +260,8 @@ class Run {
   Look look_;
   RowTable table_;
   Progress progress_{is_terminal(STDERR_FILENO)};
-  std::int64_t listed_ = 0, without_limit_ = 0;
+  std::int64_t listed_ = 0, without_limit_ = 0, differing_ = 0;
+  std::string first_difference_;
 };
 
 // ---- --watch ----
@@ -315,6 +319,7 @@ class Watching {
       for (const auto& row : rows) {
         if (!row.ratio) ++result.unknown;
         if (row.ratio.value_or(0) >= 1) ++result.full;
+        if (!row.usage.limits_differ.empty()) ++result.differing;
       }
       first.add(std::move(rows));
       progress.update(share, "the database");
@@ -322,7 +327,6 @@ class Watching {
     });
     result.rows = first.take();
     result.unknown += listing_.skipped().unknown;
-    result.differing = listing_.differing().count;
     result.at = Clock::now();
     next_scan_ = result.at + kPauseForScan * (result.at - begin);
     last_ = std::move(result);

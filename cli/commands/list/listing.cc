@@ -64,9 +64,7 @@ bool Listing::wants(const Row& row) {
   if (plan_.only_without_ttl && row.usage.ttl) return false;
   if (plan_.algorithm && row.algorithm != *plan_.algorithm) return false;
   if (plan_.policy && row.policy != *plan_.policy) return false;
-  if (!row.usage.limits_differ.empty()) {
-    if (differing_.count++ == 0) differing_.first = row.usage.limits_differ;
-  }
+  if (plan_.limit && !row.usage.limits_differ.empty()) overrules_stored_limits_ = true;
   if (!plan_.above) return true;
   if (!row.ratio && row.part_of.empty()) ++skipped_.unknown;
   constexpr double kRounding = 1e-12;
@@ -90,7 +88,7 @@ std::vector<Row> Listing::read_again(redis::Connection& connection, const std::v
 void Listing::scan(redis::Connection& connection,
                    const std::function<void(std::vector<Row>, double)>& on_rows) {
   skipped_ = {};
-  differing_ = {};
+  overrules_stored_limits_ = false;
   // A key that comes twice to the top is noticed there, so that memory stays bounded.
   stored::survey_all(connection,
                      {.pattern = plan_.pattern,

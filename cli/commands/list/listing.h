@@ -35,12 +35,6 @@ struct SkippedCounts {
   RefusedKeys refused = {};
 };
 
-/// The keys that store another limit than their policy or --limit, whatever their share is.
-struct DifferingLimits {
-  std::int64_t count = 0;
-  std::string first = {};  ///< stored::Usage::limits_differ of one of them
-};
-
 /// Reads the limiters of a database, page by page.
 class Listing {
  public:
@@ -61,7 +55,8 @@ class Listing {
   std::vector<Row> read_again(redis::Connection& connection, const std::vector<Row>& rows);
 
   const SkippedCounts& skipped() const noexcept { return skipped_; }
-  const DifferingLimits& differing() const noexcept { return differing_; }
+  /// Whether --limit has judged a key that stores another limit, listed or not.
+  bool overrules_stored_limits() const noexcept { return overrules_stored_limits_; }
 
  private:
   stored::InspectionRequest request_for(const std::string& key) const;
@@ -73,7 +68,7 @@ class Listing {
   const limiter::Configuration& configuration_;
   stored::Libraries libraries_;
   SkippedCounts skipped_;
-  DifferingLimits differing_;
+  bool overrules_stored_limits_ = false;
 };
 
 /// Collects rows: the first ones in the plan's order, or all.

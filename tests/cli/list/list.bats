@@ -151,21 +151,20 @@ TOML
   run -0 --separate-stderr rlctl list --limit 6/1d --above 100%
   assert_line --index 1 --regexp '^ *6 +6/1d +100% .* gcra +a$'
   refute_output --regexp ' b$'
-  assert_equal "$stderr" \
-    'judged by --limit 6/1d, although 2 keys store another limit, such as: stored 10/1d, --limit 6/1d'
+  assert_equal "$stderr" 'keys are judged by --limit 6/1d, not by the limits that they store'
   assert_equal "$(rlctl list --limit 6/1d --sort key --json | gojq -c '[.key, .used, .limit, .remaining, .limits_differ]')" \
     '["a",6,6,0,"stored 10/1d, --limit 6/1d"]
 ["b",4,6,2,"stored 100/1d, --limit 6/1d"]'
   run -1 --separate-stderr rlctl list b --limit 6/1d --above 100%
   assert_equal "${stderr_lines[0]}" \
-    'no limiter matches; judged by --limit 6/1d, although 1 key stores another limit: stored 100/1d, --limit 6/1d'
+    'no limiter matches; keys are judged by --limit 6/1d, not by the limits that they store'
 }
 
 @test "only keys that --algorithm does not leave out are said to store another limit" {
   use a 6
   use b 6 fixed-window
   run -0 --separate-stderr rlctl list --limit 6/1d --algorithm gcra
-  assert_equal "$stderr" 'judged by --limit 6/1d, although 1 key stores another limit: stored 10/1d, --limit 6/1d'
+  assert_equal "$stderr" 'keys are judged by --limit 6/1d, not by the limits that they store'
 }
 
 @test "a key that stores another limit than its policy is judged by the stored one, and counted" {
@@ -174,6 +173,12 @@ TOML
     >"$BATS_TEST_TMPDIR/config.toml"
   run -0 --separate-stderr rlctl --config "$BATS_TEST_TMPDIR/config.toml" list
   assert_line --index 1 --regexp '^ *6 +10/1d +60% '
+  assert_equal "$stderr" '1 key stores another limit than its policy: stored 10/1d, policy 1000/1d'
+  use api:bob 7
+  run -0 --separate-stderr rlctl --config "$BATS_TEST_TMPDIR/config.toml" list --top 2
+  assert_equal "$stderr" '2 keys store another limit than their policy, such as: stored 10/1d, policy 1000/1d'
+  # A key that is not listed does not count.
+  run -0 --separate-stderr rlctl --config "$BATS_TEST_TMPDIR/config.toml" list --top 1
   assert_equal "$stderr" '1 key stores another limit than its policy: stored 10/1d, policy 1000/1d'
 }
 
