@@ -199,8 +199,8 @@ CounterFrame SlidingWindowCounterModel::frame_at(const Limit& limit, microsecond
   return {.start = now - now % limit.window, .window = limit.window};
 }
 
-/// The frame as an allowed request finds it: if the window of this call that holds `now` ends
-/// later, that one, in which all units count as current.
+/// The frame in which a request of this limit is counted: the one in force, or, if the window of
+/// the limit ends later, that window, in which all units count as current.
 CounterFrame SlidingWindowCounterModel::extended(const Limit& limit, microseconds now) const {
   const auto frame = frame_at(limit, now);
   const auto start = now - now % limit.window;
@@ -237,7 +237,7 @@ Decision SlidingWindowCounterModel::peek(const Limit& limit, std::int64_t cost,
     decision.retry_after = kNever;
     return decision;
   }
-  // Where the call's window ends later, all units count, for as long as the stored one lasts.
+  // Once the call's window would end later than the stored one, all units count in full.
   auto first = frame.first_allowed(limit.limit, cost, std::max(now, frame.start),
                                    outlasted_from(frame, limit));
   if (first == frame.end()) {
@@ -323,7 +323,7 @@ Decision TokenBucketModel::peek(const Limit& limit, std::int64_t cost, microseco
   const auto most = bucket.limit.burst_or_limit();
   const auto t = std::max(now, bucket.at);
   const double have = bucket.tokens_at(t);
-  // What the stored bucket must hold for the one of the call to hold the cost.
+  // The stored bucket must hold as much for the bucket of the call to hold the cost.
   const auto enough = cost + most - burst;
   Decision decision;
   decision.allowed = cost == 0 || have >= as_double(enough);

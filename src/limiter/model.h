@@ -87,8 +87,8 @@ struct FixedWindowFrame {
 /// fixed-window: one counter, set to 0 at every multiple of the window since 1970. Up to twice the
 /// limit passes around such an edge, a known weakness.
 ///
-/// If windows change, the count stays: an allowed request whose own window ends later than the one
-/// in force extends it. A shorter one begins when the one in force has ended.
+/// If windows change, the count stays. If the window of an allowed request ends later than the one
+/// in force, it takes its place; a window that ends earlier begins when the one in force has ended.
 class FixedWindowModel final : public StoredModel<FixedWindowModel, FixedWindowFrame> {
  public:
   using StoredModel::StoredModel;
@@ -166,8 +166,8 @@ struct CounterFrame {
 /// assumed to be spread evenly, so that its weight falls as this window advances (Cloudflare,
 /// 2017). An estimate: almost twice the limit passes in the worst case.
 ///
-/// If windows change, the counts stay: where the window of a call ends later than the one in force,
-/// both counts are decided by as if that window had them, and an allowed request stores them so.
+/// If windows change, the counts stay. If the window of a call ends later than the one in force,
+/// the sum of both counts is the current one of that window, and an allowed request stores it so.
 class SlidingWindowCounterModel final
     : public StoredModel<SlidingWindowCounterModel, CounterFrame> {
  public:
@@ -199,8 +199,8 @@ struct TokenBucket {
 /// token-bucket: holds at most `burst` tokens; `limit` tokens come back in each window, and a
 /// request takes its cost. Computes with doubles, like the script; gcra is exact.
 ///
-/// If limits change, it agrees with gcra: the tokens that are missing from the stored bucket are
-/// missing from that of the call, and come back at the stored rate until a request is allowed.
+/// If limits change, it agrees with gcra: as many tokens are missing from the bucket of the call as
+/// from the stored one, and they come back at the stored rate until a request is allowed.
 class TokenBucketModel final : public StoredModel<TokenBucketModel, TokenBucket> {
  public:
   using StoredModel::StoredModel;
@@ -252,8 +252,8 @@ struct ArrivalTime {
   std::optional<Limit> limit = {};  ///< none if it is unknown: that of each call then applies
 };
 
-/// gcra: the generic cell rate algorithm (ITU-T I.371, virtual scheduling). Stores only the
-/// theoretical arrival time, at which the bucket would be full again.
+/// gcra: the generic cell rate algorithm (ITU-T I.371, virtual scheduling). Stores the theoretical
+/// arrival time, at which the bucket would be full again, and the limit.
 ///
 /// If limits change, used units stay used: they come back at the stored rate until a request is
 /// allowed, which stores the limit of its call. If the rate differs, the units are then rounded up
@@ -268,7 +268,7 @@ class GcraModel final : public StoredModel<GcraModel, ArrivalTime> {
   void refund(const Limit& limit, std::int64_t units, microseconds now) override;
 
  private:
-  /// The limit at whose rate units come back.
+  /// The limit at whose rate units come back: the stored one, or else this one.
   Limit rate(const Limit& limit) const;
   /// How far the theoretical arrival time is ahead of `now`, in 1/rate µs; never below 0.
   Wide ahead(const Limit& rate, microseconds now) const;
