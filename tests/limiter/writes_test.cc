@@ -375,7 +375,7 @@ std::string stored_limit(TestServer& server, const Algorithm& algorithm, const s
 
 }  // namespace
 
-TEST_CASE("a state names the limit of the last call that wrote it") {
+TEST_CASE("a state names the limit of the last allowed request, even after a refund") {
   with_each([](TestServer& server, const Algorithm& algorithm, ObservedScript& script,
                const Strings& keys, bool by_caller) {
     if (type_of_state(algorithm) != "string") return;
@@ -390,13 +390,18 @@ TEST_CASE("a state names the limit of the last call that wrote it") {
         arguments.insert(arguments.end(), limit.begin(), limit.end());
         if (!algorithm.has_burst) arguments.back() = "";
       }
-      arguments.emplace_back("1");
+      arguments.emplace_back(algorithm.has_refund ? "2" : "1");
       if (by_caller) arguments.push_back(std::to_string(first));
       script.servers_clock = microseconds{first};
       const auto reply = script.eval(keys, arguments);
       REQUIRE_MESSAGE(!reply.is_error(), std::string(reply.text()));
       auto expected = limit[0] + "/" + (keeps_window ? "60000000" : limit[1]);
       if (algorithm.has_burst) expected += " burst " + limit[2];
+      for (const auto& key : keys) CHECK(stored_limit(server, algorithm, key) == expected);
+      if (!algorithm.has_refund) continue;
+      for (std::size_t i = 0; i < keys.size(); ++i) arguments[3 * i] = "1000";
+      arguments[3 * keys.size()] = "-1";
+      REQUIRE_FALSE(script.eval(keys, arguments).is_error());
       for (const auto& key : keys) CHECK(stored_limit(server, algorithm, key) == expected);
     }
   });
