@@ -163,6 +163,9 @@ TOML
 @test "only keys that --algorithm does not leave out are said to store another limit" {
   use a 6
   use b 6 fixed-window
+  run -1 --separate-stderr rlctl list --limit 6/1d --algorithm leaky-bucket
+  refute_output --partial judged
+  assert_equal "${stderr_lines[0]}" 'no limiter matches'
   run -0 --separate-stderr rlctl list --limit 6/1d --algorithm gcra
   assert_equal "$stderr" 'keys are judged by --limit 6/1d, not by the limits that they store'
 }
