@@ -159,7 +159,7 @@ for i = 1, n do
     local parts = units * part % limit
     ahead, rest = ahead + units * whole + (units * part - parts) / limit, rest + parts
     if rest >= limit then ahead, rest = ahead + 1, rest - limit end
-  elseif cost < 0 and stored then -- A refund leaves the stored limit.
+  elseif cost < 0 then -- A refund leaves the stored limit.
     limit, window, burst = per, span, old_burst
   end
   if i < n then
