@@ -93,7 +93,7 @@ for i = 1, n do
 
   stored, tag, count, span, same = pcall('GET', key), nil, 0, window, false
   start = from or now - now % window
-  local ends = start + span - now -- the time until the window in force ends, as it is before
+  local ends = start + span - now -- the time until the window in force ends
   if stored then
     local old_start, old_count, old_limit, old_window
     if #stored == 30 then -- an error is a table without elements

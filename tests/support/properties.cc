@@ -103,8 +103,10 @@ void check_retry_after(Limiter& limiter, const Algorithm& algorithm, Random& ran
       const auto then = *request.now + decision.retry_after;
       if (decision.allowed || decision.retry_after == limiter::kNever || then > limiter::kLatestNow)
         continue;
-      // A key that knows the ID may forget it meanwhile, and then has to be waited for too.
-      if (request.reservation && request.keys.size() > 1) continue;
+      // A second key that allows now may deny later: one that knows the ID may forget it, and one
+      // of sliding-window-counter counts all units once the window of the call would end later.
+      const bool may_deny_later = request.reservation || algorithm.name == "sliding-window-counter";
+      if (may_deny_later && request.keys.size() > 1) continue;
       const auto command = to_command(algorithm, request);
       CAPTURE(command);
       CAPTURE(decision);
