@@ -244,6 +244,15 @@ TEST_CASE("a shorter window begins when the one in force has ended, also while r
   });
 }
 
+TEST_CASE("a longer window that ends with the one in force does not replace it") {
+  const Limit seconds{10, 20s, {}}, hour{10, 1h, {}};
+  const auto end = kNow + 3200s;  // of the hour
+  check_both("sliding-window-counter", [&](Limiter& limiter) {
+    CHECK(limiter.ask("k", seconds, 10, end - 30s).allowed);
+    CHECK(limiter.ask("k", hour, 0, end - 10s).remaining == 5);  // half of 10 count
+  });
+}
+
 TEST_CASE("a longer window that denies does not extend the one in force, and nor does a refund") {
   const Limit seconds{10, 20s, {}}, hour{5, 1h, {}};
   for (const auto* name : {"fixed-window", "budget"}) {
