@@ -142,10 +142,12 @@ for i = 1, n do
   end
 
   -- As many requests of cost 1 would be allowed in turn. The sum that decides about each is coarser
-  -- than this difference: where it rounds down to the limit, one more is allowed.
-  local left = limit - carried - current
+  -- than this difference: where it rounds down to the limit, one more is allowed. A shorter window
+  -- begins with the first, and what is carried into it is rounded up.
+  local shorter = cost >= 0 and stored and not tag and span ~= window and not later
+  local left = shorter and limit - math.ceil(carried) or limit - carried - current
   left = left - left % 1
-  if carried + (current + left) + 1 <= limit then left = left + 1 end
+  if carried + (current + left) + 1 <= limit and not (shorter and left > 0) then left = left + 1 end
   if left < remaining then remaining = left end
   local reset = current > 0 and start + 2 * span - now or previous > 0 and start + span - now or 0
   if reset > reset_after then reset_after = reset end
@@ -154,9 +156,8 @@ for i = 1, n do
   elseif later then
     start, previous, current, span = ends - window, 0, previous + current, window
     if margin > 0 then tag = 'counter~' end
-  elseif span ~= window and not tag then
-    -- The window in force has ended, and a shorter one begins: what is carried counts in it. The
-    -- sum that allowed the request may have rounded it down.
+  elseif shorter then
+    -- What is carried counts in it. The sum that allowed the request may have rounded it down.
     current = math.min(math.ceil(carried), limit - cost)
     start, previous, span = ends - window, 0, window
   end

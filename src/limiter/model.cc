@@ -208,6 +208,15 @@ CounterFrame SlidingWindowCounterModel::extended(const Limit& limit, microsecond
   return {.start = start, .window = limit.window, .current = frame.previous + frame.current};
 }
 
+/// If the window in force has ended, and an allowed request of this limit begins a shorter one: the
+/// units that it carries into that.
+std::optional<std::int64_t> SlidingWindowCounterModel::carried_into_shorter(
+    const Limit& limit, microseconds now) const {
+  const auto frame = extended(limit, now);
+  if (!stored_ || now < stored_->end() || frame.window == limit.window) return std::nullopt;
+  return static_cast<std::int64_t>(std::ceil(frame.with(0, now)));
+}
+
 namespace {
 
 /// From when on the window of a call ends later than this frame.
@@ -225,6 +234,10 @@ Decision SlidingWindowCounterModel::peek(const Limit& limit, std::int64_t cost,
   Decision decision;
   decision.allowed = cost == 0 || asked.with(cost, t) <= as_double(limit.limit);
   decision.remaining = asked.remaining(limit.limit, t);
+  if (const auto carried = carried_into_shorter(limit, now)) {
+    decision.remaining =
+        std::min(decision.remaining, std::max<std::int64_t>(1, limit.limit - *carried));
+  }
   // Nothing is stored, and so the stored window goes on.
   const CounterFrame frame = frame_at(limit, now);
   if (frame.current > 0) {
@@ -257,13 +270,11 @@ Usage SlidingWindowCounterModel::usage(const Limit& limit, microseconds now) con
 
 void SlidingWindowCounterModel::record(const Limit& limit, std::int64_t cost, microseconds now) {
   auto frame = extended(limit, now);
-  if (stored_ && now >= stored_->end() && frame.window != limit.window) {
-    // The window in force has ended, and a shorter one begins: what is carried counts in it. The
-    // sum that allowed the request may have rounded it down.
-    const auto carried = static_cast<std::int64_t>(std::ceil(frame.with(0, now)));
+  if (const auto carried = carried_into_shorter(limit, now)) {
+    // The sum that allowed the request may have been rounded down.
     frame = {.start = now - now % limit.window,
              .window = limit.window,
-             .current = std::min(carried, limit.limit - cost)};
+             .current = std::min(*carried, limit.limit - cost)};
   }
   frame.current += cost;
   stored_ = frame;

@@ -181,6 +181,7 @@ class SlidingWindowCounterModel final
  private:
   CounterFrame frame_at(const Limit& limit, microseconds now) const;
   CounterFrame extended(const Limit& limit, microseconds now) const;
+  std::optional<std::int64_t> carried_into_shorter(const Limit& limit, microseconds now) const;
 };
 
 /// The tokens at an instant, in a bucket of the limit's burst that refills at its rate. Nothing is

@@ -242,6 +242,13 @@ TEST_CASE("a shorter window begins when the one in force has ended, also while r
     CHECK(limiter.ask("k", {301, 1ms, {}}, 300, later).allowed);
     CHECK(limiter.ask("k", {302, 1ms, {}}, 0, later).remaining == 1);
   });
+  check_both(kWindows[1], [&](Limiter& limiter) {
+    // 4 + 5e-14 of the 5 count, as 5, although the sum with a large limit rounds to 4.
+    CHECK(limiter.ask("k", {5, 100'000'000s, {}}, 5, 3'096'679'561s).allowed);
+    const auto later = 3'119'999'999'999'999us;
+    CHECK(limiter.ask("k", {3'370'201, 47'211'195us, {}}, 0, later).remaining == 3'370'196);
+    CHECK(limiter.ask("k", {3'370'201, 47'211'195us, {}}, 1, later).remaining == 3'370'195);
+  });
 }
 
 TEST_CASE("a longer window that ends with the one in force does not replace it") {
