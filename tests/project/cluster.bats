@@ -1,3 +1,4 @@
+# needs: server
 # night: two Clusters fail over, which tests/cli/cluster_failures.bats does too
 load ../support/common
 
