@@ -276,6 +276,7 @@ TEST_CASE("a longer window that denies does not extend the one in force, and nor
     CHECK(limiter.ask("k", hour, 1, kNow) == Decision{false, 0, 40s, 40s, 0us, 1});
     CHECK(limiter.ask("k", hour, -6, kNow) == Decision{true, 1, 0us, 40s, 0us, 0});
     CHECK(limiter.ask("k", hour, 2, kNow) == Decision{false, 1, 40s, 40s, 0us, 1});
+    CHECK(limiter.ask("k", hour, -1, kNow + 25s) == Decision{true, 1, 0us, 15s, 0us, 0});
     CHECK(limiter.ask("k", seconds, 0, kNow + 30s).remaining == 8);  // half of 4 count
   });
 }

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "limiter/model.h"
@@ -160,6 +161,73 @@ TEST_CASE("sliding-window-counter: remaining counts a request that rounding lets
   CHECK(model.peek(limit, 0, kMinute).remaining == 6);
   CHECK(model.peek(limit, 6, kMinute).allowed);
   CHECK_FALSE(model.peek(limit, 7, kMinute).allowed);
+}
+
+namespace {
+
+/// What a denied request waits for, by script and model, with these windows in force at kMinute.
+void check_wait(TestServer& server, const CounterFrame& frame, const Limit& limit,
+                microseconds expected) {
+  CAPTURE(limit.limit);
+  CAPTURE(limit.window.count());
+  check_frame(server, frame, limit, 1);
+  CHECK(SlidingWindowCounterModel(frame).peek(limit, 1, kMinute).retry_after == expected);
+}
+
+}  // namespace
+
+TEST_CASE("sliding-window-counter: a wait ends before the window of its call would end later") {
+  TestServer server;
+  // From 3 ms on, a window of 3 ms ends after this one, and all 4 units count: not one of them.
+  check_wait(server, {kMinute, 4ms, 4, 0}, {2, 3ms, {}}, 4ms);
+  // In the next window that is so from 6 ms on, when 2000 of the 4000 would count.
+  check_wait(server, {kMinute, 4ms, 0, 4000}, {2001, 3ms, {}}, 8ms);
+  check_wait(server, {kMinute, 4ms, 0, 4000}, {2002, 3ms, {}}, 5'999us);
+  // An hour ends after both, and so the next window has room at its start or not at all.
+  check_wait(server, {kMinute, 1ms, 0, 1000}, {1000, 1h, {}}, 2ms);
+  check_wait(server, {kMinute, 1ms, 1, 1000}, {1001, 1h, {}}, 1ms);
+}
+
+TEST_CASE("sliding-window-counter: a wait until the next window is right to the microsecond") {
+  TestServer server;
+  // The formula of the next window's estimate has room a microsecond before that window begins.
+  check_wait(server, {kMinute, 1ms, 1002, 1000}, {1002, 1ms, {}}, 1ms);
+  // At the start of the next window, the product and the quotient round to more than all units.
+  constexpr microseconds kRoundsUp = 97'771'154'000'000us;
+  check_wait(server, {kMinute, kRoundsUp, 1'000'000'000, 803'850'960}, {803'850'961, kRoundsUp, {}},
+             kRoundsUp + 1us);
+  // The sum is rounded down to the limit before its solution in real numbers.
+  constexpr microseconds kRoundsDown = 62'173'924us;
+  check_wait(server, {kMinute - 20'724'640us, kRoundsDown, 3, 904'575'454},
+             {904'575'457, kRoundsDown, {}}, 1us);
+}
+
+TEST_CASE(
+    "sliding-window-counter: a shorter window carries units rounded up, and a refund begins none") {
+  TestServer server;
+  // The stored window has ended. 127 + 2e-14 of its units count, which sums from 128 on round down.
+  const CounterFrame frame{.start = kMinute - 60'062'893'081'761us,
+                           .window = 50'000'000'000'000us,
+                           .previous = 0,
+                           .current = 159};
+  const auto remaining = [&](std::int64_t limit, std::int64_t cost) {
+    check_frame(server, frame, {limit, 1ms, {}}, cost);
+    SlidingWindowCounterModel model(frame);
+    const KeyAndLimit key{&model, {limit, 1ms, {}}};
+    return decide(std::span(&key, 1), cost, kMinute).remaining;
+  };
+  CHECK(remaining(128, 0) == 1);
+  CHECK(remaining(129, 0) == 1);
+  CHECK(remaining(129, -1) == 2);
+}
+
+TEST_CASE("sliding-window-counter: a refund in the next window leaves the stored limit") {
+  TestServer server;
+  ScriptLimiter script(server, counter());
+  CHECK(script.ask("k", {10, 60s, {}}, 6, kMinute).allowed);
+  CHECK(script.ask("k", {20, 30s, {}}, -1, kMinute + 60s).allowed);
+  CHECK(server.call({"GET", "k"}).text() ==
+        packed("counter~", as_double(kMinute + 60s), 6, 0, 10, 60'000'000.0));
 }
 
 TEST_CASE("sliding-window-counter: script and model agree on random traffic") {
