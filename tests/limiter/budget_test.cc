@@ -360,6 +360,10 @@ TEST_CASE("budget: a wrong action, ID, hold or cost is reported with its value")
         "ERR budget: cost of settle must be a whole number from 0 to 1e9, not '-1'");
   CHECK(refusal({"", "", "settle", "a"}) ==
         "ERR budget: cost of settle must be a whole number from 0 to 1e9, not ''");
+  const auto of_two =
+      server.eval(budget().script, {"k", "l"},
+                  {"5", "60000000", "", "5", "60000000", "", "", "", "settle", "a"});
+  CHECK(of_two.text() == "ERR budget: cost of settle must be a whole number from 0 to 1e9, not ''");
   CHECK(refusal({"1", "", "reserve", "", "1000"}) ==
         "ERR budget: id must be of 1 to 20 bytes, not ''");
   CHECK(refusal({"1", "", "reserve", std::string(21, 'x'), "1000"}) ==

@@ -189,6 +189,9 @@ TEST_CASE("too few or too many arguments, no key and a repeated key are refused"
     use_key(server, algorithm);
     check_refused_always(server, algorithm, {}, {"limit of KEYS[1]"});
     check_refused_always(server, algorithm, {"5"}, {"window of KEYS[1]"});
+    if (!algorithm.has_burst) {
+      check_refused_always(server, algorithm, {"5", "60e6", "5"}, {"burst of KEYS[1]", "'5'"});
+    }
     const Strings more(algorithm.has_reservations ? 4 : 1);
     auto many = good_arguments();
     many.insert(many.end(), more.begin(), more.end());
@@ -469,11 +472,19 @@ std::vector<Bounds> bounds() {
         packed("counter ", kAt, 1, kMax + 1, 5, kMinute), packed("counter ", kAt, 1, 1, 5, 0.0),
         packed("counter ", kAt, 1, 1, 5, kLongest + 1)}},
       {"token-bucket",
-       {packed("tokens ", 0.0, 0.0, 5, kMinute, 5), packed("tokens~", 1e9, kLast, 5, kMinute, 5)},
+       {packed("tokens ", 0.0, 0.0, 5, kMinute, 5), packed("tokens~", 1e9, kLast, 5, kMinute, 5),
+        packed("tokens ", 1.0, kAt, 5, 1.0, 5), packed("tokens ", 1.0, kAt, 5, 1'000.0, kMax),
+        packed("tokens ", 1.0, kAt, 1, kLongest, 40),
+        packed("tokens ", 1.0, kAt, 134'217'728, kMinute, 67'108'864)},
        {packed("tokens!", 1.0, kAt, 5, kMinute, 5), packed("tokens ", -0.5, kAt, 5, kMinute, 5),
         packed("tokens ", 1e9 + 0.5, kAt, 5, kMinute, 5),
         packed("tokens ", 1.0, -1.0, 5, kMinute, 5),
-        packed("tokens ", 1.0, kLast + 1, 5, kMinute, 5)}},
+        packed("tokens ", 1.0, kLast + 1, 5, kMinute, 5),
+        packed("tokens ", 1.0, kAt, kMax + 1, kMinute, 5), packed("tokens ", 1.0, kAt, 5, 0.0, 5),
+        packed("tokens ", 1.0, kAt, 5, kLongest + 1, 5), packed("tokens ", 1.0, kAt, 5, kMinute, 0),
+        packed("tokens ", 1.0, kAt, 5, 1'000.0, kMax + 1),
+        packed("tokens ", 1.0, kAt, 134'217'728, kMinute, 67'108'865),
+        packed("tokens ", 1.0, kAt, 1, 23'121'387'283'237.0, 173)}},
       {"gcra",
        {packed("gcra ", 0.0, 4, 5, kMinute, 5), packed("gcra~", kReset, 0, 1, kMinute, 5),
         packed("gcra ", kAt, 1, 5, 1.0, 5), packed("gcra ", kAt, 1, 5, 1'000.0, kMax),

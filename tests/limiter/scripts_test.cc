@@ -378,6 +378,7 @@ TEST_CASE("a period that a caller states is kept to its end, and must hold the p
     };
     const auto first = period(kMinute, kMinute + 100s);
     const auto next = period(kMinute + 100s, kMinute + 130s);
+    CHECK(ask("4900000000000001-5000000000000000", kMinute, "1").starts_with("PERIOD "));
     CHECK(ask(first, kMinute - 1us, "1").starts_with("PERIOD "));
     CHECK(ask(first, kMinute, "0") == "{1, 5, 0, 0, 0, 0}");
     CHECK(ask(first, kMinute + 90s, "1") == "{1, 4, 0, 10000000, 0, 0}");
