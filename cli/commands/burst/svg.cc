@@ -16,8 +16,8 @@ namespace {
 
 // In px; viewers scale the picture. The style uses no variables: not every viewer supports them.
 constexpr double kWidth = 800, kMargin = 20;
-constexpr double kBetween = 24;  ///< of two panels side by side
-constexpr double kScale = 56;    ///< the numbers beside a chart
+constexpr double kBetween = 24;  ///< the space between two panels side by side
+constexpr double kScale = 56;    ///< the width of the numbers beside a chart
 constexpr double kHeader = 88;   ///< title of one line, traffic, legend
 constexpr double kTitleLine = 22, kWhyLine = 16;
 constexpr double kNameHeight = 26;  ///< the algorithm, above its panel
@@ -453,7 +453,7 @@ class Drawing {
   double most_within_ = 1, most_at_once_ = 1;
   double chart_height_ = 0;  ///< with the space below it; 0 if there is no chart
   std::size_t most_words_ = 0;
-  /// Of the current panel: the words and the chart from the left, and the right end of both.
+  /// Where the current panel's words begin, where its chart begins, and where both end.
   double start_ = kMargin, left_ = kMargin + kScale, right_ = kWidth - kMargin;
   double title_height_ = 0;  ///< of the lines after the first
   double height_ = 0;

@@ -264,7 +264,7 @@ void append_level(TextBlock& block, const Inspection& inspection) {
   const auto burst = static_cast<double>(*inspection.burst);
   const auto level = burst - *inspection.used_exact;
   const auto& state = inspection.state;
-  // What is used comes back at the stored rate, until a request with another limit is allowed.
+  // Used units come back at the stored rate until a request with another limit is allowed.
   const bool stores_rate = state.is_ours() && state.limit;
   // After the burst was lowered, the level may be below 0.
   block.row("level", fmt::format("{} of {}", amount_text(std::max(level, 0.0)), *inspection.burst),

@@ -243,10 +243,11 @@ class Run {
     return text;
   }
 
-  /// How to give keys their limits.
+  /// How users give keys their limits.
   static constexpr std::string_view kAdvice = "pass --limit or define a policy";
 
-  /// Of keys whose names have another window, and of algorithms without windows of the calendar.
+  /// --limit does not apply to keys whose names have another window, and a calendar's limit does
+  /// not apply to algorithms without such windows.
   std::string not_applied_text() const {
     return "--limit " + limiter::format_limit(*plan_.limit) + " does not apply to ";
   }
