@@ -135,14 +135,13 @@ for i = 1, n do
   end
   local left = tokens - tokens % 1 - more
   if left < remaining then remaining = left end
-  if tokens < most and (n > 1 or cost <= 0 or denied_by > 0) then
-    local have, enough, since = had, most, at
-    if cost < 0 then have, since = tokens, time end
+  if tokens < most and (n > 1 or cost == 0 or denied_by > 0) then
+    local have, enough = had, most
     local wait = (enough - have) * span / per
     wait = wait + -wait % 1
     while have + wait * per / span < enough do wait = wait + 1 end
     while wait > 1 and have + (wait - 1) * per / span >= enough do wait = wait - 1 end
-    if since + wait - now > reset_after then reset_after = since + wait - now end
+    if at + wait - now > reset_after then reset_after = at + wait - now end
   end
   if cost > 0 and denied_by == 0 then
     if per ~= limit or span ~= window then -- Used units are whole when their rate changes.
