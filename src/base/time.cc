@@ -62,7 +62,7 @@ std::string_view take_word(std::string_view& text) {
   if (unit.starts_with('.')) {
     throw UsageError(fmt::format("'{}' has a fraction; use whole numbers: 1h30m, 500ms", whole));
   }
-  throw UsageError(fmt::format("'{}' has unknown unit '{}'; use {}", whole, unit, kUnitNames));
+  throw UsageError(fmt::format("'{}' has an unknown unit; use {}", whole, kUnitNames));
 }
 
 /// `whole` is the user's text, for messages; `text` is the duration in it.
@@ -76,10 +76,8 @@ microseconds parse_duration_in(std::string_view whole, std::string_view text) {
     const auto digits = take_digits(text);
     const auto name = take_word(text);
     if (digits.empty()) {
-      throw UsageError(
-          fmt::format("'{}' has '{}' where a number belongs; use decimal digits and "
-                      "a unit: 60s, 1h30m",
-                      whole, name));
+      throw UsageError(fmt::format(
+          "'{}' has a duration that begins without a number; write it like 60s or 1h30m", whole));
     }
     if (name.empty()) {
       throw UsageError(fmt::format("'{}' has no unit after {}; use {}", whole, digits, kUnitNames));

@@ -433,7 +433,7 @@ struct CalendarWindow::Parts {
     name = take_until(text, "@");
     zone = has_zone ? text : kUtc;
     has_anchor = name.find('+') != name.npos;
-    anchor_text = name;
+    auto anchor_text = name;
     name = take_until(anchor_text, "+");
     unit = find_unit(name);
     if (unit == nullptr || !has_anchor) return;
@@ -447,7 +447,7 @@ struct CalendarWindow::Parts {
   }
 
   bool has_zone = false, has_anchor = false, has_valid_anchor = true;
-  std::string_view name, anchor_text, zone;
+  std::string_view name, zone;
   const Unit* unit = nullptr;  ///< null if there is none of the name
   std::int64_t anchor = 1;
 };
@@ -470,13 +470,14 @@ const CalendarWindow* find_calendar_window(std::string_view whole, std::string_v
   const bool is_duration = parts.unit == nullptr || parts.name == "day";
   if (!parts.has_zone && !parts.has_anchor && is_duration) return nullptr;
   if (parts.unit == nullptr) {
-    throw UsageError(fmt::format("'{}' has '{}' where day, week, month, month+15 or year belongs",
-                                 whole, parts.name));
+    throw UsageError(fmt::format(
+        "'{}' has an unknown calendar window; use day, week, month, month+15 or year", whole));
   }
   if (!parts.has_valid_anchor) {
     throw UsageError(
-        fmt::format("'{}' has '+{}'; only months begin on another day, from month+1 to month+31",
-                    whole, parts.anchor_text));
+        fmt::format("'{}' has an invalid '+'; only months begin on another day, from month+1 to "
+                    "month+31",
+                    whole));
   }
   auto tz = tz_of(whole, parts.zone);
   static std::map<std::string, std::unique_ptr<const CalendarWindow>, std::less<>> windows;
