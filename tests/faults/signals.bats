@@ -1,5 +1,4 @@
 # needs: server
-# alone: some commands end by a signal only after --timeout, which must not be over before the signal is sent
 load ../support/common
 load ../support/faults
 
@@ -26,7 +25,7 @@ my @signals = sort keys %number;
 my $proxy = proxy($socket);
 # burst and debug --attach finish what they have begun, and end by the signal after --timeout at the latest.
 sub finishes { $_[0]{name} =~ /^(burst|debug --attach)/ }
-sub timeout { ('--timeout', finishes($_[0]) ? '5s' : '600s') }
+sub timeout { ('--timeout', finishes($_[0]) ? '10s' : '600s') }
 sub left {
   my ($what, $ran) = @_;
   wrong("$what: left behind: " . join(' ', glob "$tmp/*"), $ran) if glob "$tmp/*";
