@@ -40,8 +40,9 @@ void test(std::string_view input) {
   test_instant(first);
   std::vector<Limit> limits;
   for (const auto text : {first, second}) {
+    // A refusal quotes the text, and once more the part of it that is wrong.
     const auto limit =
-        accepted<UsageError>([&] { return parse_limit(text); }, 300 + 4 * text.size());
+        accepted<UsageError>([&] { return parse_limit(text); }, 300 + 8 * text.size());
     if (!limit) continue;
     require(limit->limit >= 1 && limit->limit <= kLargestLimit, "a limit is within bounds");
     require(limit->window >= kShortestWindow && limit->window <= kLongestWindow, "and its window");
