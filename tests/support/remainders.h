@@ -80,12 +80,13 @@ void check_remainders(const Algorithm& algorithm, std::string_view tag,
     }
   }
   // These are whole numbers of units, to the last part of a microsecond. In the third, the product
-  // of remainder and limit is a multiple of the stored limit; in the last, one part is left over.
+  // of remainder and limit is a multiple of the stored limit; in the last two, one part is left over.
   check({1'000'000'000, 998'000'000}, {500'000'000, 1s, 1'000}, 0);
   check({999'999'000, 666'666'000}, {333'333'000, 1ms, 1'000'000}, 0);
   check({509'770'613, 320'667'471}, {553'518'977, 589'149us, 1'000}, 0);
   check({999'999'937, 428'633'993}, {999'999'893, 572'275us, 1'000}, 0);
   check({999'999'937, 175'118'000}, {999'999'893, 1'042'369us, 1'000}, 0);
+  check({999'999'937, 566'706'167}, {244'272'509, 138'430'746us, 1'000}, 0);
 }
 
 }  // namespace rlctl::test
