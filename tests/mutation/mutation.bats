@@ -19,7 +19,7 @@ local kept = n > [1 → 0] and {}
 # If both are equal, it does not matter which is taken.
 if ends [> → >=] reset_if_allowed then reset_if_allowed = ends end
 END
-  run -0 mutation "${some[@]}"
+  run -0 --separate-stderr mutation "${some[@]}"
   assert_output 'lua/fixed-window.lua: 7 mutants, 4 killed (4 by the comparison), 0 survived, 3 equivalent
 7 passed, 0 failed'
   sed -i 's/n > \[1 → 0\]/n > [1 → 2]/' "$list"
