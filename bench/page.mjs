@@ -1,4 +1,4 @@
-// Measures a page of `rlctl burst --html` in headless Chromium:
+// Measures a page of `rlctl burst -o page.html` in headless Chromium:
 //
 //   node bench/page.mjs PACKAGES PAGE
 //

@@ -1,4 +1,4 @@
-"""The page of rlctl burst --html: what it takes to draw."""
+"""The page of rlctl burst -o page.html: what it takes to draw."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ def drawing(_client, _quick):
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder, "large.html")
         subprocess.run([RLCTL, "burst", "steady", "-q", "--model", "--limit", "1000/60s", "--rate", "100k/min",
-                        "--duration", "60s", "--html", page], check=True)
+                        "--duration", "60s", "-o", page], check=True)
         packages = ROOT / ".cache/npm/node_modules"
         ran = subprocess.run(["node", ROOT / "bench/page.mjs", packages, page], check=True, capture_output=True)
     took = json.loads(ran.stdout)

@@ -22,7 +22,7 @@ struct Parser : CLI::App {
 };
 
 /// The options of which an empty text is a value.
-constexpr std::array<std::string_view, 2> kMayBeEmpty{"--args", "--title"};
+constexpr std::array<std::string_view, 1> kMayBeEmpty{"--args"};
 
 bool is_option(std::string_view argument) {
   return argument.size() > 1 && argument.front() == '-';

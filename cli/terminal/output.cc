@@ -125,14 +125,13 @@ void require_one_on_stdout(int asked, const char* hint) {
 // ---- Progress ----
 
 bool Progress::is_due() {
-  constexpr std::chrono::milliseconds kInterval{100}, kPlainInterval{10'000};
+  constexpr std::chrono::milliseconds kInterval{100};
   if (!enabled_ || Clock::now() < next_) return false;
-  next_ = Clock::now() + (is_plain_ ? kPlainInterval : kInterval);
+  next_ = Clock::now() + kInterval;
   return true;
 }
 
 void Progress::show(std::string line) {
-  if (is_plain_) return write_stderr(without_micro_sign(line + '\n', locale_is_utf8()));
   // Leave the last column free: some terminals wrap after writing it.
   line = cut_to_width(without_micro_sign(printable(line, Printed::kLine), locale_is_utf8()),
                       terminal_width(STDERR_FILENO) - 1);

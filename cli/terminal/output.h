@@ -102,12 +102,10 @@ class Destination {
 void require_one_on_stdout(int asked, const char* hint);
 
 /// A progress line on stderr, a terminal, for long work: appears after the first second, changes at
-/// most ten times a second, is no wider than the terminal, and is removed at the end. Plain
-/// progress, for files, is a new line every ten seconds.
+/// most ten times a second, is no wider than the terminal, and is removed at the end.
 class Progress {
  public:
-  explicit Progress(bool enabled, bool is_plain = false)
-      : enabled_(enabled || is_plain), is_plain_(is_plain) {}
+  explicit Progress(bool enabled) : enabled_(enabled) {}
   ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -126,7 +124,7 @@ class Progress {
   bool is_due();
   void show(std::string line);
 
-  bool enabled_, is_plain_;
+  bool enabled_;
   bool shown_ = false;
   Clock::time_point start_ = Clock::now();
   Clock::time_point next_ = start_ + std::chrono::seconds{1};

@@ -320,7 +320,7 @@ class NamedReader : public FieldReader {
                        names_.size() > kShownFields ? ", ..." : "");
   }
 
-  /// The output of `rlctl burst --jsonl` has each request once per algorithm.
+  /// The .jsonl of `rlctl burst` has each request once per algorithm.
   bool is_of_another_algorithm() {
     if (!algorithm_ || name(kTime) != "at_us") return false;
     if (!first_algorithm_) first_algorithm_ = algorithm_;

@@ -29,7 +29,7 @@ void put(const fs::path& path, const std::string& text) {
 }
 
 void write_output(const fs::path& path, const std::string& text) {
-  OutputFile file("--svg", path);
+  OutputFile file("-o", path);
   file.write(text);
   file.commit();
 }
@@ -44,7 +44,7 @@ TEST_CASE("output file: the file appears once it is complete, and nothing else i
   const support::TempFolder folder;
   const auto path = folder.path() / "report.csv";
   {
-    OutputFile file("--csv", path);
+    OutputFile file("-o", path);
     file.write("a,b\n");
     CHECK(!fs::exists(path));
     file.write("1,2\n");
@@ -60,13 +60,13 @@ TEST_CASE("output file: the old file is kept unless the new one is complete") {
   put(path, "before");
   fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
   {
-    OutputFile file("--csv", path);
+    OutputFile file("-o", path);
     file.write("half");
   }
   CHECK(content(path) == "before");
   CHECK(files_in(folder.path()) == 1);
   {
-    OutputFile file("--csv", path);
+    OutputFile file("-o", path);
     file.commit();
   }
   CHECK(content(path).empty());
@@ -104,11 +104,11 @@ TEST_CASE("output file: links are followed from folder to folder") {
   write_output(root / "relative/../b/link", "after");
   CHECK(content(root / "a/b/file") == "after");
   fs::create_symlink("circle", root / "circle");
-  CHECK_THROWS_AS(OutputFile("--svg", root / "circle"), const OutputError&);
-  CHECK_THROWS_AS(OutputFile("--svg", root / "circle/file"), const OutputError&);
-  CHECK_THROWS_AS(OutputFile("--svg", root / "a/b/file/x"), const OutputError&);
+  CHECK_THROWS_AS(OutputFile("-o", root / "circle"), const OutputError&);
+  CHECK_THROWS_AS(OutputFile("-o", root / "circle/file"), const OutputError&);
+  CHECK_THROWS_AS(OutputFile("-o", root / "a/b/file/x"), const OutputError&);
   for (const std::string end : {"/", "/.", "/.."}) {
-    CHECK_THROWS_AS(OutputFile("--svg", (root / "a").string() + end), const OutputError&);
+    CHECK_THROWS_AS(OutputFile("-o", (root / "a").string() + end), const OutputError&);
   }
 }
 
@@ -137,7 +137,7 @@ class SharedFolder {
   void require_refused(const fs::path& path) const {
     CAPTURE(path);
     const auto before = content(target_);
-    CHECK_THROWS_AS(OutputFile("--svg", path), const OutputError&);
+    CHECK_THROWS_AS(OutputFile("-o", path), const OutputError&);
     CHECK(content(target_) == before);
   }
 
@@ -159,9 +159,9 @@ TEST_CASE("output file: another user's link in a shared folder is not followed")
   const SharedFolder shared;
   for (const std::string to : {"../target", "../missing"}) {
     const auto link = shared.link("to-" + to.substr(3), to, kStranger);
-    CHECK_THROWS_AS(OutputFile("--svg", link), const OutputError&);
+    CHECK_THROWS_AS(OutputFile("-o", link), const OutputError&);
     shared.close();
-    OutputFile("--svg", link).commit();  // nobody else could put it there
+    OutputFile("-o", link).commit();  // nobody else could put it there
     CHECK(fs::is_symlink(link));
     shared.open();
   }
@@ -180,7 +180,7 @@ TEST_CASE("output file: another user's link in a shared folder is not followed o
   fs::remove(own);
   fs::create_symlink(shared.link("last", "../target", kStranger), own);
   shared.require_refused(own);
-  OutputFile("--svg", shared.link("mine", "../target", ::geteuid())).commit();
+  OutputFile("-o", shared.link("mine", "../target", ::geteuid())).commit();
   CHECK(content(shared.target()).empty());
 }
 
@@ -192,10 +192,10 @@ TEST_CASE(
   put(path, "theirs");
   REQUIRE(::chown(path.c_str(), kStranger, kStranger) == 0);
   REQUIRE(::chmod(path.c_str(), 06777) == 0);
-  CHECK_THROWS_AS(OutputFile("--svg", path), const OutputError&);
+  CHECK_THROWS_AS(OutputFile("-o", path), const OutputError&);
   CHECK(content(path) == "theirs");
   shared.close();
-  OutputFile("--svg", path).commit();
+  OutputFile("-o", path).commit();
   CHECK(fs::status(path).permissions() == fs::perms::all);
 }
 
@@ -217,7 +217,7 @@ TEST_CASE("output file: an open file without a name is written through its link 
   REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
   const FileDescriptor read_end(ends[0]);
   FileDescriptor write_end(ends[1]);
-  OutputFile file("--svg", "/dev/fd/" + std::to_string(write_end.get()));
+  OutputFile file("-o", "/dev/fd/" + std::to_string(write_end.get()));
   write_end.reset();
   file.write("text");
   file.commit();
@@ -232,15 +232,15 @@ TEST_CASE("output file: a file that is not a regular file is written in place") 
 TEST_CASE("output file: a file that cannot be written is reported with the option and the name") {
   const support::TempFolder folder;
   const auto missing = (folder.path() / "none" / "x.svg").string();
-  CHECK_THROWS_WITH_AS(OutputFile("--svg", missing),
-                       ("--svg: cannot write '" + missing + "': no such file or directory").c_str(),
+  CHECK_THROWS_WITH_AS(OutputFile("-o", missing),
+                       ("-o: cannot write '" + missing + "': no such file or directory").c_str(),
                        OutputError);
-  CHECK_THROWS_AS(OutputFile("--svg", folder.path()), OutputError);
-  CHECK_THROWS_WITH_AS(OutputFile("--svg", ""), "--svg: the name of the file is empty", UsageError);
+  CHECK_THROWS_AS(OutputFile("-o", folder.path()), OutputError);
+  CHECK_THROWS_WITH_AS(OutputFile("-o", ""), "-o: the name of the file is empty", UsageError);
 }
 
 TEST_CASE("output file: a full disk is an error") {
-  OutputFile file("--csv", "/dev/full");
+  OutputFile file("-o", "/dev/full");
   CHECK_THROWS_AS(file.write("anything"), OutputError);
 }
 

@@ -1,4 +1,4 @@
-// Checks pages of `rlctl burst --html` in headless Chromium:
+// Checks pages of `rlctl burst -o page.html` in headless Chromium:
 //
 //   node check.mjs PACKAGES FOLDER >RESULTS
 //

@@ -1,7 +1,7 @@
 # needs: server
 load ../support/common
 
-# The page of `burst --html` in headless Chromium. check.mjs checks all at once, and each test here looks up what it
+# The page of `burst -o page.html` in headless Chromium. check.mjs checks all at once, and each test here looks up what it
 # found. `.ci/run` installs Chromium and the npm packages; without them these tests are skipped.
 
 setup_file() {
@@ -18,22 +18,21 @@ setup_file() {
 }
 
 make_pages() {
-  rlctl burst -q --model --html default.html
+  rlctl burst -q --model -o default.html
   sed 's|<main>|&<img src="data:," onerror="hacked = 1"><script>hacked = 1</script>|' default.html >policy.html
-  rlctl burst poisson -q --model --limit 60/10s --algorithm all --html all.html --jsonl all.jsonl
-  rlctl burst steady -q --model --limit 1000/60s --rate 100k/min --duration 60s --html large.html
-  rlctl burst poisson -q --model --limit 10/s,100/60s --algorithm gcra,fixed-window --html limits.html
-  rlctl burst adversary -q --model --html adversary.html
-  rlctl burst adversary -q --model --algorithm gcra --refunds --html back.html
+  rlctl burst poisson -q --model --limit 60/10s --algorithm all -o all.html -o all.jsonl
+  rlctl burst steady -q --model --limit 1000/60s --rate 100k/min --duration 60s -o large.html
+  rlctl burst poisson -q --model --limit 10/s,100/60s --algorithm gcra,fixed-window -o limits.html
+  rlctl burst adversary -q --model -o adversary.html
+  rlctl burst adversary -q --model --algorithm gcra --refunds -o back.html
   rlctl burst poisson -q --model --limit 9/7s --algorithm sliding-window-counter --against sliding-window-log \
-    --html against.html || (($? == 1)) # they decide differently
+    -o against.html || (($? == 1)) # they decide differently
   perl -e 'srand 1; my $t = 1795600000; for (1 .. 120000) { $t += rand 0.4; my $k = int(50 * rand() ** 3);
     printf "%.6f 10.0.%d.%d 1\n", $t, $k / 250, $k % 250 }' >access.log
   rlctl burst -q --model --replay access.log --limit 20/60s --algorithm fixed-window,gcra --suggest 1% \
-    --html replay.html --jsonl replay.jsonl
+    -o replay.html -o replay.jsonl
   { for _ in 1 2 3; do printf '1795600000 </script><script>hacked=1</script>"\xe2\x80\xae 1\n1795600001 b 1\n'; done; } >keys.log
-  rlctl burst -q --model --replay keys.log --limit 1/60s --html hostile.html \
-    --title "</title><script>hacked = 1</script>\"&'"$'\xe2\x80\xae'
+  rlctl burst -q --model --replay keys.log --limit 1/60s -o hostile.html
 }
 
 # passed CHECK: skips, or fails with what was found.

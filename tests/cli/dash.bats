@@ -64,11 +64,7 @@ refused|burst --script one.lua --reserve 2 --settle -
 reads|burst --script - --args {now_ms}
 reads|burst --script one.lua --args {now_ms} --against -
 reads|burst --replay -
-writes|burst --model -q --svg -
-writes|burst --model -q --html -
-writes|burst --model -q --csv -
-writes|burst --model -q --jsonl -
-writes|burst --model -q --assert sent>0 --junit -
+refused|burst --model -q --output -
 writes|burst adversary --model -q --algorithm fixed-window --limit 2/10s --write -
 refused|burst adversary -
 reads|debug - k --trace

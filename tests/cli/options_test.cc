@@ -48,7 +48,7 @@ struct Line {
       options.optional_value("--wait", "TIME", waits, into(wait),
                              "a text that must be broken because it does not fit into the line");
       options.group("Options", Repeats::kNo);
-      options.value("--title", "TEXT", title, "title");
+      options.value("--args", "TEXT", title, "title");
       options.subcommand(kTwice, [this](Options& twice) { twice.flag("--now", now, "now"); });
     });
     line.add_command(kList, [](Options&) {});
@@ -90,7 +90,7 @@ TEST_CASE("options: a value may look like anything") {
 TEST_CASE("options: a value that is empty is refused after '=', unless it may be") {
   CHECK(refusal({"check", "--limit=", "next"}) == "option '--limit' has an empty value");
   Line line;
-  CHECK(line.parse({"--title=", "next"}) == Words{"next"});
+  CHECK(line.parse({"--args=", "next"}) == Words{"next"});
   CHECK(line.title == "");
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("options: the rules of the options are checked") {
 TEST_CASE("options: the words that repeat a run are collected") {
   Line line;
   line.parse({"-p1", "--user", "ann", "--limit=-x", "--limit", "-", "--rate", "1", "--rate", "",
-              "--wait=5s", "-q", "--title", "t", "twice", "--now"});
+              "--wait=5s", "-q", "--args", "t", "twice", "--now"});
   CHECK(line.line.innermost_command() == &kTwice);
   const auto options = line.line.options();
   CHECK(options.repeated({{"--skip", {"7"}}}, false) == Words{"--quiet", "--rate", "", "--skip",
@@ -191,7 +191,7 @@ TEST_CASE("options: what may follow a line that is still being typed") {
     return names;
   };
   CHECK(follow({"check", "--rate", "1", "--clock", "real", "--limit", "5"}) ==
-        "--quiet --verbose --skip --limit --wait --title --port --user --json -h -v ");
+        "--quiet --verbose --skip --limit --wait --args --port --user --json -h -v ");
   Line line;
   line.line.parse_unfinished(Words{"check", "--unknown", "--limit"});
   REQUIRE(line.line.awaited_value());

@@ -25,11 +25,8 @@ my @cases = (
     file => 'check.prom', varies => 6},
   {name => 'quota --textfile', command => sub { [qw(quota k --limit 5/60s --textfile), $_[0]] }, file => 'quota.prom',
     failed => 3, varies => 6},
-  {name => 'burst --svg', command => sub { [@burst, '--svg', $_[0]] }, file => 'burst.svg'},
-  {name => 'burst --html', command => sub { [@burst, '--html', $_[0]] }, file => 'burst.html'},
-  {name => 'burst --csv', command => sub { [@burst, '--csv', $_[0]] }, file => 'burst.csv'},
-  {name => 'burst --jsonl', command => sub { [@burst, '--jsonl', $_[0]] }, file => 'burst.jsonl'},
-  {name => 'burst --junit', command => sub { [@burst, '--assert', 'denied>=0', '--junit', $_[0]] }, file => 'burst.xml'},
+  (map { my $ending = $_; {name => "burst -o .$ending", command => sub { [@burst, '-o', $_[0]] }, file => "burst.$ending"} }
+    qw(svg html json jsonl)),
   {name => 'burst adversary --write',
     command => sub { [qw(burst adversary --model --algorithm gcra --budget 300 -q --write), $_[0]] }, file => 'schedule'},
   {name => 'debug --lcov', command => sub { [qw(debug gcra k2 --limit 5/60s --coverage --lcov), $_[0]] },

@@ -137,18 +137,18 @@ links() { grep -oE '\]\([^)#]+' "$1" | cut -c3-; }
   done
 }
 
-@test "the chart in the README is the one that rlctl burst --svg draws" {
+@test "the chart in the README is the one that rlctl burst draws" {
   grep -qF '<img src="examples/burst.svg"' README.md
-  rlctl burst -q --svg "$BATS_TEST_TMPDIR/burst.svg"
+  rlctl burst -q -o "$BATS_TEST_TMPDIR/burst.svg"
   cmp examples/burst.svg "$BATS_TEST_TMPDIR/burst.svg" ||
-    fail "draw it again: rlctl burst -q --svg examples/burst.svg"
+    fail "draw it again: rlctl burst -q -o examples/burst.svg"
 }
 
-@test "examples/boundary.html is the page that rlctl burst --html writes" {
+@test "examples/boundary.html is the page that rlctl burst writes" {
   grep -qF '](examples/boundary.html)' README.md
-  rlctl burst -q --model --html "$BATS_TEST_TMPDIR/boundary.html"
+  rlctl burst -q --model -o "$BATS_TEST_TMPDIR/boundary.html"
   cmp examples/boundary.html "$BATS_TEST_TMPDIR/boundary.html" ||
-    fail "write it again: rlctl burst -q --model --html examples/boundary.html"
+    fail "write it again: rlctl burst -q --model -o examples/boundary.html"
 }
 
 @test "every script has a row in the README and a section in rlctl-scripts(7) and rlctl-stored(7)" {

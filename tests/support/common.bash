@@ -315,6 +315,19 @@ calls() {
 # Used by the shell commands of ends_by.
 export -f sleeps work calls
 
+# as ENDING COMMAND…: runs an rlctl burst, and prints the report that it writes to a file with this ending. JSON is
+# recorded, to be validated.
+as() {
+  local file=$BATS_TEST_TMPDIR/report.$1 status=0 recorded
+  "${@:2}" -q -o "$file" || status=$?
+  if [[ ${RLCTL_TEST_JSON-} && $1 == json* ]]; then
+    recorded=$(mktemp "$RLCTL_TEST_JSON/report.XXXXXX.arguments")
+    printf '%s\0' "${@:2}" --json >"$recorded"
+    cp "$file" "${recorded%arguments}1"
+  fi
+  cat "$file" && return "$status"
+}
+
 ends_by() {
   perl -MPOSIX=:sys_wait_h -e '
     my ($signal, $ready, @command) = @ARGV;

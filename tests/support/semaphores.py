@@ -5,7 +5,7 @@ what its events mean.
     tests/support/semaphores.py RLCTL [SEED]
 
 Prints each semaphore with which the two differ, or whose flaw was not seen or was seen in a sound one. The holders of
-a run are simulated here from the lines of --jsonl alone; nothing is shared with rlctl but these lines.
+a run are simulated here from the lines of a .jsonl alone; nothing is shared with rlctl but these lines.
 """
 
 import itertools
@@ -86,10 +86,10 @@ def differences(rlctl, folder, seed, form, flaw, dies):
     burst = [rlctl, "burst", "poisson", "--script", "acquire.lua", "--release", "release.lua", "--args", ARGUMENTS,
              "--concurrency", str(LIMIT), "--lease", f"{LEASE_MS}ms", "--hold", "2s",
              "--crash", "20%" if dies else "0%", "--rate", "3/s", "--duration", "60s", "--seed", str(seed)]
-    report = json.loads(subprocess.run([*burst, "--json", "--jsonl", "events"], cwd=folder, check=True,
+    report = json.loads(subprocess.run([*burst, "--json", "-o", "events.jsonl"], cwd=folder, check=True,
                                        capture_output=True, text=True).stdout)
     holding = report["runs"][0]["holding"]
-    events = [json.loads(line) for line in open(folder / "events")]
+    events = [json.loads(line) for line in open(folder / "events.jsonl")]
     for name, value in meaning(events, dies).items():
         # The end shows more, which has no events.
         from_end = holding["end_taken"] if name == "leaked" else 0

@@ -27,10 +27,4 @@ std::vector<std::string> failures_of(std::span<const Assertion> assertions,
 std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
                                      std::span<const Run> runs);
 
-/// The assertions as a JUnit report, which CI servers read: a suite for each run, and in it a case
-/// for each assertion, and for a comparison one more in the first suite. The time of both is how
-/// long the traffic of the run lasted, by its clock, so that under the virtual clock the same run
-/// gives the same report.
-std::string junit_report(const Report& report, std::span<const Assertion> assertions);
-
 }  // namespace rlctl::cli::burst

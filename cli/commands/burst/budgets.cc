@@ -95,8 +95,9 @@ void require_budget_options(const Options& options, const Plan& plan) {
   refuse({"--against"}, "holders follow from what each limiter allows",
          "name both: --script A.lua --script B.lua");
   refuse({"--suggest"}, "it finds limits of requests");
-  refuse({"--csv"}, "its columns are about requests", "--json has all of it");
-  refuse({"--html"}, "the page is about requests", "draw a picture with --svg");
+  if (writes(plan, ReportFormat::kHtml)) {
+    refuse_both("-o *.html", kReserve, "the page is about requests", "draw a picture: -o FILE.svg");
+  }
   refuse({"--delay", "--delay-unit"}, "a hold begins when it is given");
   constexpr std::string_view kOnlyVirtual = "reservations have the virtual clock";
   if (plan.is_real.value_or(false)) refuse_both("--clock real", kReserve, kOnlyVirtual);

@@ -79,15 +79,6 @@ std::vector<std::int64_t> parse_costs(const std::string& text) {
   return costs;
 }
 
-/// The values of --progress.
-constexpr std::string_view kAuto = "auto", kPlain = "plain";
-
-/// Whether progress is plain.
-bool parse_progress(const std::string& text) {
-  if (text == kAuto || text == kPlain) return text == kPlain;
-  throw UsageError("--progress must be auto or plain, not " + quoted_and_masked(text));
-}
-
 /// Whether the clock is the real one.
 bool parse_clock(const std::string& text) {
   if (text == kReal || text == kVirtual) return text == kReal;
@@ -98,35 +89,15 @@ std::uint64_t parse_seed(const std::string& text) {
   return static_cast<std::uint64_t>(parse_between(text, "--seed", 0, INT64_MAX));
 }
 
-constexpr std::array<std::string_view, 3> kThemes{kAuto, "light", "dark"};  // as in Theme
+/// The ending of a file's name for each format, as in ReportFormat.
+constexpr std::array<std::string_view, 4> kEndings{".svg", ".html", ".json", ".jsonl"};
 
-Theme parse_theme(const std::string& text) {
-  const auto found = std::ranges::find(kThemes, text);
-  if (found != kThemes.end()) return static_cast<Theme>(found - kThemes.begin());
-  throw UsageError("--theme must be light, dark or auto, not " + quoted_and_masked(text));
-}
-
-/// Refuses a name that promises another format, into which an SVG can be converted.
-std::string parse_svg(const std::string& text) {
-  constexpr std::array<std::string_view, 10> kOthers{".png",  ".pdf", ".ps",   ".eps", ".jpg",
-                                                     ".jpeg", ".gif", ".webp", ".bmp", ".tiff"};
-  constexpr std::size_t kConverted = 4;  // rsvg-convert writes the first four
-  for (std::size_t i = 0; i < kOthers.size(); ++i) {
-    if (!lower_case(text).ends_with(kOthers[i])) continue;
-    const auto stem = text.substr(0, text.size() - kOthers[i].size());
-    const auto format = kOthers[i < kConverted ? i : 0].substr(1);
-    throw UsageError(
-        fmt::format("--svg writes SVG, not {}", kOthers[i].substr(1)),
-        fmt::format("write --svg {0}, and convert it with librsvg: rsvg-convert -f {1} -o {2} {0}",
-                    shell_quoted(stem + ".svg"), format,
-                    shell_quoted(fmt::format("{}.{}", stem, format))));
+ReportFile parse_file(const std::string& path) {
+  for (std::size_t i = 0; i < kEndings.size(); ++i) {
+    if (path.ends_with(kEndings[i])) return {static_cast<ReportFormat>(i), path};
   }
-  return text;
-}
-
-std::string parse_title(const std::string& text) {
-  if (text.find_first_not_of(' ') != text.npos) return text;
-  throw UsageError("--title is empty", "omit it for a title from the traffic");
+  throw UsageError(fmt::format("-o {}: the name must end in .svg, .html, .json or .jsonl",
+                               quoted_and_masked(path)));
 }
 
 // ---- Declarations ----
@@ -242,46 +213,12 @@ void add_report(Options& options, Plan& plan) {
   options.group("Report", Repeats::kNo);
   options.list("--assert", "EXPRESSION", plan.assertion_texts,
                "exit with status 1 unless this holds: 'worst<=1'; it must hold for each algorithm");
-  options
-      .value("--junit", "FILE", plan.junit,
-             "write the assertions as a JUnit report for CI; - for standard output")
-      .takes_stream()
-      .only_in_long_help();
-  options
-      .value("--svg", "FILE", into(plan.svg, parse_svg),
-             "write the plot as SVG; - for standard output")
-      .takes_stream();
-  options
-      .value("--html", "FILE", plan.html,
-             "write a page for a browser; one file that loads nothing; - for standard output")
-      .takes_stream();
-  options
-      .value("--theme", "THEME", into(plan.theme, parse_theme),
-             "colours of the SVG and the page: light, dark or auto, which follows the reader's "
-             "screen (default: auto)")
-      .only_in_long_help()
-      .completes([](const CompletionContext&) { return to_completions(kThemes); });
-  options
-      .value("--title", "TEXT", into(plan.title, parse_title),
-             "title of the SVG and the page (default: from the traffic)")
-      .only_in_long_help();
-  options
-      .value("--csv", "FILE", plan.csv,
-             "write a row of CSV for each algorithm; - for standard output")
-      .takes_stream();
-  options
-      .value("--jsonl", "FILE", plan.jsonl,
-             "write a line of JSON for each decision; - for standard output")
-      .takes_stream();
+  options.list(
+      "-o,--output", "FILE",
+      [&plan](const std::string& path) { plan.files.push_back(parse_file(path)); },
+      "write the report: .svg draws the plot, .html a page for a browser; .json is the "
+      "report of --json, .jsonl a line for each decision");
   options.flag("-q,--quiet", plan.quiet, "print no report, only set the exit status");
-  options
-      .value("--progress", "FORM", into(plan.has_plain_progress, parse_progress),
-             "how progress is shown on standard error: auto (on a terminal) or plain, a line every "
-             "ten seconds (default: auto)")
-      .only_in_long_help()
-      .completes([](const CompletionContext&) {
-        return to_completions(std::array{kAuto, kPlain});
-      });
 }
 
 void add_adversary_options(Options& options, Plan& plan) {
@@ -369,26 +306,19 @@ class ReportOutput {
       : plan_(plan),
         quiet_(plan.quiet),
         invocation_(invocation),
-        log_("--write", plan.search ? plan.search->write : std::nullopt, invocation.out),
-        svg_("--svg", plan.svg, invocation.out),
-        html_("--html", plan.html, invocation.out),
-        csv_("--csv", plan.csv, invocation.out),
-        jsonl_("--jsonl", plan.jsonl, invocation.out),
-        junit_("--junit", plan.junit, invocation.out) {
-    const int on_stdout = log_.to_stdout() + svg_.to_stdout() + html_.to_stdout() +
-                          csv_.to_stdout() + jsonl_.to_stdout() + junit_.to_stdout();
-    require_one_on_stdout(
-        on_stdout + invocation.json,
-        plan.search
-            ? "use only one of --json, --write -, --svg -, --html -, --jsonl - and --junit -"
-            : "use only one of --json, --svg -, --html -, --csv -, --jsonl - and --junit -");
+        log_("--write", plan.search ? plan.search->write : std::nullopt, invocation.out) {
+    for (const auto& [format, path] : plan.files) {
+      files_.push_back({format, std::make_unique<OutputFile>("-o", path)});
+    }
+    require_one_on_stdout(log_.to_stdout() + invocation.json,
+                          "use only one of --json and --write -");
     // Then nothing else goes to standard output.
-    if (on_stdout > 0) quiet_ = true;
+    if (log_.to_stdout()) quiet_ = true;
   }
 
-  /// The callback for a Session; empty without --jsonl.
+  /// The callback for a Session; empty if nobody asks for decisions.
   OnNamedDecision on_decision() {
-    if (!jsonl_.is_wanted()) return {};
+    if (!writes(plan_, ReportFormat::kJsonl)) return {};
     return [this](std::string_view run, std::int64_t number, std::string_view key,
                   const traffic::Arrival& arrival, const limiter::Decision& decision) {
       append_decision_json(decisions_, plan_, run, number, key, arrival, decision);
@@ -398,18 +328,17 @@ class ReportOutput {
 
   /// Writes all outputs; for an interrupted report only the text or the JSON, since the other
   /// formats cannot state that it was interrupted.
-  void finish(const Report& report, std::span<const Assertion> assertions) {
-    if (plan_.search && jsonl_.is_wanted()) append_steps_json(decisions_, report);
+  void finish(const Report& report) {
+    if (plan_.search && writes(plan_, ReportFormat::kJsonl)) append_steps_json(decisions_, report);
     write_decisions(0);
+    for (auto& [format, file] : files_) {
+      if (report.interrupted && format != ReportFormat::kJson) continue;
+      file->write(printable(text_of(format, report), Printed::kLines));
+      file->commit();
+    }
     if (!report.interrupted) {
-      jsonl_.commit();
-      std::string csv;
-      if (csv_.is_wanted()) append_csv(csv, report);
-      write(csv_, csv);
-      write(log_, log_.is_wanted() ? schedule_log(report) : "");
-      write(svg_, svg_.is_wanted() ? draw_svg(report) : "");
-      write(html_, html_.is_wanted() ? draw_page(report) : "");
-      write(junit_, junit_.is_wanted() ? junit_report(report, assertions) : "");
+      log_.write(log_.is_wanted() ? schedule_log(report) : "");
+      log_.commit();
     }
     if (quiet_) return;
     auto& out = invocation_.out;
@@ -422,26 +351,41 @@ class ReportOutput {
   }
 
  private:
-  static void write(Destination& destination, const std::string& text) {
-    destination.write(text);
-    destination.commit();
+  /// Decisions have been written already.
+  static std::string text_of(ReportFormat format, const Report& report) {
+    std::string json;
+    switch (format) {
+      case ReportFormat::kSvg:
+        return draw_svg(report);
+      case ReportFormat::kHtml:
+        return draw_page(report);
+      case ReportFormat::kJson:
+        append_json(json, report);
+        break;
+      case ReportFormat::kJsonl:
+        break;
+    }
+    return json;
   }
+
   void write_decisions(std::size_t more_than) {
     if (decisions_.size() <= more_than) return;
-    jsonl_.write(decisions_);
+    for (auto& [format, file] : files_) {
+      if (format == ReportFormat::kJsonl) file->write(printable(decisions_, Printed::kLines));
+    }
     decisions_.clear();
   }
 
   const Plan& plan_;
   bool quiet_;
   Invocation& invocation_;
-  Destination log_, svg_, html_, csv_, jsonl_, junit_;
+  Destination log_;
+  std::vector<std::pair<ReportFormat, std::unique_ptr<OutputFile>>> files_;
   std::string decisions_;
 };
 
 /// Runs the plan and writes the report; after an error or Ctrl-C it covers the runs so far.
-Report run_and_report(const Plan& plan, std::span<const Assertion> assertions,
-                      Invocation& invocation) {
+Report run_and_report(const Plan& plan, Invocation& invocation) {
   ReportOutput output(plan, invocation);
   Report report{.plan = plan, .recording = read_recording(plan, invocation)};
   std::exception_ptr error;
@@ -455,7 +399,7 @@ Report run_and_report(const Plan& plan, std::span<const Assertion> assertions,
     if (report.failed && report.runs.empty()) throw;
     error = std::current_exception();
   }
-  output.finish(report, assertions);
+  output.finish(report);
   if (report.failed) std::rethrow_exception(error);
   return report;
 }
@@ -481,7 +425,7 @@ ExitStatus run_command(Plan& plan, Invocation& invocation) {
   complete_plan(plan, invocation);
   warn_of_missing_clock(plan, invocation);
   for (const auto& text : plan.assertion_texts) assertions.push_back(parse_assertion(text, plan));
-  const auto report = run_and_report(plan, assertions, invocation);
+  const auto report = run_and_report(plan, invocation);
   // After Ctrl-C no assertion is checked: the process ends by the signal.
   if (report.interrupted) invocation.interrupt.check();
   for (const auto& text : warnings_of(assertions, report.runs)) warn(text, invocation.command);
@@ -526,7 +470,7 @@ Examples:
   rlctl burst
   rlctl burst poisson --limit 100/10s --algorithm all --keys 50
   rlctl burst adversary --algorithm gcra
-  rlctl burst boundary --algorithm gcra --assert 'worst<=1.5' --svg gcra.svg
+  rlctl burst boundary --algorithm gcra --assert 'worst<=1.5' -o gcra.svg
   rlctl burst poisson --limit 9/7s --algorithm gcra --against token-bucket
   rlctl burst steady --clock real --rate 500/s --assert 'p99_us<5000'
   rlctl burst --rate max --clients 20 --pipeline 10

@@ -241,7 +241,9 @@ void require_holder_search(const Options& options, const Plan& plan) {
   refuse({"--hold-field", "--crash", "--renew"}, kWhy);
   refuse({"--actual", "--settle-after", "--settle-twice"}, "the search finds what to settle");
   if (!plan.reserve) refuse({"--hold"}, kWhy);
-  refuse({"--svg"}, "a schedule of holders has no picture");
+  if (writes(plan, ReportFormat::kSvg)) {
+    refuse_both("-o *.svg", kAdversary, "a schedule of holders has no picture");
+  }
   const std::string_view holders = plan.reserve ? "--reserve" : "--concurrency";
   if (plan.search->write) {
     refuse_both("--write", holders, plan.reserve ? "a log has no settles" : "a log has no releases",

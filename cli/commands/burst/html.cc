@@ -145,10 +145,9 @@ class Page {
 
   std::string draw() const {
     const std::map<std::string_view, std::string> parts{
-        {"theme", std::string(theme())},
-        {"title", xml(title())},
+        {"title", xml(heading())},
         {"style", std::string(embedded::k_page_css.text)},
-        {"heading", sentence(title())},
+        {"heading", sentence(heading())},
         {"lead", lead()},
         {"claim", sentence(claim())},
         {"cards", cards()},
@@ -198,13 +197,6 @@ class Page {
 
   // ---- The head ----
 
-  std::string_view theme() const {
-    if (plan_.theme == Theme::kAuto) return {};
-    return plan_.theme == Theme::kDark ? " data-theme=\"dark\"" : " data-theme=\"light\"";
-  }
-
-  std::string title() const { return plan_.title ? *plan_.title : heading(); }
-
   /// What the page shows, as one sentence without a full stop.
   std::string heading() const {
     if (tells_difference(report_)) return difference();
@@ -237,13 +229,12 @@ class Page {
                        grouped(report_.runs.front().outcome.measured.sent));
   }
 
-  /// Paragraphs about the traffic. With a title, the heading's sentence too.
+  /// Paragraphs about the traffic.
   std::string lead() const {
     std::string out;
     const auto add = [&out](const std::string& text) {
       out += fmt::format("<p class=\"lead\">{}.</p>\n", sentence(text));
     };
-    if (plan_.title) add(heading());
     if (report_.difference) add("They differ " + difference_text(plan_, *report_.difference));
     if (!report_.runs.empty()) add(traffic());
     return out;

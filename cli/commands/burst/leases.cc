@@ -111,8 +111,10 @@ void require_lease_options(const Options& options, const Plan& plan) {
   refuse({"--against"}, "holders follow from what each limiter allows",
          "name both: --script A.lua --script B.lua");
   refuse({"--suggest"}, "it finds limits of requests");
-  refuse({"--csv"}, "its columns are about requests", "--json has all of it");
-  refuse({"--html"}, "the page is about windows", "draw a picture with --svg");
+  if (writes(plan, ReportFormat::kHtml)) {
+    refuse_both("-o *.html", kConcurrency, "the page is about windows",
+                "draw a picture: -o FILE.svg");
+  }
   refuse({"--delay", "--delay-unit"}, "a lease begins when it is given");
   constexpr std::string_view kOnlyVirtual = "leases have the virtual clock";
   if (plan.is_real.value_or(false)) refuse_both("--clock real", kConcurrency, kOnlyVirtual);

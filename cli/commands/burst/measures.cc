@@ -381,18 +381,16 @@ constexpr Measure kCountMeasures[] = {
 
 // If nothing was allowed, these times are null in JSON, but 0 in CSV.
 constexpr Measure kWorstMeasures[] = {
-    {"allowed", of<&Measured::worst, &Worst::allowed>, kInData, {"worst in {}", worst_of}},
+    {"allowed", of<&Measured::worst, &Worst::allowed>, kInJson, {"worst in {}", worst_of}},
     {"limit", of<&Measured::sent>, kInText, {"of", worst_limit_of, has_several_limits}},
     {"span", of_allowed<&Worst::span>, kInText, {"within", span_of}},
-    {"ratio", of<&Measured::worst, &Worst::ratio>, kInData},
+    {"ratio", of<&Measured::worst, &Worst::ratio>, kInJson},
     {"from_us", of_allowed<&Worst::from>, kInJson, {"at", moment_of}},
     {"span_us", of_allowed<&Worst::span>, kInJson},
-    {"from_us", of<&Measured::worst, &Worst::from>, kInCsv},
-    {"span_us", of<&Measured::worst, &Worst::span>, kInCsv},
 };
 
 constexpr Measure kDenialMeasures[] = {
-    {"first_denial_us", of<&Measured::first_denial>, kInData, {"first denial", moment_of}},
+    {"first_denial_us", of<&Measured::first_denial>, kInJson, {"first denial", moment_of}},
     {"longest_shut_out_us",
      of<&Measured::longest_shut_out>,
      kInAll,
@@ -408,7 +406,7 @@ constexpr Measure kDenialMeasures[] = {
 template <auto member>
 constexpr auto kOfRetry = of<&Measured::retry_error, member>;
 constexpr Measure kRetryMeasures[] = {
-    {"compared", kOfRetry<&RetryError::compared>, kInData, {"retry_after", right_of}},
+    {"compared", kOfRetry<&RetryError::compared>, kInJson, {"retry_after", right_of}},
     {"broken", kOfRetry<&RetryError::broken>, kInAll, {}, reach_of_broken},
     {"too_early_us", kOfRetry<&RetryError::too_early>, kInJson | kInAssert, {}, reach_of_retry},
     {"too_late_us", kOfRetry<&RetryError::too_late>, kInJson | kInAssert, {}, reach_of_retry},
@@ -501,23 +499,23 @@ constexpr Measure kServerMeasures[] = {
     {"server_us_per_call", kServerTime, kInAll, {}, nullptr, thousandths},
     {"offered_per_second",
      kOffered,
-     kInData,
+     kInJson,
      {"offered", rate_of, has_schedule},
      nullptr,
      rate_value},
     {"achieved_per_second", kAchieved, kInAll, {"answered", rate_of}, nullptr, rate_value},
     {"server", kServerTime, kInText, {"server per call", server_time_of}},
     {"lag", of_timing<p99_of_lag>, kInText, {"lag p99", lag_of, has_schedule}},
-    {"valid", of_timing<&Timing::is_valid>, kInData, {"sender", sender_of, has_schedule}},
+    {"valid", of_timing<&Timing::is_valid>, kInJson, {"sender", sender_of, has_schedule}},
 };
 
 /// The worst clock minute, as monitoring shows it.
 constexpr Measure kMinuteMeasures[] = {
-    {"from_us", of_minute<&Minute::from>, kInData, {"worst minute", minute_of, has_recording}},
-    {"sent", of_minute<&Minute::sent>, kInData},
+    {"from_us", of_minute<&Minute::from>, kInJson, {"worst minute", minute_of, has_recording}},
+    {"sent", of_minute<&Minute::sent>, kInJson},
     {"denied",
      of_minute<&Minute::denied>,
-     kInData,
+     kInJson,
      {"denied in it", denied_in_minute_of, has_recording}},
 };
 
@@ -544,60 +542,6 @@ std::string full_name(std::string_view prefix, std::string_view name) {
 std::string text_of(const Value& value) {
   if (!value) return {};
   return std::visit([](const auto& known) { return fmt::to_string(known); }, *value);
-}
-
-/// A name and a value, which is empty if it is unknown.
-using CsvField = std::pair<std::string, std::string>;
-
-std::vector<CsvField> csv_fields(const Report& report, const Run& run) {
-  const auto text = [](const auto& known) {
-    return known ? fmt::to_string(*known) : std::string();
-  };
-  const auto& limit = report.plan.limits.front();
-  const auto& real = report.plan.real;
-  std::vector<CsvField> fields{{"pattern", std::string(traffic_name(report))},
-                               {"seed", text(seed_of(report))},
-                               {"limit", fmt::to_string(limit.limit)},
-                               {"window_us", fmt::to_string(limit.window.count())},
-                               {"algorithm", run.name}};
-  const auto add = [&](const MeasureGroup& group) {
-    for (const auto& measure : group.measures) {
-      if ((measure.outputs & kInCsv) == 0) continue;
-      fields.emplace_back(full_name(group.name, measure.name), text_of(measure.shown_of(run)));
-    }
-  };
-  for (const auto* group : kBeforeClock) add(*group);
-  fields.emplace_back("clock", real ? "real" : "virtual");
-  fields.emplace_back("clients", real ? fmt::to_string(real->clients) : "");
-  fields.emplace_back("pipeline", real ? text(real->pipeline) : "");
-  add(kServerGroup);
-  for (const auto& span : kTimedSpans) {
-    const auto* times = histogram_of(run.outcome.timing, span);
-    fields.emplace_back(full_name(span.name, "n"), times ? fmt::to_string(times->count()) : "");
-    for (const auto& statistic : time_statistics()) {
-      fields.emplace_back(fmt::format("{}_{}_us", span.name, statistic.name),
-                          times ? text(statistic.of(*times)) : "");
-    }
-  }
-  add(kMinuteGroup);
-  return fields;
-}
-
-/// Quotes the text only if necessary.
-std::string csv_quoted(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return text;
-  std::string quoted;
-  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
-  return '"' + quoted + '"';
-}
-
-void append_csv_line(std::string& out, const std::vector<CsvField>& fields,
-                     std::string CsvField::*part) {
-  for (const auto& field : fields) {
-    if (&field != &fields.front()) out += ',';
-    out += csv_quoted(escaped_message(field.*part));
-  }
-  out += '\n';
 }
 
 // --- Assertions ----------------------------------------------------------------------------------
@@ -782,13 +726,6 @@ Table rates_table(const Report& report, const Look& look) {
   auto table = table_of_runs(report, "rates");
   add_columns(table, kServerGroup, report, look, {});
   return table;
-}
-
-void append_csv(std::string& out, const Report& report) {
-  append_csv_line(out, csv_fields(report, {}), &CsvField::first);
-  for (const auto& run : report.runs) {
-    append_csv_line(out, csv_fields(report, run), &CsvField::second);
-  }
 }
 
 std::vector<AssertedMeasure> traffic_measures() {

@@ -20,10 +20,8 @@ using Value = std::optional<std::variant<std::int64_t, double, bool>>;
 enum MeasureOutputs : unsigned {
   kInText = 0,  ///< none of them, only a column
   kInJson = 1,
-  kInCsv = 2,
-  kInAssert = 4,
-  kInData = kInJson | kInCsv,
-  kInAll = 7
+  kInAssert = 2,
+  kInAll = kInJson | kInAssert
 };
 
 /// The values that a number of a run could have had, whatever the limiter decided.
@@ -122,9 +120,6 @@ Table rates_table(const Report& report, const Look& look);
 inline constexpr std::string_view kNoValue = "-";
 /// "2.770 %"; a nonzero share never prints as 0.
 std::string percent_text(double share);
-
-/// A line of column names, then one row per run. Unknown values are empty.
-void append_csv(std::string& out, const Report& report);
 
 /// A number of a run that --assert can compare.
 struct AssertedMeasure {

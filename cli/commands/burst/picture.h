@@ -17,8 +17,8 @@ namespace rlctl::cli::burst {
 /// and one scale. Appends nothing if no request was sent.
 void append_plot(std::string& out, const Report& report, const Look& look);
 
-/// The plot as an SVG document: one panel per algorithm, in the plan's theme, without embedded
-/// scripts or fonts.
+/// The plot as an SVG document: one panel per algorithm, without embedded scripts or
+/// fonts.
 std::string draw_svg(const Report& report);
 
 // --- What both have in common --------------------------------------------------------------------

@@ -436,7 +436,6 @@ void require_searchable(const Options& options, const Plan& plan) {
   if (plan.keys) refuse_both("--keys", kAdversary, kOneKey);
   refuse_given(options, {"--clients", "--pipeline"}, kAdversary, kNoRealTime);
   if (plan.is_real.value_or(false)) refuse_both("--clock", kAdversary, kNoRealTime);
-  refuse_given(options, {"--csv"}, kAdversary, "the report is a small table; --json has all of it");
   if (plan.limit_texts.size() > 1) {
     throw UsageError("adversary searches against one limit, but there are several --limit");
   }
@@ -468,9 +467,6 @@ void require_consistent(const Options& options, const Plan& plan) {
     throw UsageError("--clients requires --clock real: the virtual clock uses one connection");
   }
   if (plan.pipeline && !plan.max_rate) throw UsageError("--pipeline requires --rate max");
-  if (plan.junit && plan.assertion_texts.empty() && !plan.against) {
-    throw UsageError("--junit requires --assert: it reports assertions");
-  }
   if (plan.keys && plan.log.given()) {
     refuse_both("--keys", "--replay", "the log has the keys", kNameKeys);
   }
@@ -599,10 +595,6 @@ bool has_programs(const Plan& plan) {
 void complete_plan(Plan& plan, const Invocation& invocation) {
   auto operands = invocation.operands;
   extract_keys_and_args(plan, operands, invocation.typed);
-  for (const std::string_view name : {"--title", "--theme"}) {
-    if (!invocation.options.is_given(name) || plan.svg || plan.html) continue;
-    throw UsageError(fmt::format("{} requires --svg or --html", name));
-  }
   require_consistent(invocation.options, plan);
   if (plan.search && !operands.empty()) {
     throw UsageError("unexpected argument " + quoted_and_masked(operands[0]),

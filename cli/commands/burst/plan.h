@@ -71,8 +71,12 @@ struct BudgetPlan {
   std::optional<std::string> settle_arguments = {};  ///< its --args
 };
 
-/// The colours of a picture; kAuto: those of the reader's screen.
-enum class Theme { kAuto, kLight, kDark };
+/// What a file of the report has.
+enum class ReportFormat { kSvg, kHtml, kJson, kJsonl };
+struct ReportFile {
+  ReportFormat format;
+  std::string path;
+};
 
 /// What `rlctl burst` will do. The options set the first part, complete_plan() the rest.
 struct Plan {
@@ -99,11 +103,8 @@ struct Plan {
   bool max_rate = false;             ///< --rate max
   std::optional<std::size_t> clients = {}, pipeline = {};
   std::optional<SearchPlan> search = {};  ///< instead of traffic
-  // The files of the report, and the title of the SVG and the page; none: from the traffic.
-  std::optional<std::string> svg = {}, html = {}, title = {}, csv = {}, jsonl = {}, junit = {};
-  Theme theme = Theme::kAuto;  ///< the colours of the SVG and the page
+  std::vector<ReportFile> files = {};     ///< of the report
   bool quiet = false;
-  bool has_plain_progress = false;  ///< --progress=plain
 
   const traffic::Pattern* pattern = nullptr;         ///< null: a log or a search
   std::optional<replay::ReplayOptions> replay = {};  ///< the log, instead of a pattern
@@ -118,6 +119,10 @@ struct Plan {
   std::vector<std::string> replay_command = {};  ///< replays a search's schedule
 };
 
+/// Whether one of the report's files has this format.
+inline bool writes(const Plan& plan, ReportFormat format) {
+  return std::ranges::any_of(plan.files, [=](const auto& file) { return file.format == format; });
+}
 /// Whether there are holders, of leases or of reservations, whose events follow from decisions.
 inline bool has_holders(const Plan& plan) {
   return plan.concurrency || plan.reserve;

@@ -383,10 +383,11 @@ class Session {
         plan_(report.plan),
         recording_(report.recording.get()),
         invocation_(invocation),
-        progress_(shows_progress(plan_), plan_.has_plain_progress),
+        progress_(shows_progress(plan_)),
         on_decision_(on_decision),
         has_assertions_(!plan_.assertion_texts.empty()),
-        draws_(plan_.svg || plan_.html || (!plan_.quiet && !invocation.json)) {
+        draws_(writes(plan_, ReportFormat::kSvg) || writes(plan_, ReportFormat::kHtml) ||
+               (!plan_.quiet && !invocation.json)) {
     if (asks_server()) server_ = std::make_unique<Server>(invocation, plan_.candidates);
     if (has_programs(plan_)) {
       programs_ = program_settings(plan_.exec, invocation.connection, invocation.configuration,
@@ -439,8 +440,7 @@ class Session {
   void show(const SearchInProgress& search) {
     constexpr std::size_t kMostColumns = 80;
     if (!progress_.enabled()) return;
-    const auto columns =
-        plan_.has_plain_progress ? kMostColumns + 1 : terminal_width(STDERR_FILENO);
+    const auto columns = terminal_width(STDERR_FILENO);
     progress_.update(search_progress_text(search, std::min(columns - 1, kMostColumns)));
   }
 
@@ -453,7 +453,7 @@ class Session {
     if (draws_ && draws_one_key(report_) && !has_holders(plan_)) allowed_.emplace();
     if (comparison_ && !report_.runs.empty()) comparison_->start_second();
     events_.reset();
-    if (plan_.html) events_.emplace();
+    if (writes(plan_, ReportFormat::kHtml)) events_.emplace();
     if (!on_decision_ && !all_allowed_ && !allowed_ && !comparison_ && !events_) return {};
     return [this, &name, &traffic, number = std::int64_t{0}](
                const traffic::Arrival& arrival, const limiter::Decision& decision) mutable {

@@ -179,16 +179,7 @@ class Drawing {
 
   void style() {
     out_ += kStyle;
-    switch (report_.plan.theme) {
-      case Theme::kAuto:
-        print("  @media (prefers-color-scheme: dark) {{{}  }}\n", kDarkStyle);
-        break;
-      case Theme::kDark:
-        out_ += kDarkStyle;
-        break;
-      case Theme::kLight:
-        break;
-    }
+    print("  @media (prefers-color-scheme: dark) {{{}  }}\n", kDarkStyle);
     out_.append("</style>\n").append(kDefinitions);
   }
 
@@ -437,7 +428,6 @@ class Drawing {
   }
 
   std::string title() const {
-    if (report_.plan.title) return *report_.plan.title;
     const auto& limit = report_.plan.limits.front();
     if (report_.plan.concurrency) {
       return fmt::format("{}: {}", traffic_name(report_), leases_text(report_.plan));

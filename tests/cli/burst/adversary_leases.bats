@@ -62,12 +62,12 @@ without_blanks() {
   run -0 search "${members[@]}" release.lua --assert 'held<=2' -q
 }
 
-@test "JSON has the schedules, and --jsonl a line for each event" {
+@test "JSON has the schedules, and a .jsonl a line for each event" {
   run -0 --separate-stderr search "${members[@]}" release.lua --json
   assert_equal "$(gojq -c '[.pattern, .concurrency, .lease_us, (.runs[0] | .held, .leaks_for_ever, .overfilled,
     (.leak.schedule[0] | .event, .holder, .allowed, .held))]' <<<"$output")" \
     '["adversary",2,10000000,2,true,null,"acquire","h1",true,1]'
-  run -0 --separate-stderr search "${members[@]}" release.lua --jsonl -
+  run -0 --separate-stderr as jsonl search "${members[@]}" release.lua
   assert_equal "$(gojq -r '.finding' <<<"$output" | sort -u)" leak
   assert_equal "$(gojq -s 'length' <<<"$output")" 3
 }
@@ -100,7 +100,7 @@ PY
   assert_output --partial '--hold'
   run -2 search --write -
   run -2 search --refunds
-  run -2 search --svg -
+  run -2 search -o x.svg
   run -2 rlctl burst adversary --concurrency 2 --exhaustive 2
   assert_output --partial 'nothing would be proved'
 }

@@ -104,7 +104,7 @@ LUA
   run -1 --separate-stderr rlctl "${command[@]}" --script slow.lua -q
   [[ $stderr == 'rlctl: burst: warning: the server was held up while TTLs ran, so that real time may have made the difference; use an idle machine'* ]] || fail "$stderr"
   # Each request is written once, so there is one run.
-  run -1 --separate-stderr rlctl "${command[@]}" --script slow.lua --jsonl decisions.jsonl
+  run -1 --separate-stderr rlctl "${command[@]}" --script slow.lua -o decisions.jsonl
   assert_equal "$(wc -l <decisions.jsonl)" "$(gojq -r .run decisions.jsonl | grep -c .)"
   assert_equal "$(gojq -r .run decisions.jsonl | sort | uniq -c | awk '{print $1}' | sort -u | wc -l)" 1
 }

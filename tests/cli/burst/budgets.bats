@@ -122,9 +122,9 @@ PYTHON
     .spending.repeated, .spending.refused, .spending.leaked, .spending.exceeded]' <<<"$output")"
 }
 
-@test "each event is a line of --jsonl" {
+@test "each event is a line of a .jsonl" {
   printf '%s\n' time,key 0,a 1,a 4,b >log.csv
-  run -0 rlctl burst --replay log.csv --limit 10/60s --reserve 6 --actual 8 --model --jsonl -
+  run -0 as jsonl rlctl burst --replay log.csv --limit 10/60s --reserve 6 --actual 8 --model
   assert_equal "$(gojq -r '[.at_us, .reservation, .event, .key, .units, .actual, .allowed | tostring] | join(" ")' \
     <<<"$output")" \
     '0 r1 reserve a 6 null true
@@ -145,7 +145,7 @@ PYTHON
   COLUMNS=60 run -0 rlctl burst steady --limit 10/60s --reserve 2 --rate 1/5s --duration 2m --model
   assert_line 'budget  within the limit, no unit lost'
   assert_line --regexp '^chart +spent or held at once +against the limit$'
-  run -0 rlctl burst --limit 10/60s --reserve 2 --model --svg - --title 'a < b'
+  run -0 as svg rlctl burst --limit 10/60s --reserve 2 --model
   assert_output --partial '>spent or held at once</text>'
   xmllint --noout - <<<"$output"
 }

@@ -72,7 +72,7 @@ golden=$project/tests/cli/golden
   run -0 rlctl burst poisson --limit 1/1000000s --duration 1us --model
   assert_line --regexp '^gcra|^fixed-window +0 +0 +0'
   refute_output --partial 'limit within'
-  run -0 rlctl burst poisson --limit 1/1000000s --duration 1us --model --svg -
+  run -0 as svg rlctl burst poisson --limit 1/1000000s --duration 1us --model
   run -0 xmllint --noout - <<<"$output"
 }
 
@@ -80,7 +80,7 @@ golden=$project/tests/cli/golden
   local limit pattern
   for limit in 1/1ms 1/100000000s 1000000000/1ms 1M/30d; do
     for pattern in $(scaled 'boundary on-off' 'boundary steady poisson on-off'); do
-      run -0 rlctl burst "$pattern" --limit "$limit" --model --requests 10 --svg "$BATS_TEST_TMPDIR/$pattern.svg"
+      run -0 rlctl burst "$pattern" --limit "$limit" --model --requests 10 -o "$BATS_TEST_TMPDIR/$pattern.svg"
       assert_line --regexp ' limit$'
       run -1 grep -E '.{81}' <<<"$output"
     done
@@ -115,35 +115,25 @@ golden=$project/tests/cli/golden
     {compared: 2000, too_early_us: 0, too_late_us: 0}]' <<<"$output"
 }
 
-@test "CSV has a row for each algorithm, with named columns" {
-  run -0 rlctl burst --algorithm all --csv -
-  assert_equal "${#lines[@]}" 9
-  assert_equal "$(awk -F, '{ print NF }' <<<"$output" | sort -u | wc -l)" 1
-  assert_line --index 1 --regexp \
-    '^boundary,1,1000,60000000,fixed-window,2000,2000,0,1,0,2000,2,1767225659990000,19990,,0,0,0,[0-9]+,virtual,,,+$'
-  run -0 rlctl burst --model --csv -
-  assert_line --index 1 --regexp ',,virtual,,,+$'
-}
-
 @test "JSONL has a line for each decision" {
-  run -0 rlctl burst --limit 3/60s --jsonl -
+  run -0 as jsonl rlctl burst --limit 3/60s
   assert_equal "${#lines[@]}" 12
   assert_equal "$(gojq -sc '[.[] | .allowed] | group_by(.) | map(length)' <<<"$output")" '[3,9]'
   assert_line --index 9 \
     '{"algorithm":"sliding-window-log","at_us":1767225660000000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":59990000,"reset_after_us":59996666,"delay_us":0,"request":4,"denied_by":"3/60s"}'
   # The numbers begin anew with each run; a script does not tell which limit denies.
   echo 'return redis.call("INCR", KEYS[1]) <= 1 and 1 or 0' >"$BATS_TEST_TMPDIR/two.lua"
-  run -0 --separate-stderr rlctl burst --limit 1/60s --algorithm gcra --script "$BATS_TEST_TMPDIR/two.lua" --jsonl -
+  run -0 --separate-stderr as jsonl rlctl burst --limit 1/60s --algorithm gcra --script "$BATS_TEST_TMPDIR/two.lua"
   assert_equal "$(gojq -sc 'group_by(.algorithm) | map([.[] | .request]) | unique' <<<"$output")" '[[1,2]]'
   assert_equal "$(gojq -sc 'group_by(.algorithm) | map([.[] | .denied_by] | unique)' <<<"$output")" '[[null,"1/60s"],[null]]'
-  run -0 rlctl burst --limit 3/60s --cost 4 --algorithm fixed-window --model --jsonl -
+  run -0 as jsonl rlctl burst --limit 3/60s --cost 4 --algorithm fixed-window --model
   run -0 gojq -sc '[.[].retry_after_us] | unique' <<<"$output"
   assert_output '[-1]'
 }
 
 @test "JSON says which of several limits denied, and how often" {
   cd "$BATS_TEST_TMPDIR"
-  run -0 rlctl burst poisson --model --limit 5/1s --limit 9/10s --rate 8/s --algorithm gcra --json --jsonl x.jsonl
+  run -0 rlctl burst poisson --model --limit 5/1s --limit 9/10s --rate 8/s --algorithm gcra --json -o x.jsonl
   local counts
   counts=$(gojq -sc '[.[].denied_by] | [map(select(. == "5/1s")), map(select(. == "9/10s"))] | map(length)' x.jsonl)
   assert_equal "$(gojq -c '.runs[0].denied_by_limit' <<<"$output")" "$counts"
@@ -167,7 +157,7 @@ golden=$project/tests/cli/golden
 
 @test "JSON has the worst window of each key, the worst first, of 100 keys at most" {
   cd "$BATS_TEST_TMPDIR"
-  run -0 rlctl burst poisson --model --limit 4/10s --keys 9 --rate 8/s --algorithm fixed-window --json --jsonl x.jsonl
+  run -0 rlctl burst poisson --model --limit 4/10s --keys 9 --rate 8/s --algorithm fixed-window --json -o x.jsonl
   gojq '.runs[0]' <<<"$output" >run.json
   assert_equal "$(gojq '.worst_keys | length' run.json)" 9
   assert_equal "$(gojq -c '(.worst_keys[0] | [.key, .allowed, .from_us, .span_us]) ==
@@ -184,11 +174,12 @@ golden=$project/tests/cli/golden
 }
 
 @test "many decisions are written while they are made, and none is lost" {
-  assert_equal "$(rlctl burst steady --model --limit 10000/s --jsonl - | wc -l)" 120000
+  rlctl burst steady --model --limit 10000/s -q -o "$BATS_TEST_TMPDIR/x.jsonl"
+  assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/x.jsonl")" 120000
 }
 
 @test "the SVG is valid XML with a panel for each algorithm and its command, and without scripts" {
-  rlctl burst poisson --limit 20/s --algorithm all --svg "$BATS_TEST_TMPDIR/x.svg" -q
+  rlctl burst poisson --limit 20/s --algorithm all -o "$BATS_TEST_TMPDIR/x.svg" -q
   run -0 xmllint --xpath 'count(//*[local-name()="text"][@class="name"])' "$BATS_TEST_TMPDIR/x.svg"
   assert_output 8
   run -0 xmllint --xpath 'count(//*[local-name()="script"]) + count(//@href)' "$BATS_TEST_TMPDIR/x.svg"
@@ -200,7 +191,7 @@ golden=$project/tests/cli/golden
 }
 
 @test "nothing in an SVG is outside its bounds" {
-  rlctl burst --limit 10/s --algorithm gcra --burst 100 --model --svg - >"$BATS_TEST_TMPDIR/x.svg"
+  as svg rlctl burst --limit 10/s --algorithm gcra --burst 100 --model >"$BATS_TEST_TMPDIR/x.svg"
   local height
   height=$(xmllint --xpath 'string(/*/@height)' "$BATS_TEST_TMPDIR/x.svg")
   run -0 grep -oE ' y="[-0-9.]+"' "$BATS_TEST_TMPDIR/x.svg"
@@ -212,36 +203,41 @@ golden=$project/tests/cli/golden
   cd "$BATS_TEST_TMPDIR"
   local alone
   alone=$(rlctl burst)
-  run -0 rlctl burst --svg a.svg --csv a.csv --jsonl a.jsonl
+  run -0 rlctl burst -o a.svg -o a.json -o a.jsonl
   assert_equal "$output" "$alone"
-  assert_equal "$(wc -l <a.csv)" 3
+  assert_equal "$(gojq '.runs | length' a.json)" 2
   assert_equal "$(wc -l <a.jsonl)" 4000
   xmllint --noout a.svg
-  assert_equal "$(ls)" $'a.csv\na.jsonl\na.svg'
+  assert_equal "$(ls)" $'a.json\na.jsonl\na.svg'
 }
 
 @test "a file that cannot be written is an error before anything runs, and no other file is touched" {
   cd "$BATS_TEST_TMPDIR"
-  echo before >a.csv
-  TMPDIR=/nowhere RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst --csv a.csv --svg none/a.svg
-  assert_output "rlctl: burst: --svg: cannot write 'none/a.svg': no such file or directory"
-  assert_equal "$(cat a.csv)" before
-  assert_equal "$(ls)" a.csv
+  echo before >a.json
+  TMPDIR=/nowhere RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst -o a.json -o none/a.svg
+  assert_output "rlctl: burst: -o: cannot write 'none/a.svg': no such file or directory"
+  assert_equal "$(cat a.json)" before
+  assert_equal "$(ls)" a.json
 }
 
 @test "a full disk is an error" {
-  run -2 rlctl burst --model -q --jsonl /dev/full
+  ln -s /dev/full "$BATS_TEST_TMPDIR/full.jsonl"
+  run -2 rlctl burst --model -q -o "$BATS_TEST_TMPDIR/full.jsonl"
   assert_output --partial 'no space left on device'
 }
 
 @test "two reports may go to one device, which keeps neither" {
-  run -0 rlctl burst -q --model --svg /dev/null --csv /dev/null
+  ln -s /dev/null "$BATS_TEST_TMPDIR/null.svg"
+  ln -s /dev/null "$BATS_TEST_TMPDIR/null.json"
+  run -0 rlctl burst -q --model -o "$BATS_TEST_TMPDIR/null.svg" -o "$BATS_TEST_TMPDIR/null.json"
 }
 
-@test "if its reader exits, burst ends by SIGPIPE and leaves nothing running" {
+@test "if the reader of its file exits, burst fails and leaves nothing running" {
   export TMPDIR=$BATS_TEST_TMPDIR
-  run -0 bash -c 'rlctl burst steady --limit 100000/s --jsonl - | head -n 1; echo "${PIPESTATUS[0]}"'
-  assert_line 141
+  mkfifo "$TMPDIR/decisions.jsonl"
+  head -n 1 "$TMPDIR/decisions.jsonl" &
+  run -2 rlctl burst steady --limit 100000/s -q -o "$TMPDIR/decisions.jsonl"
+  assert_output --partial 'decisions.jsonl'\'': broken pipe'
   nothing_is_left
 }
 
@@ -249,15 +245,15 @@ golden=$project/tests/cli/golden
   run -0 rlctl burst --limit 100/60s --cost 10 --algorithm fixed-window --model
   assert_line --regexp '^ +200 │ +.*█$'
   assert_line --regexp 'the highest 1$'
-  run -0 rlctl burst --limit 100/60s --cost 10 --algorithm fixed-window --model --svg -
+  run -0 as svg rlctl burst --limit 100/60s --cost 10 --algorithm fixed-window --model
   assert_line --regexp '>200</text>$'
 }
 
 @test "--start sets the time of the first request, and is part of the printed command" {
-  run -0 rlctl burst steady --model --limit 10/10s --requests 3 --start 2040-02-02T00:00:01Z --algorithm gcra --jsonl -
+  run -0 as jsonl rlctl burst steady --model --limit 10/10s --requests 3 --start 2040-02-02T00:00:01Z --algorithm gcra
   assert_equal "$(gojq -s '.[0].at_us' <<<"$output")" 2211753601000000
   # The requests of boundary surround the next edge.
-  run -0 rlctl burst --model --limit 1/60s --start 2211753601000000 --algorithm gcra --jsonl -
+  run -0 as jsonl rlctl burst --model --limit 1/60s --start 2211753601000000 --algorithm gcra
   assert_equal "$(gojq -c '.at_us' <<<"$output")" $'2211753659990000\n2211753660000000'
   run -0 rlctl burst --model --limit 1/60s --start 2211753601000000 --algorithm gcra --json
   assert_equal "$(gojq -r .command <<<"$output")" \

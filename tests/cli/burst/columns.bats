@@ -31,7 +31,7 @@ same_columns() {
   local width=$1
   shift
   cd "$BATS_TEST_TMPDIR" || return
-  rlctl burst -q --model "$@" --svg x.svg --jsonl x.jsonl
+  rlctl burst -q --model "$@" -o x.svg -o x.jsonl
   run -0 drawn x.svg
   ((${#lines[@]} > 5)) || fail "$output"
   assert_equal "$output" "$(counted x.jsonl "$width")"
@@ -53,14 +53,14 @@ same_columns() {
 
 @test "so does each column of a log, from round times of day" {
   rlctl burst poisson -q --model --limit 50/37s --algorithm gcra --start 2026-11-20T06:11:15.155201Z \
-    --duration 53m --jsonl "$BATS_TEST_TMPDIR/day.jsonl"
+    --duration 53m -o "$BATS_TEST_TMPDIR/day.jsonl"
   same_columns 30000000 --replay "$BATS_TEST_TMPDIR/day.jsonl" --limit 50/37s --algorithm fixed-window
 }
 
 @test "with several keys, the curve and the verdict of a picture are about the same key" {
   cd "$BATS_TEST_TMPDIR"
   rlctl burst -q --model --limit 10/60s --keys 5 --key-skew 2 --algorithm fixed-window,sliding-window-log \
-    --svg x.svg --json
+    -o x.svg --json
   run -0 xmllint --xpath '//*[local-name()="text"][contains(., "key")]/text()' x.svg
   assert_line 'bars: all keys, in 200 µs'
   assert_line 'key 1: 20 allowed within 12.6 ms: 2.00× the limit'
@@ -88,6 +88,6 @@ same_columns() {
   LC_ALL=C run -0 rlctl burst --model --limit 100/1s
   assert_output --partial 'a column is 500 us'
   # A picture is the same in every locale.
-  LC_ALL=C run -0 rlctl burst --model --limit 100/1s --svg -
+  LC_ALL=C run -0 as svg rlctl burst --model --limit 100/1s
   assert_output --partial 'bars: requests in 200 µs'
 }

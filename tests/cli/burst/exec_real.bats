@@ -27,8 +27,8 @@ PYTHON
   echo 'import json, sys
 for line in sys.stdin: print(json.dumps({"allowed": True, "remaining": json.loads(line)["now_us"]}), flush=True)' >now.py
   before=$(date +%s%6N)
-  run -0 --separate-stderr rlctl burst steady --rate 100/s --duration 300ms --clock real --exec 'python3 now.py' \
-    --jsonl - --timeout 60s
+  run -0 --separate-stderr as jsonl rlctl burst steady --rate 100/s --duration 300ms --clock real --exec 'python3 now.py' \
+    --timeout 60s
   after=$(date +%s%6N)
   assert_equal "$(gojq -s "length, all(.remaining == .at_us and .at_us >= $before and .at_us <= $after)" <<<"$output")" \
     $'30\ntrue'

@@ -49,7 +49,7 @@ against_fixed() {
 @test "the Redis server of a program has the time of its requests" {
   # The window begins with the first request; at 110 s its key lives through its last millisecond.
   printf '%s k\n' 100 101 102 103 104 105 109.999 110 110.002 111 119 125 >requests.log
-  run -0 rlctl burst --replay requests.log --limit 5/10s --exec 'python3 counter.py' --jsonl - --timeout 60s
+  run -0 as jsonl rlctl burst --replay requests.log --limit 5/10s --exec 'python3 counter.py' --timeout 60s
   assert_equal "$(gojq -r 'if .allowed then 1 else 0 end' <<<"$output" | tr -d '\n')" 111110001111
 }
 

@@ -9,7 +9,7 @@ setup() { cd "$BATS_TEST_TMPDIR" || return; }
 data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\1|p' "$1"; }
 
 @test "a page is one file of less than 500 kB that names nothing to load" {
-  rlctl burst -q --model --html x.html
+  rlctl burst -q --model -o x.html
   (($(stat -c %s x.html) < 500000))
   # The icon is empty, the picture is data, and the policy forbids the rest.
   run -1 grep -oE '(src|href)="[^"]+"' <(grep -v -e 'href="data:,"' -e 'src="data:image/svg+xml;base64,' x.html)
@@ -19,7 +19,7 @@ data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\
 
 @test "the data are the decisions: their times, keys, costs and answers" {
   printf '%s\n' '1000 a 2' '1001 b 1' '1001.5 a 3' '1002 b 9' >log
-  rlctl burst -q --model --replay log --limit 4/60s --algorithm fixed-window --html x.html --jsonl x.jsonl
+  rlctl burst -q --model --replay log --limit 4/60s --algorithm fixed-window -o x.html -o x.jsonl
   data x.html >data.json
   run -0 gojq -c '.scenes[0].traffic[0] | [.keys, .at, .key, .cost]' data.json
   assert_output '[["a","b"],[1000000000,1000000,500000,500000],[0,1,-1,1],[2,-1,2,6]]'
@@ -30,25 +30,24 @@ data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\
 }
 
 @test "the sentences depend on the run" {
-  rlctl burst -q --model --html x.html
+  rlctl burst -q --model -o x.html
   grep -F '<h1>fixed-window allowed 2,000 requests within 19.99' x.html
   grep -F 'fixed-window and sliding-window-log get the same 2,000 requests: 1,000 just before 00:01:00, 1,000 just after.' x.html
-  rlctl burst -q --model --algorithm gcra --limit 10/s --cost 2 --html x.html
+  rlctl burst -q --model --algorithm gcra --limit 10/s --cost 2 -o x.html
   grep -F 'units allowed' x.html | grep -F 'a limit of 10 a second'
-  rlctl burst steady -q --model --algorithm sliding-window-log --limit 7/3h --html x.html
+  rlctl burst steady -q --model --algorithm sliding-window-log --limit 7/3h -o x.html
   grep -F '<h1>At most 7 requests allowed within any window of 3' x.html
   grep -F 'No span of 3' x.html | grep -F 'exceeds the limit.'
-  rlctl burst adversary -q --model --algorithm fixed-window --html x.html --title 'a < b'
-  grep -F '<h1>a &lt; b</h1>' x.html
-  grep -F '<p class="lead">fixed-window allowed 10 requests within 10' x.html
+  rlctl burst adversary -q --model --algorithm fixed-window -o x.html
+  grep -F '<h1>fixed-window allowed 10 requests within 10' x.html
   run -1 rlctl burst poisson -q --model --limit 9/7s --algorithm sliding-window-counter --against sliding-window-log \
-    --html x.html
+    -o x.html
   grep -F 'differ at request 15' x.html
 }
 
 @test "above 100,000 requests, a page has bins, and single requests of the keys denied most" {
   awk 'BEGIN { for (i = 0; i < 110000; ++i) print 1000 + i / 10, i % 4 ? "rare" i : "often", 1 }' >log
-  rlctl burst -q --model --replay log --limit 100/60s --algorithm gcra --html x.html
+  rlctl burst -q --model --replay log --limit 100/60s --algorithm gcra -o x.html
   grep -qF 'Of more than 100,000 requests' x.html
   data x.html >data.json
   run -0 gojq -r '.scenes[0] | .traffic[0].keys[.runs[0].whole[0]]' data.json
@@ -58,9 +57,9 @@ data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\
     (.requests.allowed | add) + (.requests.denied | add) == 110000' data.json
 }
 
-@test "tags, quotes and characters that change the direction are escaped in keys and titles" {
+@test "tags, quotes and characters that change the direction are escaped in keys" {
   printf '%s </script><!--"\xe2\x80\xae\xe2\x80\xa8 1\n' 1 2 >log
-  rlctl burst -q --model --replay log --limit 1/60s --html x.html --title $'</title>\xe2\x80\xae&'
+  rlctl burst -q --model --replay log --limit 1/60s -o x.html
   # The page's own closing tags only.
   assert_equal "$(grep -o '</script>' x.html | wc -l)" 2
   assert_equal "$(grep -o '</title>' x.html | wc -l)" 1
@@ -69,13 +68,8 @@ data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\
   assert_output '</script><!--"\xe2\x80\xae\xe2\x80\xa8'
 }
 
-@test "a theme is that of the page" {
-  rlctl burst -q --model --limit 2/60s --theme dark --html x.html
-  grep -q '^<html lang="en" data-theme="dark">$' x.html
-}
-
 @test "under the real clock, each run has times of its own" {
-  run -0 rlctl burst steady -q --clock real --limit 20/s --duration 200ms --rate 100/s --html x.html
+  run -0 rlctl burst steady -q --clock real --limit 20/s --duration 200ms --rate 100/s -o x.html
   data x.html >data.json
   gojq -e '.clock == false and (.scenes[0].traffic | length) == 2 and .scenes[0].traffic[0].at[0] < 1000000' data.json
 }

@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -29,14 +28,6 @@ std::string json_of(std::optional<traffic::Timing> timing) {
   return recorded("burst", std::move(out));
 }
 
-/// The names of the columns, and the row of the only run.
-std::pair<std::string, std::string> csv_of(const Report& report) {
-  std::string out;
-  append_csv(out, report);
-  const auto end = out.find('\n');
-  return {out.substr(0, end), out.substr(end + 1)};
-}
-
 }  // namespace
 
 TEST_CASE("burst timing: without a real clock every value is null") {
@@ -61,23 +52,6 @@ TEST_CASE(
 
 TEST_CASE("burst timing: without an answer every latency is null") {
   CHECK(holds(json_of(traffic::Timing{}), R"("service":{"n":0,"min":null,"p50":null,)"));
-}
-
-TEST_CASE("burst timing: a CSV row has as many columns as the header") {
-  const auto commas = [](const std::string& text) {
-    return std::count(text.begin(), text.end(), ',');
-  };
-  auto report = report_of({});
-  const auto [names, row] = csv_of(report);
-  CHECK(commas(row) == commas(names));
-  CHECK(row.find(",virtual,,,") != row.npos);
-  CHECK(row.find_first_of("0123456789", row.find("virtual")) == row.npos);
-  report.plan.real = {.clients = 3, .pipeline = 4};
-  report.runs.front().outcome.timing.emplace().service.add(2ms);
-  const auto [same, timed] = csv_of(report);
-  CHECK(same == names);
-  CHECK(commas(timed) == commas(names));
-  CHECK(holds(timed, ",real,3,4,,,,true,1,2000,,,,,,,2000,2000,0,"));
 }
 
 }  // namespace rlctl::cli::burst::measures_test

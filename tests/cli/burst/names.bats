@@ -88,9 +88,9 @@ repeats() {
   assert_line --regexp '^script +count +allowed when its reply is <=limit$'
   assert_line --regexp '^script +limit\.lua +allowed when its reply is nonzero$'
   repeats
-  run -0 rlctl burst --script count --script a/limit.lua "${args[@]}" --limit 20/60s --csv -
-  assert_equal "$(cut -d, -f5 <<<"$output" | paste -sd,)" algorithm,count,limit.lua
-  run -0 rlctl burst --script count --script a/limit.lua "${args[@]}" --limit 20/60s --svg -
+  run -0 rlctl burst --script count --script a/limit.lua "${args[@]}" --limit 20/60s --json
+  assert_equal "$(gojq -c '[.runs[].algorithm]' <<<"$output")" '["count","limit.lua"]'
+  run -0 as svg rlctl burst --script count --script a/limit.lua "${args[@]}" --limit 20/60s
   assert_output --partial '>count<'
   assert_output --partial '>limit.lua<'
 }

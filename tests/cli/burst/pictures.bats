@@ -13,33 +13,8 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 
 # --- titles ------------------------------------------------------------------------------------------
 
-@test "a title is both the heading and the title of the document, escaped" {
-  rlctl burst -q --model --svg x.svg --title 'a < b & "c"'$'\x01'
-  run -0 xmllint --xpath 'string(//*[local-name()="title"])' x.svg
-  assert_output 'a < b & "c"\x01'
-  run -0 xmllint --xpath 'string(//*[@class="title"])' x.svg
-  assert_output 'a < b & "c"\x01'
-  # It is no part of the command that repeats the run.
-  run -1 grep -F -- --title x.svg
-}
-
-@test "a long title takes up to three lines, and all of it is the title of the document" {
-  local title
-  title=$(printf 'word%.0s ' {1..100})
-  rlctl burst -q --model --svg x.svg --title "$title"
-  run -0 texts title x.svg
-  assert_equal "${#lines[@]}" 3
-  [[ ${lines[2]} == *' word…' ]] || fail "$output"
-  run -0 xmllint --xpath 'string(//*[local-name()="title"])' x.svg
-  assert_output "$title"
-  # What follows moves down: no text is above the heading's last line but the heading.
-  run -0 xmllint --xpath 'string(//*[@class="title"][last()]/@y)' x.svg
-  assert_output 72.0
-  has 0 text '[not(@class="title")][@y <= 72]'
-}
-
 @test "the axis ends with the traffic, and units that proceed later are marked" {
-  rlctl burst -q --model --limit 10/60s --algorithm leaky-bucket --svg x.svg --jsonl x.jsonl
+  rlctl burst -q --model --limit 10/60s --algorithm leaky-bucket -o x.svg -o x.jsonl
   local later
   later=$(gojq -s '(map(.at_us) | max) as $last | map(select(.allowed and .at_us + .delay_us > $last)) | length' x.jsonl)
   assert_equal "$later" 10
@@ -57,7 +32,7 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 }
 
 @test "traffic that is too long for its window has no curve, no limit and no mark" {
-  run -0 rlctl burst steady --model --limit 5/1s --algorithm leaky-bucket --rate 8/s --duration 20000s --svg x.svg
+  run -0 rlctl burst steady --model --limit 5/1s --algorithm leaky-bucket --rate 8/s --duration 20000s -o x.svg
   assert_line --regexp '^rows '
   refute_line --regexp '^(chart|later) '
   run -0 texts 'soft end' x.svg
@@ -67,33 +42,20 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 
 @test "the curve rises at the very instant of a burst" {
   printf '%s a 1\n' 100 100 100 130 195 >steps.log
-  rlctl burst -q --model --replay steps.log --format epoch --limit 9/60s --algorithm gcra --svg x.svg
+  rlctl burst -q --model --replay steps.log --format epoch --limit 9/60s --algorithm gcra -o x.svg
   run -0 xmllint --xpath 'string((//*[@class="within"])[last()]/@d)' x.svg
   # Horizontal and vertical strokes only: up at once, up after 30 s, down and down, and up at the end.
   [[ $output =~ ^M[0-9.]+\ [0-9.]+(H[0-9]+|V[0-9.]+)+$ ]] || fail "$output"
   assert_equal "$(grep -o V <<<"$output" | wc -l)" 5
 }
 
-@test "a theme is light, dark, or that of the reader's screen" {
-  local theme
-  for theme in auto light dark; do rlctl burst -q --model --limit 10/60s --svg "$theme.svg" --theme "$theme"; done
-  rlctl burst -q --model --limit 10/60s --svg x.svg
-  cmp x.svg auto.svg
-  xmllint --noout light.svg dark.svg
-  assert_equal "$(grep -c prefers-color-scheme auto.svg light.svg dark.svg)" $'auto.svg:1\nlight.svg:0\ndark.svg:0'
-  # The same colours, always: those of the screen stand between braces.
-  run -1 grep -F '#15191e' light.svg
-  run -0 grep -F '#15191e' dark.svg
-  assert_equal "$(sed '/@media/d; /^  }$/d' auto.svg)" "$(sed '/^$/d' dark.svg)"
-}
-
 @test "a limiter that allows nothing is called so by the plot, the picture and a search" {
   echo 'return 0' >never.lua
-  run -0 rlctl burst --limit 5/60s --script never.lua --args '{now}' --svg x.svg
+  run -0 rlctl burst --limit 5/60s --script never.lua --args '{now}' -o x.svg
   assert_line 'never.lua  allows nothing'
   run -0 texts 'over end' x.svg
   assert_output 'allows nothing'
-  run -0 rlctl burst adversary --budget 2000 --script never.lua --args '{now}' --svg x.svg
+  run -0 rlctl burst adversary --budget 2000 --script never.lua --args '{now}' -o x.svg
   assert_line 'never.lua  allows nothing'
   run -0 texts 'over end' x.svg
   assert_output 'allows nothing'
@@ -102,11 +64,11 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 # --- searches ----------------------------------------------------------------------------------------
 
 @test "the picture of a search shows the schedule, its worst window, and the verdict of the text" {
-  run -0 rlctl burst adversary --model --algorithm fixed-window,sliding-window-log --svg x.svg --title Worst
+  run -0 rlctl burst adversary --model --algorithm fixed-window,sliding-window-log -o x.svg
   local report=$output
   xmllint --noout x.svg
   run -0 xmllint --xpath 'string(//*[@class="title"])' x.svg
-  assert_output Worst
+  assert_output 'adversary: 5 per 60 s'
   run -0 texts over x.svg
   assert_output '2.00× the limit: 10 within 10 s'
   grep -E '^fixed-window  2\.00. the limit: 10 within 10 s$' <<<"$report"
@@ -119,18 +81,18 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
   has 3 path '[@class="limit"]'
   # From +50 s to +60 s.
   run -0 grep -o '<rect class="worst" x="[0-9.]*"' x.svg
-  rlctl burst adversary -q --model --algorithm fixed-window,sliding-window-log --svg again.svg --title Worst
+  rlctl burst adversary -q --model --algorithm fixed-window,sliding-window-log -o again.svg
   cmp x.svg again.svg
 }
 
 @test "the picture of an exhaustive search says so, and an instant is a step in a window" {
-  run -0 rlctl burst adversary --model --limit 2/10s --algorithm fixed-window --exhaustive 3 --svg x.svg --json
+  run -0 rlctl burst adversary --model --limit 2/10s --algorithm fixed-window --exhaustive 3 -o x.svg --json
   assert_equal "$(gojq -c .seed <<<"$output")" null
   run -0 texts soft x.svg
   assert_line --partial 'every schedule of up to 3 requests, virtual time'
   refute_line --partial seed
   # All of them at one instant: the last column is 10 s later.
-  run -0 rlctl burst adversary --model --limit 2/10s --algorithm sliding-window-log --svg x.svg
+  run -0 rlctl burst adversary --model --limit 2/10s --algorithm sliding-window-log -o x.svg
   run -0 texts 'soft end' x.svg
   assert_line --regexp '^\+10(\.[0-9]+)? s$'
   run -0 texts soft x.svg
@@ -138,7 +100,7 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 }
 
 @test "the picture of a schedule with refunds has no curve, and says that it lacks them" {
-  run -0 rlctl burst adversary --model --limit 2/10s --algorithm gcra --refunds --svg x.svg --json
+  run -0 rlctl burst adversary --model --limit 2/10s --algorithm gcra --refunds -o x.svg --json
   local cost
   cost=$(gojq '[.runs[0].most.schedule[].cost] | min' <<<"$output")
   assert_equal "$cost" -1
@@ -149,20 +111,20 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 
 @test "the picture of a script without a bound says so" {
   echo 'return 1' >yes.lua
-  rlctl burst adversary --budget 2000 -q --limit 4/s --script yes.lua --svg x.svg
+  rlctl burst adversary --budget 2000 -q --limit 4/s --script yes.lua -o x.svg
   run -0 texts soft x.svg
   assert_line 'as many as were sent: no bound was found'
 }
 
 @test "a search, even with the smallest budget, can write its picture to standard output" {
-  run -0 rlctl burst adversary --model --algorithm gcra --budget 200 --svg -
+  run -0 as svg rlctl burst adversary --model --algorithm gcra --budget 200
   xmllint --noout - <<<"$output"
 }
 
 # --- why ---------------------------------------------------------------------------------------------
 
 @test "the report, the picture and --json say why each algorithm did what it did" {
-  run -0 rlctl burst --model --limit 10/60s --algorithm all --json --svg x.svg
+  run -0 rlctl burst --model --limit 10/60s --algorithm all --json -o x.svg
   assert_equal "$(gojq '[.runs[] | select(.why == null)] | length' <<<"$output")" 0
   local why
   why=$(gojq -r '.runs[0].why' <<<"$output")
@@ -176,7 +138,7 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 }
 
 @test "the numbers of why are those of the decisions" {
-  rlctl burst poisson -q --model --limit 20/s --rate 60/s --algorithm fixed-window --jsonl x.jsonl --json
+  rlctl burst poisson -q --model --limit 20/s --rate 60/s --algorithm fixed-window -o x.jsonl --json
   run -0 rlctl burst poisson --model --limit 20/s --rate 60/s --algorithm fixed-window --json
   read -r from span before after < <(gojq -r '.runs[0] | [.worst.from_us, .worst.span_us,
     (.why | capture("so (?<b>[0-9]+) request.* and (?<a>[0-9]+) after") | .b, .a)] | @tsv' <<<"$output")

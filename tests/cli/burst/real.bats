@@ -121,35 +121,26 @@ assertions_are_made() {
   run -0 bash -c 'ulimit -Sn 50; rlctl burst --rate max --clients 60 --requests 100 --algorithm gcra -q'
 }
 
-@test "CSV has the times in separate columns, and every row has the same number" {
-  real -0 steady --clock real --limit 100/200ms --rate 300/s --duration 300ms --csv -
-  local header=${lines[0]}
-  assert_equal "$(awk -F, '{ print NF }' <<<"$output" | sort -u | wc -l)" 1
-  [[ $header == *,bytes_per_key,clock,clients,pipeline,server_us_per_call,*,valid,service_n,service_min_us,* ]]
-  [[ $header == *,response_p99_9_us,* && $header == *,lag_stdev_us,worst_minute_from_us,* ]]
-  assert_line --index 1 --regexp ',real,1,,[0-9.]+,[0-9.]+,[0-9.]+,(true|false),90,[0-9.]+,'
-}
-
 @test "the chart uses each run's own time" {
   real -0 steady --clock real --limit 20/100ms --rate 400/s --duration 600ms
   assert_line --regexp '^times +from the beginning +each run from its own$'
   # The second chart begins where the first does, not where it ends.
   run -0 grep -cE '^allowed │.{,30}[▁▂▃▄▅▆▇█]' <<<"$output"
   assert_output 2
-  real -0 --clock real --limit 20/500ms --svg -
+  run -0 --separate-stderr as svg rlctl burst --clock real --limit 20/500ms
   run -0 xmllint --xpath 'count(//*[local-name()="text"][@class="name"])' - <<<"$output"
   assert_output 2
 }
 
 @test "the SVG names the clock" {
-  real -0 --rate max --requests 100 --algorithm gcra --svg -
+  run -0 --separate-stderr as svg rlctl burst --rate max --requests 100 --algorithm gcra
   assert_line --regexp '>as fast as answers come; seed 1<'
   assert_line --regexp '>real time, closed loop, 50 clients, pipeline 1<'
   refute_line --partial 'virtual'
 }
 
 @test "each decision is written with the time of its sending" {
-  real -0 steady --clock real --limit 5/200ms --rate 100/s --requests 30 --algorithm gcra --jsonl -
+  run -0 --separate-stderr as jsonl rlctl burst steady --clock real --limit 5/200ms --rate 100/s --requests 30 --algorithm gcra
   assert_equal "${#lines[@]}" 30
   run -0 gojq -s --argjson now "$(date +%s)" \
     '[.[].at_us] | . == sort and (.[0] / 1e6 - $now | fabs) < 60 and .[29] > .[0]' <<<"$output"

@@ -107,7 +107,7 @@ random_log() {
   assert_line --regexp '^ +2026-01-01 00:00 .* 12:00 .*2026-01-02 00:30$'
   assert_line --regexp '^rows +requests +a column is 30 min, the highest 1$'
   assert_line --regexp '^times +UTC$'
-  run -0 rlctl burst --replay day.log "${two[@]}" --svg -
+  run -0 as svg rlctl burst --replay day.log "${two[@]}"
   assert_output --partial '>2026-01-01 00:00<'
   assert_output --partial '>12:00<'
   assert_output --partial '>time in UTC<'
@@ -125,15 +125,12 @@ random_log() {
   run -0 rlctl burst --replay one.log "${two[@]}"
   assert_line --regexp '^chart '
   assert_line --regexp '^ +2 ├.* limit$'
-  run -0 rlctl burst --replay one.log "${two[@]}" --svg one.svg --csv one.csv -q
+  run -0 rlctl burst --replay one.log "${two[@]}" -o one.svg -q
   run -0 xmllint --noout one.svg
   run -0 cat one.svg
   assert_output --partial 'replay: 2 per 10 s'
   assert_output --partial 'class="limit"'
-  run -0 cat one.csv
-  assert_line --index 0 --regexp ',worst_minute_from_us,worst_minute_sent,worst_minute_denied$'
-  assert_line --index 1 --regexp '^replay,,2,10000000,sliding-window-log,4,3,1,1,1,.*,1795155060000000,4,1$'
-  run -0 rlctl burst --replay epoch.log "${two[@]}" --svg -
+  run -0 as svg rlctl burst --replay epoch.log "${two[@]}"
   refute_output --partial 'class="limit"'
 }
 
@@ -239,10 +236,10 @@ any; --key-field takes another field"
 
 @test "--strict makes a bad line an error, before anything is written" {
   echo hello >>epoch.log
-  run -2 --separate-stderr rlctl burst --replay epoch.log --format epoch --strict --csv out.csv
+  run -2 --separate-stderr rlctl burst --replay epoch.log --format epoch --strict -o out.json
   assert_equal "$stderr" "rlctl: burst: epoch.log:6: it has no ' ' after epoch: 'hello'"
   assert_output ''
-  [[ ! -e out.csv ]]
+  [[ ! -e out.json ]]
   run -2 --separate-stderr rlctl burst --replay epoch.log --format epoch --strict --json
   assert_equal "$(gojq -r .error.code <<<"$stderr")" input
 }
@@ -266,17 +263,17 @@ any; --key-field takes another field"
 
 @test "Redis and the models decide alike, request by request, for every algorithm" {
   random_log >random.log
-  run -0 rlctl burst --replay random.log --limit 9/10s --algorithm all --jsonl redis.jsonl -q
-  run -0 rlctl burst --replay random.log --limit 9/10s --algorithm all --jsonl model.jsonl -q --model
+  run -0 rlctl burst --replay random.log --limit 9/10s --algorithm all -o redis.jsonl -q
+  run -0 rlctl burst --replay random.log --limit 9/10s --algorithm all -o model.jsonl -q --model
   assert_equal "$(wc -l <redis.jsonl)" 24000
   run -0 cmp redis.jsonl model.jsonl
   (($(grep -c '"allowed":false' redis.jsonl) > 1000))
 }
 
-@test "the decisions of one algorithm written by --jsonl can be replayed" {
+@test "the decisions of one algorithm in a .jsonl can be replayed" {
   random_log >random.log
   local algorithms=(--limit 9/10s --algorithm "fixed-window,gcra" --model)
-  run -0 rlctl burst --replay random.log "${algorithms[@]}" --jsonl out.jsonl --json
+  run -0 rlctl burst --replay random.log "${algorithms[@]}" -o out.jsonl --json
   local first
   first=$(counts)
   run -0 rlctl burst --replay out.jsonl "${algorithms[@]}" --json
@@ -328,9 +325,9 @@ any; --key-field takes another field"
 
 @test "under the real clock requests keep their distances in time" {
   printf '%s a\n' 100 100.2 100.4 | tac >short.log
-  run -0 --separate-stderr rlctl burst --replay short.log --clock real "${two[@]}" --jsonl sent.jsonl
+  run -0 --separate-stderr rlctl burst --replay short.log --clock real "${two[@]}" -o sent.jsonl
   assert_line --regexp '^times +from the first request +2[0-9-]+T'
-  run -0 --separate-stderr rlctl burst --replay short.log --clock real "${two[@]}" --json --jsonl sent.jsonl
+  run -0 --separate-stderr rlctl burst --replay short.log --clock real "${two[@]}" --json -o sent.jsonl
   # On a busy machine the first request may be sent late, by at most the lag.
   local lag
   lag=$(gojq '.runs[0].latency_us.lag.max' <<<"$output")
@@ -365,10 +362,10 @@ any; --key-field takes another field"
   mkdir temporary
   # Held open for writing, so that it has no end.
   exec 7<>fifo
-  run -0 ends_by INT 'sleeps "$command_pid"' rlctl burst --replay fifo --csv out.csv
+  run -0 ends_by INT 'sleeps "$command_pid"' rlctl burst --replay fifo -o out.json
   exec 7>&-
   assert_output 'signal 2'
-  [[ ! -e out.csv ]]
+  [[ ! -e out.json ]]
   run -0 ls -A temporary
   assert_output ''
 }

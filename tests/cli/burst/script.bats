@@ -30,9 +30,9 @@ row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
 @test "a script works with patterns, and in every report format" {
   local pattern
   for pattern in boundary poisson; do
-    run -0 rlctl burst "$pattern" --limit 20/s "${count[@]}" --csv -
-    assert_line --index 1 --partial "$pattern,1,20,1000000,count.lua,"
-    run -0 rlctl burst "$pattern" --limit 20/s "${count[@]}" --svg -
+    run -0 rlctl burst "$pattern" --limit 20/s "${count[@]}" --json
+    assert_equal "$(gojq -c '[.pattern, .runs[0].algorithm]' <<<"$output")" "[\"$pattern\",\"count.lua\"]"
+    run -0 as svg rlctl burst "$pattern" --limit 20/s "${count[@]}"
     run -0 xmllint --noout - <<<"$output"
   done
   run -1 rlctl burst "${count[@]}" --assert 'worst<=1' -q
@@ -40,19 +40,19 @@ row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
 }
 
 @test "a decision has what the script reports, and null for the rest" {
-  run -0 rlctl burst --limit 1/60s "${count[@]}" --jsonl - --keys '{key}'
+  run -0 as jsonl rlctl burst --limit 1/60s "${count[@]}" --keys '{key}'
   assert_line --index 0 '{"algorithm":"count.lua","at_us":1767225659990000,"key":"1","cost":1,"allowed":true,"remaining":null,"retry_after_us":0,"reset_after_us":null,"delay_us":0,"request":1,"denied_by":null}'
   echo 'return {ARGV[1] % 2, 7}' >odd.lua
-  run -0 rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --jsonl -
+  run -0 as jsonl rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}'
   assert_equal "$(gojq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[true,0]\n[false,null]'
-  run -0 rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --retry-after 'r[2] s' --jsonl -
+  run -0 as jsonl rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --retry-after 'r[2] s'
   assert_equal "$(gojq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[true,0]\n[false,7000000]'
   # Its first request is denied, and its second allowed, so there is a hint on stderr.
-  run -0 --separate-stderr rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --allowed-when zero \
-    --delay-unit ms --jsonl -
+  run -0 --separate-stderr as jsonl rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --allowed-when zero \
+    --delay-unit ms
   assert_equal "$(gojq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[false,1000]\n[true,0]'
-  run -0 rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --allowed-when always \
-    --delay-unit s --jsonl -
+  run -0 as jsonl rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --allowed-when always \
+    --delay-unit s
   assert_equal "$(gojq -c '[.allowed, .delay_us]' <<<"$output")" $'[true,1000000]\n[true,0]'
 }
 
@@ -172,8 +172,8 @@ redis.call('RPUSH', KEYS[1], t[1] .. '.' .. t[2])
 return redis.call('LLEN', KEYS[1])
 LUA
   start_server
-  run -0 --separate-stderr rlctl burst steady --limit 2/1s --rate 2/s --duration 2s --script time.lua \
-    --allowed-when always --jsonl - -s "$socket"
+  run -0 --separate-stderr as jsonl rlctl burst steady --limit 2/1s --rate 2/s --duration 2s --script time.lua \
+    --allowed-when always -s "$socket"
   assert_equal "$(gojq -c .at_us <<<"$output" | tr '\n' ' ')" '1767225600000000 1767225600500000 1767225601000000 1767225601500000 '
   run -0 rlctl burst --clock real --limit 5/1s --script time.lua -q
 }

@@ -59,8 +59,8 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   start_server
   local out=$BATS_TEST_TMPDIR/out
   run -0 ends_by INT '(($(calls evalsha) > 100))' \
-    bash -c 'exec rlctl burst steady -s "$socket" --requests 5000000 --keys 20 --svg "$TMPDIR/x.svg" \
-      --jsonl "$TMPDIR/x.jsonl" >"$TMPDIR/out" 2>"$TMPDIR/err"'
+    bash -c 'exec rlctl burst steady -s "$socket" --requests 5000000 --keys 20 -o "$TMPDIR/x.svg" \
+      -o "$TMPDIR/x.jsonl" >"$TMPDIR/out" 2>"$TMPDIR/err"'
   assert_output 'signal 2'
   grep -q 'interrupted: covers the beginning only' "$out"
   grep -qE '^fixed-window +[1-9]' "$out"

@@ -14,7 +14,7 @@ bool asks_for_json(char** arguments) {
   for (; *arguments != nullptr; ++arguments) {
     const std::string_view argument = *arguments;
     if (argument == "--") return false;
-    if (argument == "--json" || argument.starts_with("--jsonl")) return true;
+    if (argument == "--json") return true;
   }
   return false;
 }

@@ -1,4 +1,4 @@
-// The page of `rlctl burst --html`: one cursor, the end of a window of the limit's length, over an overview of the
+// The page of `rlctl burst -o page.html`: one cursor, the end of a window of the limit's length, over an overview of the
 // whole and a view of the run. What does not depend on the cursor, html.cc has written.
 //
 // Places are on the axis of a scene: µs, or, if the clock steps back, the numbers of requests.
