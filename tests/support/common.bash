@@ -322,7 +322,7 @@ as() {
   "${@:2}" -q -o "$file" || status=$?
   if [[ ${RLCTL_TEST_JSON-} && $1 == json* ]]; then
     recorded=$(mktemp "$RLCTL_TEST_JSON/report.XXXXXX.arguments")
-    printf '%s\0' "${@:2}" --json >"$recorded"
+    printf '%s\0' rlctl burst --json >"$recorded"
     cp "$file" "${recorded%arguments}1"
   fi
   cat "$file" && return "$status"

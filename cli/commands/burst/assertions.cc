@@ -116,22 +116,14 @@ std::optional<std::string> failure_of(const Assertion& assertion, std::span<cons
   return fmt::format("assertion {} does not hold: {}", quoted_and_masked(assertion.text), values);
 }
 
-/// Why a run could not have broken the assertion, so that it proves nothing; none if it could.
+/// Why a run could not have broken the assertion, an upper bound, so that it proves nothing; none
+/// if it could.
 std::optional<std::string> why_vacuous(const Assertion& assertion, const Run& run) {
-  if (assertion.measure.reach == nullptr) return std::nullopt;
-  const auto reach = assertion.measure.reach(run);
+  if (assertion.measure.ceiling == nullptr) return std::nullopt;
+  const auto ceiling = assertion.measure.ceiling(run);
   const auto holds = [&](double value) { return assertion.compare(value, assertion.value); };
-  // What holds at both ends holds in between, except that == and != may turn at their value.
-  const bool turns = reach.least < assertion.value && assertion.value < reach.most &&
-                     holds(assertion.value) != holds(reach.least);
-  if (!holds(reach.least) || !holds(reach.most) || turns) return std::nullopt;
-  // With nothing allowed there are no bounds to report, only why.
-  if (!reach.because.empty() && (!holds(HUGE_VAL) || std::isinf(reach.least))) return reach.because;
-  auto range = fmt::format("from {} to {}", reach.least, reach.most);
-  if (std::isinf(reach.most)) range = fmt::format("{} or more", reach.least);
-  if (reach.least == reach.most) range = fmt::to_string(reach.least);
-  return fmt::format("{} is {} in this traffic, whatever the limiter does", assertion.measure.name,
-                     range);
+  if (!holds(0) || !holds(ceiling.most) || holds(HUGE_VAL)) return std::nullopt;
+  return ceiling.why;
 }
 
 /// "assertion 'worst<=1' proves nothing about gcra: nothing was allowed", for each cause.

@@ -18,8 +18,8 @@ Assertion parse_assertion(const std::string& text, const Plan& plan);
 
 /// A message for each assertion that does not hold. An assertion about an unknown value does not
 /// hold; without runs every value is unknown. An assertion about times fails if the sender
-/// fell behind, and every assertion fails if no limiter could have broken it under this traffic, or
-/// if it is an upper bound and a search that tries every schedule had to leave some out.
+/// fell behind, and an upper bound fails if no limiter could have exceeded it under this traffic,
+/// or if a search that tries every schedule had to leave some out.
 std::vector<std::string> failures_of(std::span<const Assertion> assertions,
                                      std::span<const Run> runs);
 /// A warning for each search that tried some schedules and had to leave others out, if an upper

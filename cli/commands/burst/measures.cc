@@ -143,79 +143,52 @@ std::optional<nanoseconds> p99_of_lag(const Timing& timing) {
 
 // --- What limiters could do ----------------------------------------------------------------------
 
-/// A number of requests, units or keys, of which there are `most`.
-Reach up_to(std::int64_t most) {
-  return {.most = as_double(most)};
-}
-
-template <auto member>
-Reach reach_of(const Run& run) {
-  return up_to(measured(run).*member);
-}
-
-Reach reach_of_share(const Run& /*run*/) {
-  return up_to(1);
-}
-
 /// A limiter that allows nothing meets every upper bound.
-Reach nothing_allowed() {
-  return {.least = -HUGE_VAL, .most = 0, .because = "nothing was allowed"};
+Ceiling nothing_allowed() {
+  return {.most = 0, .why = "nothing was allowed"};
 }
 
-Reach reach_of_worst(const Run& run) {
+Ceiling ceiling_of_worst(const Run& run) {
   const auto& all = measured(run);
   if (all.worst.allowed == 0) return nothing_allowed();
   // Delays may bring requests together.
   if (!run.offered || all.longest_delay.count() > 0) return {};
   return {.most = run.offered->worst.ratio,
-          .because = fmt::format(
+          .why = fmt::format(
               "the traffic never offered more than {} within {}, so no limiter could exceed that; "
               "send more, or lower --limit",
               run.offered->worst.allowed, format_duration(run.offered->window))};
 }
 
-Reach reach_of_delay(const Run& run) {
-  return measured(run).allowed == 0 ? nothing_allowed() : Reach{};
-}
-
-/// No client is shut out for longer than the traffic lasts.
-Reach reach_of_shut_out(const Run& run) {
-  const auto& timeline = run.outcome.timeline;
-  return up_to((timeline.end() - timeline.begin()).count());
+Ceiling ceiling_of_delay(const Run& run) {
+  return measured(run).allowed == 0 ? nothing_allowed() : Ceiling{};
 }
 
 /// Where somebody was denied, or more leases were asked for at the end than there are, another
 /// limiter could have given too many.
-Reach reach_of_held(const Run& run) {
+Ceiling ceiling_of_held(const Run& run) {
   if (measured(run).allowed == 0) return nothing_allowed();
   if (measured(run).denied > 0 || !run.held || run.held->end) return {};
   return {.most = as_double(run.held->most_ever.held),
-          .because =
+          .why =
               "nobody was denied, and nobody asked for all leases at the end; send more, or "
               "lower --concurrency"};
 }
 
 /// Where somebody was denied, or more units were asked for at the end than there are, another
 /// limiter could have given too many.
-Reach reach_of_used(const Run& run) {
+Ceiling ceiling_of_used(const Run& run) {
   if (measured(run).allowed == 0) return nothing_allowed();
   if (measured(run).denied > 0 || !run.spent || run.spent->end) return {};
   return {.most = as_double(run.spent->most.both()),
-          .because =
+          .why =
               "nobody was denied, and nobody asked for all units at the end; send more, or "
               "lower --limit"};
 }
 
-Reach reach_of_broken(const Run& run) {
-  auto reach = up_to(measured(run).retry_error.compared);
-  if (reach.most == 0) reach.because = "no retry_after was compared";
-  return reach;
-}
-
-Reach reach_of_retry(const Run& run) {
-  auto reach = reach_of_broken(run);
-  if (reach.most > 0) reach.most = HUGE_VAL;
-  return reach;
+Ceiling ceiling_of_retry(const Run& run) {
+  if (measured(run).retry_error.compared > 0) return {};
+  return {.most = 0, .why = "no retry_after was compared"};
 }
 
 /// The most that a search was allowed by any clock, as a multiple of the limit; none if it tried no
@@ -226,9 +199,9 @@ std::optional<double> most_by_any_clock(const Run& run) {
   return run.search->ratio_of(result.most_stepping_back.value_or(result.most));
 }
 
-Reach reach_of_search(const Run& run) {
+Ceiling ceiling_of_search(const Run& run) {
   const bool allows_nothing = measured(run).allowed == 0 && most_by_any_clock(run) == 0;
-  return allows_nothing ? nothing_allowed() : Reach{};
+  return allows_nothing ? nothing_allowed() : Ceiling{};
 }
 
 // --- Columns for people --------------------------------------------------------------------------
@@ -370,13 +343,13 @@ std::string sender_of(const Cell& cell) {
 // --- The tables ----------------------------------------------------------------------------------
 
 constexpr Measure kCountMeasures[] = {
-    {"worst", worst_ratio, kInAssert, {}, reach_of_worst},
+    {"worst", worst_ratio, kInAssert, {}, ceiling_of_worst},
     {"sent", of<&Measured::sent>, kInAll, {"sent"}},
-    {"allowed", of<&Measured::allowed>, kInAll, {"allowed"}, reach_of<&Measured::sent>},
-    {"denied", of<&Measured::denied>, kInAll, {"denied"}, reach_of<&Measured::sent>},
-    {"denied_share", denied_share, kInAssert, {"of all", share_of, has_recording}, reach_of_share},
+    {"allowed", of<&Measured::allowed>, kInAll, {"allowed"}},
+    {"denied", of<&Measured::denied>, kInAll, {"denied"}},
+    {"denied_share", denied_share, kInAssert, {"of all", share_of, has_recording}},
     {"keys", of<&Measured::keys>},
-    {"keys_denied", of<&Measured::keys_denied>, kInAll, {}, reach_of<&Measured::keys>},
+    {"keys_denied", of<&Measured::keys_denied>, kInAll},
 };
 
 // If nothing was allowed, these times are null in JSON, but 0 in CSV.
@@ -394,22 +367,21 @@ constexpr Measure kDenialMeasures[] = {
     {"longest_shut_out_us",
      of<&Measured::longest_shut_out>,
      kInAll,
-     {"longest lockout", shut_out_of},
-     reach_of_shut_out},
+     {"longest lockout", shut_out_of}},
     {"longest_delay_us",
      of<&Measured::longest_delay>,
      kInJson | kInAssert,
      {"longest delay", delay_of, has_delays},
-     reach_of_delay},
+     ceiling_of_delay},
 };
 
 template <auto member>
 constexpr auto kOfRetry = of<&Measured::retry_error, member>;
 constexpr Measure kRetryMeasures[] = {
     {"compared", kOfRetry<&RetryError::compared>, kInJson, {"retry_after", right_of}},
-    {"broken", kOfRetry<&RetryError::broken>, kInAll, {}, reach_of_broken},
-    {"too_early_us", kOfRetry<&RetryError::too_early>, kInJson | kInAssert, {}, reach_of_retry},
-    {"too_late_us", kOfRetry<&RetryError::too_late>, kInJson | kInAssert, {}, reach_of_retry},
+    {"broken", kOfRetry<&RetryError::broken>, kInAll, {}, ceiling_of_retry},
+    {"too_early_us", kOfRetry<&RetryError::too_early>, kInJson | kInAssert, {}, ceiling_of_retry},
+    {"too_late_us", kOfRetry<&RetryError::too_late>, kInJson | kInAssert, {}, ceiling_of_retry},
 };
 
 template <auto member>
@@ -438,13 +410,13 @@ constexpr Measure kHoldingMeasures[] = {
      of_held<&Held::most, &MostHeld::held>,
      kInJson | kInAssert,
      {"held", held_of},
-     reach_of_held},
+     ceiling_of_held},
     {"held_at_us", held_at, kInJson},
     {"held_ever",
      of_held<&Held::most_ever, &MostHeld::held>,
      kInJson | kInAssert,
      {},
-     reach_of_held},
+     ceiling_of_held},
     {"lapsed", of_held<&Held::most_ever, &MostHeld::lapsed>, kInJson},
     {"starved", of_held<&Held::starved>, kInJson | kInAssert, {"starved", zero_of}},
     {"longest_starved_us", of_held<&Held::longest_starved>, kInJson | kInAssert},
@@ -462,7 +434,7 @@ constexpr Measure kHoldingMeasures[] = {
 };
 
 constexpr Measure kSpendingMeasures[] = {
-    {"used", most_used, kInJson | kInAssert, {"used", used_of}, reach_of_used},
+    {"used", most_used, kInJson | kInAssert, {"used", used_of}, ceiling_of_used},
     {"used_at_us", used_at, kInJson},
     {"exceeded", of_spent<&Spent::exceeded>, kInJson | kInAssert, {"exceeded", zero_of}},
     {"starved", of_spent<&Spent::starved>, kInJson | kInAssert, {"starved", zero_of}},
@@ -557,7 +529,7 @@ void add_asserted(std::vector<AssertedMeasure>& all, const MeasureGroup& group) 
     all.push_back({.name = full_name(group.name, measure.name),
                    .of = [of = measure.of](const Run& run) { return as_number(of(run)); },
                    .needs_real_clock = group.needs_real_clock,
-                   .reach = measure.reach});
+                   .ceiling = measure.ceiling});
   }
 }
 
@@ -752,11 +724,11 @@ std::vector<AssertedMeasure> holder_search_measures(bool of_budget) {
   const auto leaked = [](const Run& run) -> std::optional<double> {
     return static_cast<double>(run.holder_search->result.leaked);
   };
-  const auto reach = [](const Run& run) {
-    return run.holder_search->result.held == 0 ? nothing_allowed() : Reach{};
+  const auto ceiling = [](const Run& run) {
+    return run.holder_search->result.held == 0 ? nothing_allowed() : Ceiling{};
   };
-  return {{.name = of_budget ? "used" : "held", .of = held, .reach = reach},
-          {.name = "leaked", .of = leaked, .reach = reach}};
+  return {{.name = of_budget ? "used" : "held", .of = held, .ceiling = ceiling},
+          {.name = "leaked", .of = leaked, .ceiling = ceiling}};
 }
 
 std::vector<AssertedMeasure> search_measures() {
@@ -768,7 +740,7 @@ std::vector<AssertedMeasure> search_measures() {
           {.name = "most_stepping_back",
            .of = most_by_any_clock,
            .needs_stepping_back = true,
-           .reach = reach_of_search},
+           .ceiling = ceiling_of_search},
           {.name = "wrongly_denied", .of = wrongly_denied}};
 }
 

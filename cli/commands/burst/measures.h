@@ -24,10 +24,10 @@ enum MeasureOutputs : unsigned {
   kInAll = kInJson | kInAssert
 };
 
-/// The values that a number of a run could have had, whatever the limiter decided.
-struct Reach {
-  double least = 0, most = HUGE_VAL;
-  std::string because = {};  ///< why not more; empty: by its nature
+/// The most that a number of a run could have been, whatever the limiter decided.
+struct Ceiling {
+  double most = HUGE_VAL;
+  std::string why = {};  ///< why it could not be more
 };
 
 struct Cell;  ///< a run's value and what its text depends on
@@ -45,9 +45,8 @@ struct Measure {
   Value (*of)(const Run&);
   unsigned outputs = kInAll;
   Column column = {};
-  /// Null for a number that is not the limiter's, such as the requests sent, and for one that tells
-  /// something whatever it is.
-  Reach (*reach)(const Run&) = nullptr;
+  /// Null if there is none, or none that users do not know, such as the requests sent.
+  Ceiling (*ceiling)(const Run&) = nullptr;
   Value (*shown)(double) = nullptr;  ///< for JSON and CSV; assertions compare the exact value
 
   Value shown_of(const Run& run) const;
@@ -126,9 +125,9 @@ struct AssertedMeasure {
   std::string name;
   std::function<std::optional<double>(const Run&)> of;  ///< none if it is unknown
   bool needs_real_clock = false;
-  bool needs_stepping_back = false;      ///< known only if a search tries a clock that steps back
-  std::int64_t needs_answers = 0;        ///< with fewer, the value is unknown
-  Reach (*reach)(const Run&) = nullptr;  ///< see Measure
+  bool needs_stepping_back = false;  ///< known only if a search tries a clock that steps back
+  std::int64_t needs_answers = 0;    ///< with fewer, the value is unknown
+  Ceiling (*ceiling)(const Run&) = nullptr;  ///< see Measure
 };
 std::vector<AssertedMeasure> traffic_measures();
 /// The measures of leases.

@@ -414,9 +414,7 @@ schedules, whose result depends on the exact moment a key expires$"
 
 @test "an assertion about a limiter that allows nothing fails" {
   echo 'return 0' >never.lua
-  run -1 search -q --script never.lua --args '{now}' --assert 'worst<=1' --assert 'most_stepping_back<=1' \
-    --assert 'worst!=5'
-  assert_line "rlctl: burst: assertion 'worst!=5' proves nothing about never.lua: nothing was allowed"
+  run -1 search -q --script never.lua --args '{now}' --assert 'worst<=1' --assert 'most_stepping_back<=1'
   assert_line "rlctl: burst: assertion 'worst<=1' proves nothing about never.lua: nothing was allowed"
   assert_line "rlctl: burst: assertion 'most_stepping_back<=1' proves nothing about never.lua: nothing was allowed"
 }

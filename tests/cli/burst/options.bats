@@ -38,24 +38,17 @@ proves_nothing() {
   run -0 rlctl burst -q --model --algorithm gcra "${calm[@]}" --assert 'worst==0.5' --assert 'worst>0.4'
   proves_nothing 'nothing was allowed' 'worst<=1' --limit 3/60s --cost 7
   proves_nothing 'nothing was allowed' 'longest_delay_us<=1' --limit 3/60s --cost 7
-  run -0 rlctl burst -q --model --algorithm gcra --limit 3/60s --cost 7 --assert 'allowed==0' --assert 'worst==0'
+  run -0 rlctl burst -q --model --algorithm gcra --limit 3/60s --cost 7 --assert 'allowed==0'
   # Of several limits and keys, the one that is exceeded most counts.
   run -0 rlctl burst -q --model --algorithm gcra --limit 100/1s --limit 10/60s steady --rate 5/s --duration 9s --assert 'worst<=2'
   proves_nothing 'the traffic never offered more than 3 within 1s, so no limiter could exceed that; send more, or lower --limit' \
     'worst<=1' "${calm[@]}" --keys 3
 }
 
-@test "an assertion fails if every limiter would meet it" {
+@test "an assertion about what did not happen fails" {
   local calm=(steady --limit 10/1s --rate 5/s)
-  proves_nothing 'denied is from 0 to 15 in this traffic, whatever the limiter does' 'denied<=20' "${calm[@]}"
-  proves_nothing 'allowed is from 0 to 15 in this traffic, whatever the limiter does' 'allowed>=0' "${calm[@]}"
-  proves_nothing 'denied_share is from 0 to 1 in this traffic, whatever the limiter does' 'denied_share<=1' "${calm[@]}"
-  proves_nothing 'keys_denied is from 0 to 1 in this traffic, whatever the limiter does' 'keys_denied!=3' "${calm[@]}"
-  proves_nothing 'longest_shut_out_us is from 0 to 2800000 in this traffic, whatever the limiter does' \
-    'longest_shut_out_us<3000000' "${calm[@]}"
-  proves_nothing 'longest_delay_us is 0 or more in this traffic, whatever the limiter does' 'longest_delay_us>=0' "${calm[@]}"
   proves_nothing 'no retry_after was compared' 'retry_after_broken==0' "${calm[@]}"
-  proves_nothing 'denied is 0 in this traffic, whatever the limiter does' 'denied==0' ramp --duration 1us
+  proves_nothing 'no retry_after was compared' 'retry_after_too_early_us<100' "${calm[@]}"
   run -0 rlctl burst -q --model --algorithm gcra "${calm[@]}" --assert 'denied==0' --assert 'allowed!=3' \
     --assert 'sent==15' --assert 'keys<=1' --assert 'longest_shut_out_us==0'
 }
