@@ -352,7 +352,7 @@ constexpr Measure kCountMeasures[] = {
     {"keys_denied", of<&Measured::keys_denied>, kInAll},
 };
 
-// If nothing was allowed, these times are null in JSON, but 0 in CSV.
+// If nothing was allowed, these times are null in JSON.
 constexpr Measure kWorstMeasures[] = {
     {"allowed", of<&Measured::worst, &Worst::allowed>, kInJson, {"worst in {}", worst_of}},
     {"limit", of<&Measured::sent>, kInText, {"of", worst_limit_of, has_several_limits}},
@@ -500,7 +500,7 @@ TimeStatistic percentile(std::string_view name, std::string_view title, double p
           }};
 }
 
-// --- CSV -----------------------------------------------------------------------------------------
+// --- Names and texts -----------------------------------------------------------------------------
 
 /// The groups before the columns of the clock, in column order.
 constexpr std::array kBeforeClock{&kCountGroup,     &kWorstGroup, &kDenialGroup, &kRetryGroup,

@@ -11,7 +11,7 @@
 namespace rlctl::cli::burst {
 
 // The numbers of a run. Each is one row of the tables in measures.cc, from which come its field in
-// JSON, its column in CSV and in the text, and its name in --assert.
+// JSON, its column in the text, and its name in --assert.
 
 /// The value of a measure; none if it is unknown.
 using Value = std::optional<std::variant<std::int64_t, double, bool>>;
@@ -47,12 +47,12 @@ struct Measure {
   Column column = {};
   /// Null if there is none, or none that users do not know, such as the requests sent.
   Ceiling (*ceiling)(const Run&) = nullptr;
-  Value (*shown)(double) = nullptr;  ///< for JSON and CSV; assertions compare the exact value
+  Value (*shown)(double) = nullptr;  ///< for JSON; assertions compare the exact value
 
   Value shown_of(const Run& run) const;
 };
 
-/// A group of measures. Its name is that of an object in JSON, and a prefix in CSV and assertions;
+/// A group of measures. Its name is that of an object in JSON, and a prefix in assertions;
 /// without a name there is neither.
 struct MeasureGroup {
   std::string_view name;
@@ -78,7 +78,7 @@ const traffic::Histogram* histogram_of(const std::optional<traffic::Timing>& tim
 
 /// A statistic of a run's times. The list is fixed, so that reports are comparable.
 struct TimeStatistic {
-  std::string_view name;   ///< in JSON, CSV and assertions
+  std::string_view name;   ///< in JSON and assertions
   std::string_view title;  ///< in text; empty: not there, because a line has room for a few only
   bool is_asserted = true;
   std::int64_t needs = 1;  ///< the fewest times that yield it: see Histogram::percentile()
