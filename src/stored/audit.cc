@@ -357,9 +357,7 @@ std::optional<Finding> two_slots(const Inspection& key) {
 }  // namespace
 
 bool is_ttl_judged(const Inspection& inspection) {
-  // A window that was inferred from the TTL cannot contradict it.
-  const bool follows_from_ttl = inspection.window_is_inferred && !window_in_name(inspection.key);
-  return !inspection.ttl || (inspection.reset_after && !follows_from_ttl);
+  return !inspection.ttl || inspection.reset_after;
 }
 
 std::string_view name_of(FindingKind kind) {

@@ -422,6 +422,7 @@ bool KeySample::operator==(const KeySample& other) const {
 
 std::string Form::label() const {
   if (!is_foreign() || library.empty()) return std::string(name);
+  if (name.empty()) return std::string(library);
   return std::string(library).append(": ").append(name);
 }
 
@@ -467,7 +468,8 @@ std::string with_article(std::string_view type) {
 std::string describe_form(const Form& form) {
   if (!form.is_foreign()) return std::string(form.name) + "'s state";
   if (form.library.empty()) return std::string(form.summary);
-  return std::string(form.library).append("'s state (").append(form.name).append(")");
+  const auto whose = std::string(form.library).append("'s state");
+  return form.name.empty() ? whose : fmt::format("{} ({})", whose, form.name);
 }
 
 std::string looks_text(const Decoded& state) {

@@ -114,7 +114,7 @@ inline constexpr std::string_view kOurLibrary = "rlctl";
 /// A format of limiter state.
 struct Form {
   /// The algorithm's name, as --algorithm spells it, whoever wrote the key; begins with "foreign-"
-  /// if only the shape of the content is known.
+  /// if only the shape of the content is known; empty if several rows fit a key.
   std::string_view name = {};
   std::string_view type = {};              ///< as TYPE prints it
   std::string_view library = kOurLibrary;  ///< "redis_rate"; empty if only the shape is known
@@ -204,9 +204,9 @@ struct Decoded {
 
   /// The limit, if only its units are told.
   std::optional<std::int64_t> units = {};
-  /// The window: told, or that which the number in the key's name and the TTL leave.
+  /// The window: told, or that of the limit that applies.
   std::optional<microseconds> window = {};
-  bool window_is_inferred = false;
+  bool next_is_elsewhere = false;  ///< the counts of later windows are in other keys
   /// The stored number, of a count or of what is left of a limit; may be negative.
   std::optional<std::int64_t> left = {};
   /// The stored number if it is not whole, as of money: `left` is it rounded down, the units of a

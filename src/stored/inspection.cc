@@ -441,7 +441,6 @@ void InspectionBuilder::set_told_limit() {
   if (const auto limit = applicable_limit()) set_limit(*limit);
   if (!request_.limit && state.units) result_.limit = state.units;
   if (state.window) result_.window = state.window;
-  result_.window_is_inferred = state.window && state.window_is_inferred;
   const bool is_count = !state.counts.empty() || state.left;
   if (!limit_ || !state.window || !is_count || state.limit == limit_) return;
   // Months and years are not always of the same length.
@@ -543,8 +542,7 @@ void InspectionBuilder::fill_two_windows() {
   };
   if (elapsed < 1) {
     set_room(count.units + part_of(*state.before, 1 - std::max(0.0, elapsed)));
-  } else if (state.window_is_inferred) {
-    // The count of a later window is in another key.
+  } else if (state.next_is_elsewhere) {
     result_.state.unknown =
         "it is of a window that is over; the count of this one is in another key";
     return;

@@ -18,11 +18,11 @@ struct PartName {
   std::size_t least, most;  ///< characters
 };
 constexpr std::array kParts{
-    PartName{"word", Part::kWord, 1, 1024},       PartName{"index", Part::kIndex, 1, 18},
-    PartName{"start", Part::kStart, 9, 19},       PartName{"minute", Part::kMinute, 1, 2},
-    PartName{"limit", Part::kLimit, 1, 10},       PartName{"window", Part::kWindow, 1, 10},
-    PartName{"multiple", Part::kMultiple, 1, 10}, PartName{"period", Part::kPeriod, 1, 20},
-    PartName{"number", Part::kNumber, 1, 40},     PartName{"hex", Part::kHex, 32, 64}};
+    PartName{"word", Part::kWord, 1, 1024},   PartName{"index", Part::kIndex, 1, 18},
+    PartName{"start", Part::kStart, 9, 19},   PartName{"limit", Part::kLimit, 1, 10},
+    PartName{"window", Part::kWindow, 1, 10}, PartName{"multiple", Part::kMultiple, 1, 10},
+    PartName{"period", Part::kPeriod, 1, 20}, PartName{"number", Part::kNumber, 1, 40},
+    PartName{"hex", Part::kHex, 32, 64}};
 
 Piece parse_part(std::string_view text) {
   const auto blank = text.find(' ');
@@ -225,7 +225,7 @@ NameFilter::NameFilter(std::string_view pattern) {
   last_ = literal(pattern.back());
   if (pattern.back() != '>') return;
   const auto begin = std::min(pattern.rfind('<'), pattern.size());
-  for (const std::string_view number : {"<index", "<start", "<minute", "<number"}) {
+  for (const std::string_view number : {"<index", "<start", "<number"}) {
     ends_in_number_ = ends_in_number_ || pattern.substr(begin).starts_with(number);
   }
   const bool has_literal = ends_in_number_ && begin > 0 && !is_digit(pattern[begin - 1]);

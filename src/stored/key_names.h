@@ -19,7 +19,6 @@ enum class Part {
   kWord,
   kIndex,
   kStart,
-  kMinute,
   kLimit,
   kWindow,
   kMultiple,

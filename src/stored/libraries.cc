@@ -249,11 +249,11 @@ std::optional<Decoded> RowTable::decode(const Question& question, const Siblings
   if (of_type == nullptr || (!may_be_read && own_.empty())) return std::nullopt;
   std::optional<Fitting> best;
   std::size_t literals = 0;
-  // The one with the most literal characters; of equal ones, the one whose window the TTL fits
-  // best, and then that of the roundest window.
+  // The row with the most literal characters is the key's; of equal ones, that which the TTL fits
+  // best. If it fits none of several because the window is not known, neither is the row.
   const auto rank = [](const Fitting& each) {
     constexpr double kClose = 5e5;
-    return std::pair(each.off > kClose ? each.off : 0, -roundness(each.state.window));
+    return each.off > kClose ? each.off : 0;
   };
   for_each_match(of_type->entries, question.key, [&](const Entry& entry, const Name& name) {
     const auto literals_here = literals_of(*entry.pattern);
@@ -267,8 +267,11 @@ std::optional<Decoded> RowTable::decode(const Question& question, const Siblings
       fitting = Fitting{.state = *std::move(ban)};
     }
     if (!fitting) return;
-    const bool is_better = !best || literals_here > literals || rank(*fitting) < rank(*best);
-    if (is_better) best = std::move(fitting);
+    if (!best || literals_here > literals || rank(*fitting) < rank(*best)) {
+      best = std::move(fitting);
+    } else if (best->off == Fitting::kNotKnown) {
+      best->state.form = &row.form_of_several;
+    }
     literals = literals_here;
   });
   if (!best) return std::nullopt;

@@ -179,11 +179,11 @@ void read_limit(Row& row, const Setting& setting) {
   }
   const auto limit = limiter::parse_limit(text);
   row.units = limit.limit;
-  row.windows = {limit.window};
+  row.window = limit.window;
 }
 
-void read_windows(Row& row, const Setting& setting) {
-  for_each_value(setting, [&](auto text) { row.windows.push_back(parse_duration(text)); });
+void read_window(Row& row, const Setting& setting) {
+  row.window = parse_duration(text_of(setting));
 }
 
 void read_refill(Row& row, const Setting& setting) {
@@ -264,7 +264,7 @@ constexpr std::array kRowSettings{
     RowSetting{"start", refuse_text, &Row::start},
     RowSetting{"ends", read_word, &Row::ends},
     RowSetting{"limit", read_limit, &Row::limit_at},
-    RowSetting{"window", read_windows, &Row::window_at},
+    RowSetting{"window", read_window, &Row::window_at},
     RowSetting{"previous", &Row::previous},
     RowSetting{"ban", &Row::ban},
     RowSetting{"unless", &Row::unless},
@@ -290,9 +290,7 @@ void read_place(Place& place, const Setting& setting) {
 
 void read_part(Row& row, const RowSetting& known, const Setting& setting) {
   if (known.name == "periods") {
-    const auto length = text_of(setting);
-    if (length != "month" && length != "year") (void)parse_duration(length);
-    row.periods.emplace_back(setting.part, length);
+    row.periods.emplace_back(setting.part, parse_duration(text_of(setting)));
     return;
   }
   if (known.place == nullptr) throw UsageError("is no table");
@@ -326,7 +324,7 @@ void make_forms(Row& row) {
   const auto value = row.value->value;
   const bool is_zset = row.type == "zset", is_list = row.type == "list";
   const auto tells_window = [](const Piece& piece) {
-    return piece.part == Part::kIndex || piece.part == Part::kStart || piece.part == Part::kMinute;
+    return piece.part == Part::kIndex || piece.part == Part::kStart;
   };
   const bool ends_by_ttl = (value == Value::kCount || value == Value::kRemaining) && !row.start &&
                            !row.ends && !row.ends_unknown &&
@@ -355,6 +353,8 @@ void make_forms(Row& row) {
     form.newest_first = i % 2 == 1;
     row.forms[i] = form;
   }
+  row.form_of_several = form;
+  row.form_of_several.name = {};
 }
 
 void find_other_names(Row& row) {

@@ -109,10 +109,10 @@ struct Row {
   std::optional<Place> at = {}, start = {}, ends = {}, limit_at = {}, window_at = {};
   bool ends_unknown = false;
   std::optional<std::int64_t> units = {};
-  std::vector<microseconds> windows = {};
+  std::optional<microseconds> window = {};
   OtherName previous = {}, ban = {}, unless = {};
   std::vector<OtherName> others = {};
-  std::vector<std::pair<std::string_view, std::string_view>> periods = {};
+  std::vector<std::pair<std::string_view, microseconds>> periods = {};
   bool has_ttl = false, has_no_ttl = false;  ///< a known one; possibly never one
   Span least_ttl = {}, most_ttl = {};
   /// The other keys that the row names.
@@ -120,6 +120,8 @@ struct Row {
   std::string mistake = {};  ///< what makes the row useless
   /// By unit, s, ms, us and ns, and for lists whose newest entry is the first.
   std::array<Form, 8> forms = {};
+  /// The form of a key that may also be another row's: without the name of an algorithm.
+  Form form_of_several = {};
 };
 
 /// A mistake in a row, and where.
@@ -138,11 +140,10 @@ std::optional<double> number_in(std::string_view text);
 std::optional<std::int64_t> count_in(std::string_view text);
 /// A time of today; without a unit, the size of the number tells it.
 std::optional<microseconds> time_in(std::string_view text, double unit, std::int64_t epoch = 0);
-/// The largest usual step of which the window is a multiple.
-microseconds roundness(const std::optional<microseconds>& window);
-
 /// How well a row fits.
 struct Fitting {
+  static constexpr double kNotKnown = 1e18;  ///< the row tells a TTL, but the window is not known
+
   Decoded state;
   double off = 0;  ///< by how many µs the TTL is not what the row says
 };

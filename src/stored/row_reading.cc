@@ -40,18 +40,6 @@ std::optional<std::string_view> text_at(const KeySample& content, std::string_vi
   return found->second;
 }
 
-constexpr auto kSteps = [] {
-  using std::chrono::days, std::chrono::hours, std::chrono::minutes, std::chrono::seconds;
-  using std::chrono::milliseconds;
-  return std::array<microseconds, 29>{
-      days{30},          days{7},           days{1},           hours{12},        hours{6},
-      hours{2},          hours{1},          minutes{30},       minutes{15},      minutes{10},
-      minutes{5},        minutes{2},        minutes{1},        seconds{30},      seconds{20},
-      seconds{15},       seconds{10},       seconds{5},        seconds{2},       seconds{1},
-      milliseconds{500}, milliseconds{200}, milliseconds{100}, milliseconds{50}, milliseconds{20},
-      milliseconds{10},  milliseconds{5},   milliseconds{2},   milliseconds{1}};
-}();
-
 }  // namespace
 
 std::optional<double> number_in(std::string_view text) {
@@ -72,24 +60,7 @@ std::optional<microseconds> time_in(std::string_view text, double unit, std::int
   return number ? time_of(*number, unit, epoch) : std::nullopt;
 }
 
-microseconds roundness(const std::optional<microseconds>& window) {
-  if (!window) return microseconds{0};
-  for (const auto step : kSteps) {
-    if (*window % step == microseconds{0}) return step;
-  }
-  return microseconds{0};
-}
-
 namespace {
-
-/// The first instant of the month, or of the year, after that of `begin`, in UTC.
-microseconds calendar_end(microseconds begin, bool is_year) {
-  using namespace std::chrono;
-  const year_month_day day{floor<days>(sys_time<microseconds>{begin})};
-  const auto next =
-      is_year ? (day.year() + years{1}) / January / 1 : day.year() / day.month() / 1 + months{1};
-  return sys_days{next}.time_since_epoch();
-}
 
 // ---- Reading a key by a row ----
 
@@ -120,20 +91,22 @@ class RowReading {
   void set_unknown(std::string why) { state_.unknown = std::move(why); }
   bool read_value();
   bool read_count(std::int64_t value);
+  void read_end();
+  void read_previous();
   bool read_tat(double value);
   bool read_bucket(double value);
   bool read_entries();
-  bool fits(microseconds begin, microseconds window) const;
   double off(microseconds begin, microseconds window) const;
-  std::optional<microseconds> window_of(std::int64_t index) const;
+  bool agrees_with_ttl(microseconds begin, microseconds window) const;
+  bool is_asked(microseconds begin) const;
+  bool lacks_ttl() const { return row_.has_ttl && !until_; }
+  bool read_window();
+  bool read_index(std::int64_t index);
+  std::string why_unknown() const;
   void set_form(std::size_t unit, bool newest_first) {
     state_.form = &row_.forms[unit * 2 + (newest_first ? 1 : 0)];
   }
   void read_ban();
-  /// How far in the future a window in the key's name may begin. If nothing but the name proves
-  /// that it is one, the time may be that of its end.
-  microseconds most_ahead() const { return row_.needs_ttl ? microseconds{0} : kClockError; }
-  bool is_calendar_period() const { return period_ == "month" || period_ == "year"; }
 
   const Row& row_;
   const Name& name_;
@@ -143,8 +116,8 @@ class RowReading {
   microseconds now_;
   std::optional<microseconds> until_;
   Decoded state_;
+  std::optional<microseconds> begin_ = {};  ///< of the window of a count
   double off_ = 0;
-  std::string_view period_ = {};  ///< the length of the period in the name
 };
 
 /// Null if it could not be read.
@@ -208,7 +181,7 @@ bool RowReading::tells_limit() {
   state_.units = row_.units;
   if (row_.limit_at) state_.units = number_at(*row_.limit_at);
   if (const auto limit = name_.number(Part::kLimit)) state_.units = limit;
-  if (row_.windows.size() == 1) state_.window = row_.windows.front();
+  state_.window = row_.window;
   if (row_.window_at) state_.window = span_at(*row_.window_at);
   if (const auto window = name_.number(Part::kWindow)) {
     const auto us = static_cast<double>(*window) * name_.piece(Part::kWindow)->unit;
@@ -218,13 +191,9 @@ bool RowReading::tells_limit() {
     const auto known =
         std::ranges::find(row_.periods, *period, [](const auto& each) { return each.first; });
     if (known == row_.periods.end()) return false;
-    period_ = known->second;
-    if (!is_calendar_period()) {
-      const auto multiple = name_.number(Part::kMultiple).value_or(1);
-      const auto length = parse_duration(period_);
-      if (multiple >= 1 && multiple <= limiter::kLongestWindow / length) {
-        state_.window = length * multiple;
-      }
+    const auto multiple = name_.number(Part::kMultiple).value_or(1);
+    if (multiple >= 1 && multiple <= limiter::kLongestWindow / known->second) {
+      state_.window = known->second * multiple;
     }
   }
   const auto is_limit = [](std::int64_t units) {
@@ -273,7 +242,7 @@ std::optional<Fitting> RowReading::read() {
   if (state_.units && state_.window) {
     state_.limit = limiter::Limit{.limit = *state_.units, .window = *state_.window};
   }
-  return Fitting{std::move(state_), off_};
+  return Fitting{.state = std::move(state_), .off = off_};
 }
 
 bool RowReading::read_value() {
@@ -304,164 +273,123 @@ bool RowReading::read_value() {
 
 double RowReading::off(microseconds begin, microseconds window) const {
   if (!row_.has_ttl || !until_) return 0;
-  const auto us = static_cast<double>(window.count());
-  const auto ttl = static_cast<double>((*until_ - begin).count());
+  const auto us = as_double(window), ttl = as_double(*until_ - begin);
   return std::max({0.0, row_.least_ttl.us(us) - ttl, ttl - row_.most_ttl.us(us)});
 }
 
-bool RowReading::fits(microseconds begin, microseconds window) const {
-  return off(begin, window) <= static_cast<double>(kTtlError.count());
+bool RowReading::agrees_with_ttl(microseconds begin, microseconds window) const {
+  return off(begin, window) <= as_double(kTtlError);
 }
 
-/// The window of which this is the number since 1970: the roundest one that the TTL allows. In a
-/// name that proves nothing else, it must be a usual one.
-std::optional<microseconds> RowReading::window_of(std::int64_t index) const {
-  constexpr std::int64_t kLeast = 150'000, kMost = 1'262'304'000;  // three hours; a time in seconds
-  const bool must_be_usual = row_.needs_ttl;
-  if (must_be_usual && (index < kLeast || index >= kMost)) return std::nullopt;
-  const auto is_possible = [&](microseconds window) {
-    const auto begin = static_cast<double>(index) * static_cast<double>(window.count());
-    return begin <= static_cast<double>((now_ + most_ahead()).count()) &&
-           fits(microseconds{std::llround(begin)}, window);
+/// Whether a window as long as that of the limit that applies began then, as far as the row tells.
+/// If nothing but the name proves that it did, a time that lies ahead may be that of its end.
+bool RowReading::is_asked(microseconds begin) const {
+  const microseconds most_ahead = row_.needs_ttl ? microseconds{0} : kClockError;
+  const auto window = question_.asked->window;
+  return begin % window == microseconds{0} && begin <= now_ + most_ahead && !lacks_ttl() &&
+         agrees_with_ttl(begin, window);
+}
+
+void RowReading::read_end() {
+  if (!row_.ends) return;
+  state_.end = time_at(*row_.ends);
+  if (state_.end || row_.ends->key.empty() || row_.ends->is_ttl) return;
+  set_unknown(missing(*row_.ends));
+  state_.is_incomplete = true;
+}
+
+/// The count of the window before, of which a part of a unit counts as a whole one.
+void RowReading::read_previous() {
+  if (row_.previous.empty()) return;
+  const auto* before = sibling(row_.previous);
+  state_.before = 0;
+  if (before == nullptr) {
+    set_unknown("'" + escape(row_.previous.of(name_)) +
+                "', the count of the window before, cannot be read");
+  } else if (before->type != "none") {
+    const auto count = number_in(before->text);
+    constexpr double kMost = 1e15;
+    const bool is_count = count && std::abs(*count) < kMost;
+    state_.before = is_count ? static_cast<std::int64_t>(std::ceil(*count)) : 0;
+  }
+}
+
+/// Sets when the window of this number since 1970 began, if it is known how long it is.
+bool RowReading::read_index(std::int64_t index) {
+  auto& window = state_.window;
+  state_.next_is_elsewhere = true;
+  const auto begin_of = [&](microseconds length) -> std::optional<microseconds> {
+    const auto us = static_cast<double>(index) * as_double(length);
+    return is_of_today(us) ? std::optional(length * index) : std::nullopt;
   };
-  const auto& asked = question_.asked;
-  if (asked &&
-      is_of_today(static_cast<double>(index) * static_cast<double>(asked->window.count())) &&
-      is_possible(asked->window)) {
-    return asked->window;
+  if (index == 0 || (window && !begin_of(*window))) return false;
+  if (!window && question_.asked) {
+    const auto begin = begin_of(question_.asked->window);
+    if (begin && is_asked(*begin)) window = question_.asked->window;
   }
-  if (!until_) return std::nullopt;
-  const auto end = static_cast<double>(until_->count()), number = static_cast<double>(index);
-  const auto low =
-      (end - static_cast<double>(row_.most_ttl.more.count())) / (number + row_.most_ttl.windows);
-  const auto high =
-      (end - static_cast<double>(row_.least_ttl.more.count())) / (number + row_.least_ttl.windows);
-  constexpr double kError = 2000;  // TTLs are in ms
-  for (const auto step : kSteps) {
-    const auto us = static_cast<double>(step.count());
-    const auto window = std::floor((high + kError / number + 1e-3) / us) * us;
-    if (window <= 0 || window < low - kError) continue;
-    const microseconds found{std::llround(window)};
-    if (!is_possible(found)) continue;
-    constexpr microseconds kHour = std::chrono::hours{1};
-    const bool is_usual = kHour % found == microseconds{0} || found % kHour == microseconds{0};
-    return must_be_usual && !is_usual ? std::nullopt : std::optional(found);
+  if (window) begin_ = begin_of(*window);
+  return true;
+}
+
+/// Sets when the window of a count began, and how long it is. The row, the name or the content
+/// tells that; otherwise it is as long as that of the limit that applies, if the name and the TTL
+/// agree, or its length is not known. Returns false if the key is not the row's.
+bool RowReading::read_window() {
+  auto& window = state_.window;
+  const auto start = name_.part(Part::kStart);
+  if (start) {
+    begin_ = time_in(*start, name_.piece(Part::kStart)->unit);
+    if (!begin_) return false;
   }
-  return std::nullopt;
+  if (row_.start) begin_ = time_at(*row_.start);
+  if (begin_ && state_.end && !row_.ends->is_ttl) {
+    window = std::chrono::round<std::chrono::seconds>(*state_.end - *begin_);
+  }
+  if (const auto index = name_.number(Part::kIndex)) {
+    if (!read_index(*index)) return false;
+  } else if (start && !window && question_.asked && is_asked(*begin_)) {
+    window = question_.asked->window;
+  }
+  const bool is_exact = row_.has_ttl && row_.least_ttl == row_.most_ttl;
+  if (!begin_ && window && is_exact && until_) {
+    begin_ = *until_ - microseconds{std::llround(row_.least_ttl.us(as_double(*window)))};
+  }
+  if (window && begin_) {
+    off_ = off(*begin_, *window);
+  } else if (row_.has_ttl && !window) {
+    off_ = Fitting::kNotKnown;
+  }
+  if (!row_.needs_ttl) return true;
+  return window && begin_ && *begin_ <= now_ + kClockError && agrees_with_ttl(*begin_, *window);
+}
+
+/// Why it is not known when the window of a count began, or how long it is.
+std::string RowReading::why_unknown() const {
+  if (state_.window) return "when its window began is not known";
+  if (!question_.asked) return "how long its window is is not known without a limit";
+  if (lacks_ttl()) return "without a TTL, whether its window is the limit's is not known";
+  return "its name tells when a window began, but of no window as long as the limit's";
 }
 
 bool RowReading::read_count(std::int64_t value) {
-  auto& window = state_.window;
-  const bool is_weak = row_.needs_ttl;
-  std::optional<microseconds> begin;
-  if (const auto start = name_.part(Part::kStart)) {
-    begin = time_in(*start, name_.piece(Part::kStart)->unit);
-    if (!begin) return false;
-  }
-  if (row_.start) begin = time_at(*row_.start);
-  if (const auto minute = name_.number(Part::kMinute)) {
-    constexpr microseconds kHour = std::chrono::hours{1};
-    if (*minute > 59) return false;
-    begin = now_ - now_ % kHour + std::chrono::minutes{*minute};
-    if (*begin > now_) *begin -= kHour;
-  }
-  const auto index = name_.number(Part::kIndex);
-  const bool tells_window = begin || index || !row_.previous.empty();
-  const bool is_up_to_ttl = !tells_window && !row_.ends && !row_.ends_unknown;
-  if (is_up_to_ttl) {
+  read_end();
+  if (!read_window()) return false;
+  const bool tells_window =
+      row_.start || name_.part(Part::kStart) || name_.part(Part::kIndex) || !row_.previous.empty();
+  if (tells_window && begin_ && state_.window && !state_.end && row_.previous.empty()) {
+    state_.end = *begin_ + *state_.window;
+  } else if (!tells_window && !row_.ends && !row_.ends_unknown) {
     state_.end = until_;
     state_.never_ends = !until_;
-  }
-  if (row_.ends) {
-    state_.end = time_at(*row_.ends);
-    if (!state_.end && !row_.ends->key.empty() && !row_.ends->is_ttl) {
-      set_unknown(missing(*row_.ends));
-      state_.is_incomplete = true;
-    }
-    if (begin && state_.end && row_.ends->is_ttl) {
-      // The TTL began up to a second after a start in whole seconds, which the library compares.
-      constexpr auto kLate = std::chrono::milliseconds{10};
-      window = std::chrono::floor<std::chrono::seconds>(*state_.end + kLate - *begin);
-      state_.end = *begin + *window;
-    } else if (begin && state_.end) {
-      window = std::chrono::round<std::chrono::seconds>(*state_.end - *begin);
-    }
-  }
-  if (begin && is_calendar_period()) {
-    state_.end = calendar_end(*begin, period_ == "year");
-    window = *state_.end - *begin;
-  }
-  if (index) {
-    if (*index == 0) return false;
-    if (!window) window = window_of(*index);
-    if (!window && is_weak) return false;
-    state_.window_is_inferred = window.has_value();
-    if (window) {
-      const auto us = static_cast<double>(*index) * static_cast<double>(window->count());
-      if (!is_of_today(us)) return false;
-      begin = *window * *index;
-    }
-  }
-  const auto& asked = question_.asked;
-  if (begin && row_.windows.size() > 1) {
-    std::vector<microseconds> fitting;
-    for (const auto each : row_.windows) {
-      if (*begin % each == microseconds{0} && fits(*begin, each)) fitting.push_back(each);
-    }
-    if (fitting.empty()) return false;
-    const bool has_asked = asked && std::ranges::find(fitting, asked->window) != fitting.end();
-    if (has_asked) window = asked->window;
-    if (!has_asked && fitting.size() == 1) window = fitting.front();
-  } else if (begin && !window && asked) {
-    if (*begin % asked->window == microseconds{0} && fits(*begin, asked->window)) {
-      window = asked->window;
-    }
-  }
-  if (is_weak) {
-    constexpr microseconds kLongest = std::chrono::days{62} + std::chrono::minutes{5};
-    if (!begin && !row_.ends) return false;
-    if (begin && *begin > now_ + (row_.start ? kClockError : most_ahead())) return false;
-    if (begin && !window && *until_ - *begin > kLongest) return false;
-    if (begin && *until_ < *begin) return false;
-  }
-  const bool is_exact = row_.has_ttl && row_.least_ttl == row_.most_ttl;
-  if (!begin && window && is_exact && until_) {
-    const auto ttl = row_.least_ttl.us(static_cast<double>(window->count()));
-    begin = *until_ - microseconds{std::llround(ttl)};
-  }
-  if (row_.has_ttl && !window) off_ = 1e18;
-  if (window && begin) {
-    off_ = off(*begin, *window);
-    if (is_weak && off_ > static_cast<double>(kTtlError.count())) return false;
-    if (!state_.end && row_.previous.empty()) state_.end = *begin + *window;
   }
   if (row_.value->value == Value::kRemaining) {
     state_.left = value;
   } else {
-    state_.counts = {{.at = begin.value_or(microseconds{0}), .units = value}};
+    state_.counts = {{.at = begin_.value_or(microseconds{0}), .units = value}};
   }
-  if (!row_.previous.empty()) {
-    const auto* before = sibling(row_.previous);
-    state_.before = 0;
-    if (before == nullptr) {
-      set_unknown("'" + escape(row_.previous.of(name_)) +
-                  "', the count of the window before, cannot be read");
-    } else if (before->type != "none") {
-      // A part of a unit counts as a whole one.
-      const auto count = number_in(before->text);
-      constexpr double kMost = 1e15;
-      const bool is_count = count && std::abs(*count) < kMost;
-      state_.before = is_count ? static_cast<std::int64_t>(std::ceil(*count)) : 0;
-    }
-  }
-  const bool knows_end = state_.end || state_.never_ends;
-  if (state_.unknown.empty() && tells_window && !knows_end && (!begin || !window)) {
-    set_unknown(window ? "when its window began is not known"
-                : question_.asked
-                    ? "its name tells when a window began, but of no window as long as "
-                      "the limit's"
-                    : "how long its window is is not known");
-  }
+  read_previous();
+  const bool is_known = state_.end || state_.never_ends || (begin_ && state_.window);
+  if (state_.unknown.empty() && tells_window && !is_known) set_unknown(why_unknown());
   return true;
 }
 

@@ -234,10 +234,10 @@ p{
 @test "audit finds decisions whose keys are in different slots" {
   local window
   window=$(($(date +%s) / 86400))
-  ccli SET "@upstash/ratelimit:ann:$window" 3 PX 172801000 >/dev/null
+  ccli SET "throttled:v1:sliding_window:ann:period:$window" 3 PX 259200000 >/dev/null
   RLCTL_URL=redis+cluster://$cluster run -1 rlctl audit --json
   assert_equal "$(gojq -c '[.finding, .severity, .key]' <<<"$output")" \
-    "[\"two_slots\",\"warning\",\"@upstash/ratelimit:ann:$window\"]"
+    "[\"two_slots\",\"warning\",\"throttled:v1:sliding_window:ann:period:$window\"]"
 }
 
 @test "too few open files end in an error, never in a crash" {

@@ -38,8 +38,8 @@ std::vector<LibrarySection> tables(std::string_view toml) {
 }
 
 Decoded decode(const Libraries& libraries, const std::string& key, const KeySample& content,
-               const Siblings& siblings = {}) {
-  return libraries.decode({.key = key, .content = &content}, siblings);
+               const Siblings& siblings = {}, std::optional<Limit> asked = {}) {
+  return libraries.decode({.key = key, .content = &content, .asked = asked}, siblings);
 }
 
 /// The messages about a table [library.x].
@@ -89,6 +89,65 @@ limit = "7/60s"
   CHECK(state.limit == Limit{.limit = 7, .window = 60s});
   CHECK(decode(built_in_libraries(), "rlflx:ann", text("2")).form->library ==
         "rate-limiter-flexible");
+}
+
+TEST_CASE("a window that neither row nor name tells is the limit's, if name and TTL agree") {
+  const Libraries libraries(tables(R"(
+[library.acme]
+key = "acme:<index>"
+type = "string"
+value = "count"
+ttl = "window..2*window"
+[library.starts]
+key = "starts:<start s>"
+type = "string"
+value = "count"
+[library.told]
+key = "told:<index>"
+type = "string"
+value = "count"
+window = "60s"
+)"));
+  using Window = std::optional<microseconds>;
+  const auto window_of = [&](const std::string& key, Window ttl, Window asked) {
+    const auto limit = asked ? std::optional(Limit{.limit = 5, .window = *asked}) : std::nullopt;
+    const auto state = decode(libraries, key, text("3", ttl), {}, limit);
+    CHECK(state.unknown.empty() == state.window.has_value());
+    return state.window;
+  };
+  const std::string index = "acme:29926666", start = "starts:1795599960";  // 40 s ago
+  CHECK(window_of(index, 50s, 60s) == 60s);
+  CHECK(window_of(index, 50s, {}) == Window());
+  CHECK(window_of(index, 50s, 61s) == Window());
+  CHECK(window_of(index, 50s, 59s) == Window());
+  CHECK(window_of(index, 50s, 3600s) == Window());
+  CHECK(window_of(index, 300s, 60s) == Window());
+  CHECK(window_of(index, {}, 60s) == Window());
+  CHECK(window_of("acme:29926667", 60s, 60s) == Window());  // in 20 s
+  CHECK(window_of(start, 50s, 60s) == 60s);
+  CHECK(window_of(start, 50s, 30s) == 30s);
+  CHECK(window_of(start, 50s, 50s) == Window());
+  CHECK(window_of(start, 50s, {}) == Window());
+  CHECK(window_of("told:29926666", 50s, {}) == 60s);
+  CHECK(window_of("told:29926666", 50s, 3600s) == 60s);
+}
+
+TEST_CASE("if the TTL can agree with none of several rows, which one it is is not known") {
+  const std::string key = "@upstash/ratelimit:ann:20782";  // the number of today
+  const auto algorithm = [&](std::optional<microseconds> ttl, std::optional<Limit> asked) {
+    const auto state = decode(built_in_libraries(), key, text("3", ttl),
+                              {{"@upstash/ratelimit:ann:20781", {.type = "none"}}}, asked);
+    CHECK(state.form->library == "upstash");
+    CHECK(state.unknown.empty() == !state.form->name.empty());
+    return std::string(state.form->name);
+  };
+  const Limit day{.limit = 5, .window = 86400s};
+  CHECK(algorithm(80000s, day) == "fixed-window");
+  CHECK(algorithm(172000s, day) == "sliding-window-counter");
+  CHECK(algorithm(80000s, Limit{.limit = 5, .window = 3600s}).empty());
+  CHECK(algorithm(80000s, {}).empty());
+  CHECK(algorithm(172000s, {}).empty());
+  CHECK(algorithm({}, day).empty());
 }
 
 TEST_CASE("a row with a mistake makes the keys that it matches unknown, and no others") {

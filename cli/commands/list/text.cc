@@ -45,6 +45,7 @@ std::string next_free_text(const Row& row) {
 std::string algorithm_text(std::string_view library, std::string_view algorithm) {
   if (library == stored::kOurLibrary) return std::string(algorithm);
   if (library.empty()) return "?";
+  if (algorithm.empty()) return std::string(library);
   return std::string(library).append(": ").append(algorithm);
 }
 

@@ -41,21 +41,35 @@ END
   assert_equal "$(found rlflx:bob '[.used, .remaining, .next_free_us == .ttl_us]' --limit 5/1d)" '[6,0,true]'
 }
 
-@test "upstash: fixed and sliding windows have the same names, but are told apart" {
+@test "upstash: fixed and sliding windows have the same names, and only the limit tells them apart" {
   local day=86400000 number key
   number=$(($(now 1000) / day))
   key=@upstash/ratelimit:fixed:$number
   with_script upstash-fixed-window.lua "$key" '' , 5 "$day" 2
-  assert_equal "$(found "$key" '[.library, .algorithm, .window_us, .inferred, .entries[0].count]')" \
-    '["upstash","fixed-window",86400000000,["window_us","used","reset_after_us"],2]'
+  assert_equal "$(found "$key" '[.library, .algorithm, .window_us, .used, .entries[0].count]' --limit 5/1d)" \
+    '["upstash","fixed-window",86400000000,2,2]'
+  assert_equal "$(found "$key" '[.library, .algorithm, .window_us, .used]')" '["upstash",null,null,null]'
+  assert_equal "$(found "$key" '[.library, .algorithm, .used]' --limit 5/1h)" '["upstash",null,null]'
+  run -0 rlctl inspect "$key"
+  assert_line --regexp '^algorithm  upstash +limit not stored; pass --limit$'
+  assert_line --regexp '^used +unknown$'
+  assert_line --regexp '^ +how long its window is is not known without a limit$'
+  run -0 rlctl list "$key" --all
+  assert_line --regexp " upstash +$key\$"
+  run -5 rlctl reset "$key"
+  assert_output --partial "it holds upstash's state, not rlctl's"
+  run -3 rlctl quota "$key"
+  assert_output --partial 'how long its window is is not known'
+  run -3 rlctl quota "$key" --limit 5/1h
+  assert_output --partial 'of no window as long as'
   key=@upstash/ratelimit:sliding
   with_script upstash-sliding-window.lua "$key:$number" "$key:$((number - 1))" '' , 5 "$(now 1000)" "$day" 2
-  assert_equal "$(found "$key:$number" '[.library, .algorithm, .window_us, .used, .entries[0].count]')" \
+  assert_equal "$(found "$key:$number" '[.library, .algorithm, .window_us, .used, .entries[0].count]' --limit 5/1d)" \
     '["upstash","sliding-window-counter",86400000000,2,2]'
-  run -0 rlctl inspect "$key:$number"
-  assert_line --regexp '^algorithm  upstash: sliding-window-counter$'
+  run -0 rlctl inspect "$key:$number" --limit 5/1d
+  assert_line --regexp '^algorithm  upstash: sliding-window-counter +limit 5 per 1 d$'
   assert_line --partial "the other key: $key:$((number - 1))"
-  assert_line --regexp '^used       ~2 +empty in '
+  assert_line --regexp '^used       2 of 5 '
 }
 
 @test "quota judges other libraries' state as inspect shows it" {

@@ -387,18 +387,18 @@ TOML
 
 @test "two spaces or more separate the algorithm and the key, on a terminal too" {
   cli SET LIMITS:LIMITER/ann/5/1/minute 4 EX 50 >/dev/null
-  cli ZADD hist:ann "$(date +%s)000" m >/dev/null
-  cli EXPIRE hist:ann 60 >/dev/null
+  cli ZADD swrl:ann "$(date +%s)000" m >/dev/null
+  cli EXPIRE swrl:ann 60 >/dev/null
   use a 1
   run rlctl list --sort key
-  assert_line --regexp ' article: sliding-window-zset  +hist:ann$'
+  assert_line --regexp ' article: sliding-window-zset  +swrl:ann$'
   # Without a terminal, all keys begin in the column of their title.
   run awk '$NF == "key" { at = index($0, " key") + 1 } $NF ~ /ann/ && substr($0, at) != $NF' <<<"$output"
   assert_output ''
   needs_terminal
   run -0 at_terminal '' 'stty cols 100; rlctl list'
-  run grep -F 'hist:ann' "$BATS_TEST_TMPDIR/screen"
-  assert_output --partial 'article: sliding-window-zset  hist:ann'
+  run grep -F 'swrl:ann' "$BATS_TEST_TMPDIR/screen"
+  assert_output --partial 'article: sliding-window-zset  swrl:ann'
 }
 
 @test "keys of more than 200 bytes are cut in text, unless --full, and never in JSON" {

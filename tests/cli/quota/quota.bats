@@ -467,8 +467,9 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   assert_output --partial '% used (1 of 5)'
   # Counters whose names have the start or the number of their minute.
   cli SET "edge_ip_192.0.2.7_$((minute - 120))" 512 EX 100 >/dev/null
-  cli SET "api:192.0.2.7:$((minute / 60 - 2))" 512 EX 100 >/dev/null
-  run -0 rlctl quota --limit 500/60s "edge_ip_192.0.2.7_$((minute - 120))" "api:192.0.2.7:$((minute / 60 - 2))"
+  run -0 rlctl quota --limit 500/60s "edge_ip_192.0.2.7_$((minute - 120))"
+  cli SET "api:192.0.2.7:$((minute / 60 - 2))" 512 EX 100 >/dev/null # no table has such names
+  run -3 rlctl quota --limit 500/60s "api:192.0.2.7:$((minute / 60 - 2))"
   cli SET "edge_ip_192.0.2.7_$minute" 512 EX 330 >/dev/null
   local left
   left=$(rlctl inspect --limit 500/60s "edge_ip_192.0.2.7_$minute" --json | gojq .next_free_us)
