@@ -178,6 +178,9 @@ std::optional<Decoded> read_log(const KeySample& content) {
   const auto first = parse_number(content.first.member, limiter::kLatestNow.count());
   const auto last = parse_number(content.last.member, limiter::kLatestNow.count());
   if (!first || !last || *first > *last) return std::nullopt;
+  // Like the script: small numbers that nothing lets expire, such as IDs, are another program's.
+  constexpr std::int64_t kSmall = 1'000'000'000'000'000;
+  if (!content.expires && *first < kSmall) return std::nullopt;
   return Decoded{.certain = content.expires && is_of_today(*first) && is_of_today(*last)};
 }
 

@@ -123,7 +123,7 @@ reason=part part_of=rl:tb:{ann}"
 @test "keys that may be another program's are left, which counts more than a missing one in the status" {
   cli SET page:views 17
   cli ZADD window 1700000000123 a
-  cli RPUSH list 1 2 3
+  cli RPUSH list 1700000000000000
   ask k
   run -5 --separate-stderr rlctl reset page:views window list nothing k
   assert_output 'left key=page:views type=string algorithm=foreign-counter reason=foreign
