@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/commands/debug/view.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
 #include "cli/options/options.h"
@@ -104,18 +103,10 @@ void add_output(Options& options, Plan& plan) {
   options.value("--max-steps", "NUMBER",
                 into(plan.max_steps, number_between("--max-steps", 1, ldb::kMaxSteps)),
                 "cut the script off after this many lines (default: 100000)");
-  options
-      .value("--maxlen", "BYTES",
-             into(plan.maxlen, [](const auto& text) { return parse_maxlen(text, "--maxlen"); }),
-             "show this much of a value, at least 60; 0: all of it (default: 256; with "
-             "--trace: 0)")
-      .excludes("--json", "--json prints values in full");
   const std::initializer_list<std::string_view> of_rlctl = {
-      "--trace",  "--coverage", "--max-steps", "--commands",
-      "--maxlen", "--replay",   "--json",      "--setup"};
+      "--trace", "--coverage", "--max-steps", "--commands", "--replay", "--json", "--setup"};
   const std::initializer_list<std::string_view> of_terminal = {
-      "--trace", "--coverage",  "--commands",     "--maxlen",
-      "--json",  "--redis-cli", "--print-command"};
+      "--trace", "--coverage", "--commands", "--json", "--redis-cli", "--print-command"};
   options
       .flag("--dap", plan.dap,
             "serve an editor with the Debug Adapter Protocol, on standard input and output")

@@ -200,7 +200,7 @@ void call_redis(Commands& on, std::string_view rest) {
 }
 
 void set_maxlen(Commands& on, std::string_view rest) {
-  if (!rest.empty()) on.view.set_maxlen(parse_maxlen(std::string(rest), "BYTES"));
+  if (!rest.empty()) on.view.set_maxlen(parse_maxlen(std::string(rest)));
   on.view.say(on.view.maxlen() == 0
                   ? "values are shown in full"
                   : fmt::format("{} bytes of a value are shown", on.view.maxlen()));

@@ -277,9 +277,6 @@ void require_consistent(const Plan& plan, bool json) {
     throw UsageError("--max-steps requires --trace");
   }
   if (plan.is_interactive() && json) throw UsageError("--json requires --trace or --coverage");
-  if (plan.maxlen && plan.coverage && !plan.trace) {
-    throw UsageError("--maxlen has no effect: --coverage prints no values");
-  }
   if (plan.is_whole_replay() && plan.trace) {
     throw UsageError("--trace shows one request, --coverage without --skip counts all",
                      "--skip NUMBER selects the request after that many");

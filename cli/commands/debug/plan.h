@@ -41,7 +41,6 @@ struct Plan {
   std::optional<std::string> lcov = {};
   double min_coverage = 0;  ///< in percent
   std::optional<std::int64_t> max_steps = {};
-  std::optional<std::size_t> maxlen = {};  ///< the bytes of a value to show; 0: all
 
   // ---- What make_plan() concludes from these ----
 

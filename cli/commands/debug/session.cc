@@ -286,9 +286,8 @@ class Session {
     }
     auto& out = invocation_.out;
     const bool is_seen = is_terminal(out.fd());
-    View view(
-        out.buffer(), out.look(), plan_.debuggee,
-        {.maxlen = plan_.maxlen.value_or(0), .cuts_source = is_seen, .json = invocation_.json});
+    View view(out.buffer(), out.look(), plan_.debuggee,
+              {.maxlen = 0, .cuts_source = is_seen, .json = invocation_.json});
     constexpr std::size_t kMaxCalls = 1000;  // distinct ones that are searched for keys
     std::set<std::vector<std::string>> calls;
     const auto result = trace([&](const ldb::TracedLine& line) {

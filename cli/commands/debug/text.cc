@@ -155,11 +155,11 @@ std::optional<std::string> returned_text(const ldb::TraceResult& result, bool te
   return ldb::with_source_lines(reply_text(*result.reply, from), result.text_lines);
 }
 
-std::size_t parse_maxlen(const std::string& text, std::string_view name) {
+std::size_t parse_maxlen(const std::string& text) {
   constexpr int kMin = 60;
-  const auto bytes = parse_between(text, name, 0, INT32_MAX);
+  const auto bytes = parse_between(text, "BYTES", 0, INT32_MAX);
   if (bytes == 0 || bytes >= kMin) return static_cast<std::size_t>(bytes);
-  throw UsageError(fmt::format("{} must be at least {}, not {}; 0 shows all", name, kMin, bytes));
+  throw UsageError(fmt::format("BYTES must be at least {}, not {}; 0 shows all", kMin, bytes));
 }
 
 View::View(std::string& out, const Look& look, const ldb::Debuggee& debuggee,

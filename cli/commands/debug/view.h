@@ -42,8 +42,8 @@ struct ReplyAsRead {
 // ---- What it did ----
 
 /// Parses the bytes of a value to show: at least 60, as in Redis' own debugger, or 0 for all.
-/// Throws UsageError, which begins with `name`.
-std::size_t parse_maxlen(const std::string& text, std::string_view name);
+/// Throws UsageError.
+std::size_t parse_maxlen(const std::string& text);
 
 struct ViewOptions {
   std::size_t maxlen = 256;  ///< the bytes of a value to show; 0: all
