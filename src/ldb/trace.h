@@ -28,12 +28,8 @@ struct TracedLine {
   std::vector<LocalValue> changed = {};
 };
 
-/// Lines after which a script is cut off, unless the user chooses another number, and the most that
-/// can be chosen.
-inline constexpr std::int64_t kDefaultSteps = 100'000, kMaxSteps = 1'000'000'000;
-
 struct TraceOptions {
-  std::int64_t max_steps = kDefaultSteps;
+  std::int64_t max_steps = 100'000;  ///< lines after which the script is cut off
   /// After `max_steps`, let the script run on to its end without stops (kSync; a forked script
   /// never runs on); otherwise end it with an error, keeping what it has written until then.
   bool detaches = false;

@@ -100,11 +100,8 @@ void add_output(Options& options, Plan& plan) {
                   [](const auto& text) { return parse_percentage(text, "--fail-under"); }),
              "exit with status 1 below this coverage, such as 90% (with --coverage)")
       .needs("--coverage");
-  options.value("--max-steps", "NUMBER",
-                into(plan.max_steps, number_between("--max-steps", 1, ldb::kMaxSteps)),
-                "cut the script off after this many lines (default: 100000)");
-  const std::initializer_list<std::string_view> of_rlctl = {
-      "--trace", "--coverage", "--max-steps", "--commands", "--replay", "--json", "--setup"};
+  const std::initializer_list<std::string_view> of_rlctl = {"--trace",  "--coverage", "--commands",
+                                                            "--replay", "--json",     "--setup"};
   const std::initializer_list<std::string_view> of_terminal = {
       "--trace", "--coverage", "--commands", "--json", "--redis-cli", "--print-command"};
   options
@@ -189,7 +186,7 @@ const Command kCommand{
          .statuses =
              {
                  "the script returned, or you left or aborted it",
-                 "it was cut off (--max-steps, no line in 5 seconds, an evaluation of 2),\n"
+                 "it was cut off (100000 lines, no line in 5 seconds, an evaluation of 2),\n"
                  "--sync was not confirmed, or the coverage is below --fail-under",
                  "wrong usage or input, a command that failed, or output that\n"
                  "cannot be written",

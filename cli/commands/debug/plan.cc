@@ -273,9 +273,6 @@ void require_consistent(const Plan& plan, bool json) {
   if (plan.sync && !plan.attach && !plan.is_for_redis_cli()) {
     throw UsageError("--sync requires --attach: a private server has no other clients");
   }
-  if (plan.max_steps && !plan.trace && !plan.coverage) {
-    throw UsageError("--max-steps requires --trace");
-  }
   if (plan.is_interactive() && json) throw UsageError("--json requires --trace or --coverage");
   if (plan.is_whole_replay() && plan.trace) {
     throw UsageError("--trace shows one request, --coverage without --skip counts all",

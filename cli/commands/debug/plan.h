@@ -40,7 +40,6 @@ struct Plan {
   std::string commands{kStandardInput};
   std::optional<std::string> lcov = {};
   double min_coverage = 0;  ///< in percent
-  std::optional<std::int64_t> max_steps = {};
 
   // ---- What make_plan() concludes from these ----
 

@@ -263,8 +263,7 @@ class Session {
   /// Runs the script to its end. Throws ProblemError if the server did not start it.
   ldb::TraceResult trace(const std::function<void(const ldb::TracedLine&)>& on_line) {
     // Do not end a script halfway if it runs in the server itself.
-    ldb::TraceOptions options{.max_steps = plan_.max_steps.value_or(ldb::kDefaultSteps),
-                              .detaches = plan_.sync};
+    ldb::TraceOptions options{.detaches = plan_.sync};
     if (plan_.freezes_time()) options.now = plan_.now;
     auto result = ldb::trace(
         plan_.debuggee, plan_.mode(), [this] { return place_->connect(); }, options,

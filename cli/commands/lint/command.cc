@@ -41,8 +41,6 @@ void add_options(Options& options, Plan& plan) {
       "requests and window that fill the placeholders below (default: {}); a small limit, since "
       "the traffic exceeds it",
       kDefaultLimit);
-  static const auto kStepsHelp =
-      fmt::format("cut a request off after this many lines (default: {})", ldb::kDefaultSteps);
   options.group("Script");
   options.comma_list("--limit", "LIMIT", plan.limits, kLimitHelp);
   options.value("--burst", "NUMBER", plan.burst, kScriptBurstHelp);
@@ -90,9 +88,6 @@ void add_options(Options& options, Plan& plan) {
   options
       .value("--settle-args", "WORDS", plan.settle_arguments, "its ARGV (default: those of --args)")
       .needs("--settle");
-  options.group("Script", Repeats::kNo);
-  options.value("--max-steps", "NUMBER",
-                into(plan.max_steps, number_between("--max-steps", 1, ldb::kMaxSteps)), kStepsHelp);
 }
 
 report::Severity severity_of(const Finding& finding) {

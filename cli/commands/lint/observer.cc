@@ -448,7 +448,7 @@ class Observer {
                          ldb::Mode mode = ldb::Mode::kSync) {
     debuggee_.keys = request.keys;
     debuggee_.arguments = request.arguments;
-    ldb::TraceOptions options{.max_steps = plan_.max_steps, .now = arrival.at};
+    ldb::TraceOptions options{.now = arrival.at};
     if (invocation_.connection.timeout) options.limits.step = connector_.timeout();
     return ldb::trace(
         debuggee_, mode, [this] { return connector_.open(); }, options,
@@ -473,7 +473,7 @@ class Observer {
                            ? fmt::format("{}:{}", debuggee_.name, result.error_line)
                            : debuggee_.name;
     if (result.ending == Ending::kCutOff) {
-      const bool is_long = result.lines >= plan_.max_steps;
+      const bool is_long = result.lines >= ldb::TraceOptions().max_steps;
       throw ProblemError(
           {.status = ExitStatus::kRejected,
            .code = "cut_off",
@@ -481,8 +481,8 @@ class Observer {
                                   is_long ? fmt::format("was cut off after {} lines", result.lines)
                                           : "did not end: " + result.message),
            .hint = is_long
-                       ? "if the script ends after more, use a larger --max-steps, or arguments "
-                         "with which its loops are shorter; see where it loops with rlctl debug"
+                       ? "if the script ends after more, use arguments with which its loops are "
+                         "shorter; see where it loops with rlctl debug"
                        : "the script may never end: step through it with rlctl debug; if it is "
                          "slow, use a longer --timeout"});
     }

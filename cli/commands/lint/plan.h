@@ -32,8 +32,7 @@ struct Plan {
   std::chrono::microseconds hold = std::chrono::seconds{30};
   std::optional<std::string> settle = {}, settle_arguments = {};
   std::optional<std::string> burst = {};
-  std::vector<std::int64_t> costs = {};         ///< what requests cost; empty: chosen by the limit
-  std::int64_t max_steps = ldb::kDefaultSteps;  ///< lines that a request may execute
+  std::vector<std::int64_t> costs = {};  ///< what requests cost; empty: chosen by the limit
   ScriptOptions script = {};
   ExecOptions exec = {};
 };
