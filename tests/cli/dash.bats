@@ -76,7 +76,7 @@ refused|debug one.lua --keys - --trace
 reads|debug one.lua k --commands -
 reads|debug one.lua --replay - --trace
 writes|debug one.lua k --coverage -q --lcov -
-refused|debug --dap-socket -
+refused|debug --dap=-
 reads|lint -
 reads|lint --script -
 refused|lint one.lua --keys -

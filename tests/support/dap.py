@@ -26,7 +26,7 @@ class Client:
 
     @classmethod
     def connect(cls, path, process):
-        """The client at the socket of a `rlctl debug --dap-socket`, as soon as it listens."""
+        """The client at the socket of a `rlctl debug --dap=PATH`, as soon as it listens."""
         client = cls.__new__(cls)
         deadline = time.monotonic() + PATIENCE
         connection = socket.socket(socket.AF_UNIX)

@@ -105,12 +105,9 @@ void add_output(Options& options, Plan& plan) {
   const std::initializer_list<std::string_view> of_terminal = {
       "--trace", "--coverage", "--commands", "--json", "--redis-cli", "--print-command"};
   options
-      .flag("--dap", plan.dap,
-            "serve an editor with the Debug Adapter Protocol, on standard input and output")
-      .excludes_each(of_terminal);
-  options
-      .value("--dap-socket", "PATH", plan.dap_socket,
-             "--dap for the editor that connects to this Unix socket, which is created")
+      .optional_value("--dap", "PATH", plan.dap, into(plan.dap_socket),
+                      "serve an editor with the Debug Adapter Protocol, on standard input and "
+                      "output, or at this Unix socket, which is created")
       .excludes_each(of_terminal);
   options.flag("--redis-cli", plan.redis_cli, "start redis-cli --ldb instead")
       .excludes("--print-command")
@@ -135,7 +132,7 @@ std::string notes() {
 // ---- Running ----
 
 ExitStatus run(const Plan& given, Invocation& invocation) {
-  if (given.dap || given.dap_socket) {
+  if (given.dap) {
     if (invocation.operands.empty()) return run_dap(given, invocation);
     throw UsageError("--dap takes no operand: the editor's launch request names the script: " +
                          quoted_and_masked(invocation.operands.front()),
@@ -176,7 +173,7 @@ const Command kCommand{
          .synopsis = "[connection] debug SCRIPT [KEY...] [, ARG...] [--trace] [options]\n"
                      "[connection] debug --policy NAME [--trace] [options] [ARGUMENT...]\n"
                      "debug SCRIPT --replay FILE [--skip NUMBER] [--trace] [options]\n"
-                     "[connection] debug --dap [options]",
+                     "[connection] debug --dap[=PATH] [options]",
          .about =
              "Runs a bundled script, a file, or a script that the configuration names, in the\n"
              "server's debugger: step by step ('help' lists the commands), or with --trace all\n"
@@ -205,7 +202,7 @@ Examples:
   rlctl debug gcra --limit 10/s --replay found.log --coverage --fail-under 90%
   rlctl debug --policy login alice --print-command
   rlctl -u private: debug --dap
-  rlctl debug --dap-socket ./dap.sock
+  rlctl debug --dap=./dap.sock
 )",
          .notes = notes,
          .complete_operand = complete_operand},

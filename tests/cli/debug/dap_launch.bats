@@ -2,7 +2,7 @@
 load ../../support/common
 load ../../support/dap
 
-# What a launch and an attach of `rlctl debug --dap` take, and the socket of --dap-socket.
+# What a launch and an attach of `rlctl debug --dap` take, and the socket of --dap=PATH.
 
 @test "attach debugs a fork of the server, with the key that it has" {
   start_server
@@ -109,10 +109,10 @@ with Client() as c:
 END
 }
 
-@test "--dap-socket serves the first client that connects, and leaves no socket" {
+@test "--dap=PATH serves the first client that connects, and leaves no socket" {
   client <<'END'
 import os, subprocess
-process = subprocess.Popen(["rlctl", "-u", "private:", "debug", "--dap-socket", "s", "-q"], stdin=subprocess.DEVNULL)
+process = subprocess.Popen(["rlctl", "-u", "private:", "debug", "--dap=s", "-q"], stdin=subprocess.DEVNULL)
 c = Client.connect("s", process)
 c.launch("loop.lua", keys=["k"], breakpoints=[14])
 assert not os.path.exists("s")
@@ -120,7 +120,7 @@ c.stopped()
 c.ask("continue", threadId=1)
 assert c.ended() == 0
 assert c.disconnect() == 0
-process = subprocess.Popen(["rlctl", "-u", "private:", "debug", "--dap-socket", "s", "-q"], stdin=subprocess.DEVNULL)
+process = subprocess.Popen(["rlctl", "-u", "private:", "debug", "--dap=s", "-q"], stdin=subprocess.DEVNULL)
 c = Client.connect("s", process)
 c.launch("endless.lua")
 c.vanish()
@@ -128,27 +128,27 @@ assert process.wait(120) == 0
 END
 }
 
-@test "the socket of --dap-socket is the user's alone, and Ctrl-C removes it" {
-  bound rlctl debug --dap-socket s 2>log &
+@test "the socket of --dap=PATH is the user's alone, and Ctrl-C removes it" {
+  bound rlctl debug --dap=s 2>log &
   wait_until grep -q 'waiting for an editor' log
   assert_equal "$(stat -c %a s)" 600
-  expect_status 2 rlctl debug --dap-socket s
+  expect_status 2 rlctl debug --dap=s
   kill -INT "$!"
   wait_until test ! -e s
-  run -2 --separate-stderr rlctl debug --dap-socket ''
-  run -2 --separate-stderr rlctl debug --dap-socket "$(printf 'x%.0s' {1..200})"
-  run -2 --separate-stderr rlctl debug --dap-socket ./nowhere/s
+  run -2 --separate-stderr rlctl debug --dap=''
+  run -2 --separate-stderr rlctl debug --dap="$(printf 'x%.0s' {1..200})"
+  run -2 --separate-stderr rlctl debug --dap=./nowhere/s
   touch file
-  run -2 --separate-stderr rlctl debug --dap-socket file
+  run -2 --separate-stderr rlctl debug --dap=file
   # shellcheck disable=SC2154 # run sets it
-  assert_equal "$stderr" "rlctl: debug: --dap-socket: 'file' exists, and is not a socket"
+  assert_equal "$stderr" "rlctl: debug: --dap: 'file' exists, and is not a socket"
   test -f file
 }
 
-@test "--dap-socket removes no file that has replaced its socket" {
+@test "--dap=PATH removes no file that has replaced its socket" {
   local kind pid
   for kind in file socket; do
-    bound rlctl debug --dap-socket s -q 2>log &
+    bound rlctl debug --dap=s -q 2>log &
     pid=$!
     wait_until test -S s
     if [[ $kind == file ]]; then
@@ -175,11 +175,11 @@ with Client("-u", "private:") as c:
 END
 }
 
-@test "--dap-socket replaces a socket that nobody listens to" {
+@test "--dap=PATH replaces a socket that nobody listens to" {
   python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("s")'
   client <<'END'
 import subprocess
-process = subprocess.Popen(["rlctl", "-u", "private:", "debug", "--dap-socket", "s", "-q"], stdin=subprocess.DEVNULL)
+process = subprocess.Popen(["rlctl", "-u", "private:", "debug", "--dap=s", "-q"], stdin=subprocess.DEVNULL)
 c = Client.connect("s", process)
 c.initialize()
 assert c.disconnect() == 0

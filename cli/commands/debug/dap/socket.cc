@@ -16,7 +16,7 @@ namespace rlctl::cli::debug::dap {
 namespace {
 
 OutputError socket_error(const std::string& path, const std::string& what) {
-  return OutputError(fmt::format("--dap-socket: {} {}", quoted_and_masked(path), what));
+  return OutputError(fmt::format("--dap: {} {}", quoted_and_masked(path), what));
 }
 
 /// Whether a client sends something; one that only looks whether somebody listens does not.
