@@ -93,11 +93,6 @@ constexpr std::array kSettings{
                   [](const auto& text, auto& limiter) {
                     limiter.reading.allowed_when = traffic::parse_allowed_when(text);
                   }},
-    ScriptSetting{"--delay-unit", "UNIT", "the reply is a time to wait, in s, ms or us",
-                  &ScriptOptions::delay_unit, "",
-                  [](const auto& text, auto& limiter) {
-                    limiter.reading.delay_unit = traffic::parse_delay_unit(text);
-                  }},
     ScriptSetting{"--denied-error", "CODE",
                   "errors that deny (the first word: LIMIT for 'LIMIT too many')",
                   &ScriptOptions::denied_error, "",
@@ -136,8 +131,8 @@ constexpr std::array kSettings{
         false, true},
 };
 
-/// Parses what is said about the script, each text for itself.
-traffic::ForeignLimiter parse_each(const ScriptOptions& options) {
+/// Parses what is said about the script.
+traffic::ForeignLimiter parse(const ScriptOptions& options) {
   traffic::ForeignLimiter limiter;
   parsed("--keys", [&] {
     for (const auto& key : options.keys) limiter.keys.emplace_back(key);
@@ -147,13 +142,6 @@ traffic::ForeignLimiter parse_each(const ScriptOptions& options) {
       parsed(row.option, [&] { row.parse(*text, limiter); });
     }
   }
-  return limiter;
-}
-
-/// The same, and checks it as a whole.
-traffic::ForeignLimiter parse_all(const ScriptOptions& options) {
-  auto limiter = parse_each(options);
-  parsed("--delay-unit", [&] { traffic::require_usable(limiter.reading); });
   return limiter;
 }
 
@@ -291,10 +279,10 @@ void require_correct(const Setting& setting, const limiter::ScriptSection& secti
   }
   if (is_keys && setting.values.empty()) throw UsageError("keys is an empty list");
   apply(setting, std::filesystem::path(configuration.file).parent_path(), options);
-  static_cast<void>(parse_each(options));
+  static_cast<void>(parse(options));
 }
 
-/// The mistakes of a section; of its settings together only if each is correct.
+/// The mistakes of a section.
 std::vector<limiter::ConfigurationMistake> mistakes_in(
     const limiter::ScriptSection& section, const limiter::Configuration& configuration) {
   std::vector<limiter::ConfigurationMistake> mistakes;
@@ -305,15 +293,12 @@ std::vector<limiter::ConfigurationMistake> mistakes_in(
                                         message.starts_with("--") ? with_key(message) : message),
                             "script." + section.name));
   };
-  const auto attempt = [&](std::size_t line, const auto& check) {
-    try {
-      check();
-    } catch (const UsageError& error) {
-      add(line, error.what());
-    }
-  };
   for (const auto& setting : section.settings) {
-    attempt(setting.line, [&] { require_correct(setting, section, configuration); });
+    try {
+      require_correct(setting, section, configuration);
+    } catch (const UsageError& error) {
+      add(setting.line, error.what());
+    }
   }
   if (const auto* exec = section.find(ScriptSection::kExec)) {
     for (const auto& setting : section.settings) {
@@ -322,10 +307,6 @@ std::vector<limiter::ConfigurationMistake> mistakes_in(
     }
   } else if (section.find(ScriptSection::kFile) == nullptr) {
     add(section.line, "file is missing; write file = \"my.lua\"");
-  }
-  if (mistakes.empty()) {
-    attempt(section.line,
-            [&] { static_cast<void>(parse_all(script_of(section, configuration).options)); });
   }
   return mistakes;
 }
@@ -352,7 +333,7 @@ bool has_reading(const ScriptOptions& options) {
 }
 
 bool reading_tells_limit(const ScriptOptions& options) {
-  return traffic::uses_limit(parse_all(options).reading);
+  return traffic::uses_limit(parse(options).reading);
 }
 
 std::vector<std::string> script_keys(const ScriptOptions& options) {
@@ -465,7 +446,7 @@ std::string read_source(std::string_view option, const NamedScript& script) {
 }
 
 traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string source) {
-  auto limiter = parse_all(script.options);
+  auto limiter = parse(script.options);
   limiter.name = script.name;
   limiter.source = std::move(source);
   return limiter;
@@ -539,9 +520,8 @@ std::vector<limiter::ConfigurationMistake> script_mistakes(
 std::string reading_text(const traffic::ForeignLimiter& limiter) {
   const auto& [named, expression] = limiter.reading.allowed_when;
   if (named == nullptr) return "allowed when " + escape(expression.source());
-  if (named->wait == traffic::NamedCondition::Wait::kOfRequest) {
-    const bool has_delay = limiter.reading.delay_unit || limiter.reading.delay;
-    return has_delay ? "allowed always, after a delay" : "allowed always";
+  if (named->is_always) {
+    return limiter.reading.delay ? "allowed always, after a delay" : "allowed always";
   }
   return fmt::format("allowed when its reply is {}", named->name);
 }

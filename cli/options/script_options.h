@@ -22,8 +22,8 @@ struct ScriptOptions {
   std::string_view named_with = "--script";  ///< the option whose values `scripts` are
   std::vector<std::string> keys = {};        ///< templates
   std::optional<std::string> function = {}, arguments = {}, setup = {}, allowed_when = {},
-                             delay_unit = {}, denied_error = {}, delay = {}, remaining = {},
-                             retry_after = {}, reset_after = {};
+                             denied_error = {}, delay = {}, remaining = {}, retry_after = {},
+                             reset_after = {};
 };
 
 /// An option about a script that has one text, or lines that are given one by one: a row of the

@@ -28,7 +28,6 @@ namespace {
 using limiter::Decision;
 using redis::ReplyType;
 using std::chrono::microseconds;
-using Wait = NamedCondition::Wait;
 
 /// Bounds the depth of the parser's recursion.
 constexpr std::size_t kLongestExpression = 500;  // bytes
@@ -574,7 +573,7 @@ ReplyExpression parse_number_expression(std::string_view text) {
   throw UsageError(fmt::format("'{}' is a condition, not a number", escape(text)));
 }
 
-std::chrono::microseconds parse_delay_unit(std::string_view name) {
+std::chrono::microseconds parse_wait_unit(std::string_view name) {
   if (name == "s") return std::chrono::seconds(1);
   if (name == "ms") return std::chrono::milliseconds(1);
   if (name == "us") return std::chrono::microseconds(1);
@@ -592,7 +591,7 @@ WaitExpression parse_wait_expression(std::string_view text) {
   const bool has_unit = !unit.empty() && unit != "r" && find_placeholder(unit) == nullptr;
   auto expression =
       parse_number_expression(has_unit ? without_blanks(text.substr(0, begin)) : text);
-  if (has_unit) return {.expression = std::move(expression), .unit = parse_delay_unit(unit)};
+  if (has_unit) return {.expression = std::move(expression), .unit = parse_wait_unit(unit)};
   throw UsageError(
       fmt::format("'{0}' has no unit; write '{0} s', '{0} ms' or '{0} us'", escape(text)));
 }
@@ -602,11 +601,11 @@ WaitExpression parse_wait_expression(std::string_view text) {
 namespace {
 
 constexpr std::array kNamed{
-    NamedCondition{"nonzero", "r", "a number, or true or false", Wait::kNone, "zero"},
-    NamedCondition{"zero", "not r", "a number, or true or false", Wait::kOfDenial, "nonzero"},
-    NamedCondition{"nil", "r == nil", "nil or anything else", Wait::kOfDenial, "nonzero"},
+    NamedCondition{"nonzero", "r", "a number, or true or false", "zero"},
+    NamedCondition{"zero", "not r", "a number, or true or false", "nonzero"},
+    NamedCondition{"nil", "r == nil", "nil or anything else", "nonzero"},
     NamedCondition{"<=limit", "r <= limit", "a count"},
-    NamedCondition{"always", "true", "", Wait::kOfRequest},
+    NamedCondition{.name = "always", .expression = "true", .is_always = true},
 };
 
 // The most that a message shows of a reply: the elements, the bytes of each text before it is
@@ -695,14 +694,12 @@ class DecisionReader {
   }
 
  private:
-  /// Whether the request is allowed, its retry_after if not, and its delay.
+  /// Whether the request is allowed.
   Decision verdict() const {
     const auto& [named, expression] = reading_.allowed_when;
     Decision decision{
         .allowed = true, .remaining = limiter::kNotTold, .reset_after = limiter::kTimeNotTold};
-    const bool is_always = named != nullptr && named->wait == Wait::kOfRequest;
-    // Without a unit the reply does not matter.
-    if (is_always && !reading_.delay_unit) return decision;
+    if (named != nullptr && named->is_always) return decision;
     const auto subject = named != nullptr ? first() : reply_;
     try {
       decision.allowed = expression.holds(subject, values_);
@@ -710,11 +707,7 @@ class DecisionReader {
       if (named != nullptr) refuse_named();
       refuse("--allowed-when", expression, unreadable);
     }
-    if (!decision.allowed) {
-      decision.retry_after = reading_.delay_unit ? wait(subject) : limiter::kTimeNotTold;
-    } else if (is_always) {
-      decision.delay = wait(subject);
-    }
+    if (!decision.allowed) decision.retry_after = limiter::kTimeNotTold;
     return decision;
   }
 
@@ -723,17 +716,6 @@ class DecisionReader {
     if (reply_.type() != ReplyType::kArray) return reply_;
     if (reply_.size() == 0) refuse_named();
     return reply_[0];
-  }
-  microseconds wait(redis::ReplyView subject) const {
-    static const ReplyExpression kReply("r");
-    try {
-      const auto count = kReply.number(subject, values_).value_or(0);
-      const auto wait = wait_of(count, *reading_.delay_unit);
-      if (wait && is_time(*wait, values_.now)) refuse_time_as_wait();
-      if (wait && count >= 0) return *wait;
-    } catch (const UnreadableReply&) {
-    }
-    refuse_named();
   }
 
   /// None for nil, like time_of().
@@ -792,19 +774,9 @@ class DecisionReader {
     if (unit == std::chrono::seconds{1}) return "now_s s";
     return unit == std::chrono::milliseconds{1} ? "now_ms ms" : "now_us us";
   }
-  [[noreturn]] void refuse_time_as_wait() const {
-    const auto& named = *reading_.allowed_when.named;
-    refuse("this is a time since 1970, which --delay-unit reads as a wait",
-           fmt::format("instead of --delay-unit, use {} 'r - {}'",
-                       named.wait == Wait::kOfRequest ? "--delay" : "--retry-after",
-                       now_text(*reading_.delay_unit)));
-  }
   [[noreturn]] void refuse_named() const {
     const auto& named = *reading_.allowed_when.named;
-    // With a unit a denial must be a wait, whatever the other replies are.
-    refuse(fmt::format("--allowed-when '{}'{} reads {}", named.name,
-                       reading_.delay_unit ? " with --delay-unit" : "",
-                       reading_.delay_unit ? "a wait of 0 or more" : named.expected),
+    refuse(fmt::format("--allowed-when '{}' reads {}", named.name, named.expected),
            reply_.text().starts_with('{')
                ? "for JSON, use an expression: --allowed-when 'json(r).NAME'"
                : "it reads a reply or the first element of an array; choose what fits the script");
@@ -856,26 +828,8 @@ bool is_denial(redis::ReplyView reply, const ReplyReading& reading) {
   return text.substr(0, text.find(' ')) == *reading.denied_error;
 }
 
-void require_usable(const ReplyReading& reading) {
-  if (!reading.delay_unit) return;
-  if (reading.delay) {
-    throw UsageError(
-        "--delay-unit and --delay cannot be combined: both say which delay the reply "
-        "has");
-  }
-  if (reading.retry_after) {
-    throw UsageError(
-        "--delay-unit and --retry-after cannot be combined: both say which wait the reply has");
-  }
-  const auto* named = reading.allowed_when.named;
-  if (named != nullptr && named->wait != Wait::kNone) return;
-  throw UsageError("--delay-unit requires --allowed-when zero, nil or always",
-                   named == nullptr ? "with an expression, use --retry-after 'r[2] ms'" : "");
-}
-
 void require_usable(const ReplyReading& reading, const limiter::Limit& limit, bool has_leases,
                     microseconds hold) {
-  require_usable(reading);
   for (const auto* expression : expressions_of(reading)) {
     expression->require_usable(limit, has_leases, hold);
   }

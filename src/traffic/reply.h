@@ -87,21 +87,16 @@ std::string parse_error_code(std::string_view text);
 /// Throws UsageError if it is a condition.
 ReplyExpression parse_number_expression(std::string_view text);
 /// "s", "ms" or "us". Throws UsageError.
-std::chrono::microseconds parse_delay_unit(std::string_view name);
+std::chrono::microseconds parse_wait_unit(std::string_view name);
 
 /// A condition that has a name. It is about the reply or, if that is an array, its first element. A
 /// number may be text. true is 1; false, which Redis sends as nil, is 0.
 struct NamedCondition {
-  enum class Wait {
-    kNone,
-    kOfDenial,   ///< the reply of a denial can be its retry_after
-    kOfRequest,  ///< the reply can be the delay before the request proceeds
-  };
   std::string_view name;           ///< as typed
   std::string_view expression;     ///< a ReplyExpression, whose r is the first element of an array
-  std::string_view expected;       ///< the replies that it accepts: the end of a sentence
-  Wait wait = Wait::kNone;         ///< with a delay unit
+  std::string_view expected = {};  ///< the replies that it accepts: the end of a sentence
   std::string_view opposite = {};  ///< the condition to try if the replies look inverted
+  bool is_always = false;          ///< the reply does not matter
 };
 
 /// All rows, the default first.
@@ -119,8 +114,6 @@ AllowedWhen parse_allowed_when(std::string_view text);
 /// How the reply of a foreign script becomes a decision.
 struct ReplyReading {
   AllowedWhen allowed_when = parse_allowed_when(named_conditions().front().name);
-  /// The unit of a reply that is a wait: see NamedCondition::wait.
-  std::optional<std::chrono::microseconds> delay_unit = {};
   /// The error replies with this code deny.
   std::optional<std::string> denied_error = {};
   /// Of an allowed request; nil is 0.
@@ -135,10 +128,7 @@ struct ReplyReading {
 bool uses_limit(const ReplyReading& reading);
 /// Whether the reply is an error that means denied.
 bool is_denial(redis::ReplyView reply, const ReplyReading& reading);
-/// Throws UsageError if it has a delay unit, but its replies cannot be waits, or if a delay or
-/// retry_after is told twice.
-void require_usable(const ReplyReading& reading);
-/// Throws UsageError if an expression cannot be evaluated with this limit, too.
+/// Throws UsageError if an expression cannot be evaluated with this limit.
 void require_usable(const ReplyReading& reading, const limiter::Limit& limit,
                     bool has_leases = false, std::chrono::microseconds hold = {});
 

@@ -63,7 +63,7 @@ class Limiter:
             "word": ["--allowed-when", "r == 'yes'"],
             "nil": ["--allowed-when", "nil"],
             "error": ["--denied-error", "LIMIT"],
-            "wait": ["--allowed-when", "zero", "--delay-unit", "s" if self.flaw == "wait-of-zero" else "ms"],
+            "wait": ["--allowed-when", "zero"],
         }.get(self.reply, [])
 
 

@@ -52,7 +52,6 @@ void test_reading(std::string_view text, ReplyView reply, const TemplateValues& 
   if (number) reading.remaining = *number;
   const auto is_usable = accepted<UsageError>(
       [&] {
-        require_usable(reading);
         require_usable(reading, values.limit);
         return true;
       },

@@ -76,9 +76,11 @@ TEST_CASE("foreign script: one of rlctl's own scripts decides the same as a fore
 TEST_CASE("foreign script: a wait in the reply is a promise that may be broken") {
   Bench bench;
   // It replies one second, and then keeps denying.
-  const auto outcome = bench.run(limiter("return ARGV[1] % 60 < 50 and 1 or 0", {"{key}"},
-                                         {"{now_s}"}, {parse_allowed_when("zero"), 1s}),
-                                 {.limit = {1, 10s, {}}, .rate = 1, .duration = 120s}, "steady");
+  const auto outcome =
+      bench.run(limiter("return ARGV[1] % 60 < 50 and 1 or 0", {"{key}"}, {"{now_s}"},
+                        {.allowed_when = parse_allowed_when("zero"),
+                         .retry_after = parse_wait_expression("r s")}),
+                {.limit = {1, 10s, {}}, .rate = 1, .duration = 120s}, "steady");
   CHECK(outcome.measured.retry_error.compared >= 1);
   CHECK(outcome.measured.retry_error.broken >= 1);
 }
@@ -315,9 +317,10 @@ TEST_CASE("foreign script: a limit that does not fit its templates, or a bad rea
   const auto seconds =
       candidate(limiter("return 1", {"{key}"}, {"{window_s}", "{now}"}), {5, 1500ms, {}});
   CHECK_THROWS_AS(static_cast<void>(script_of(seconds)), UsageError);
-  const auto wait = candidate(
-      limiter("return 1", {"{key}"}, {"{now}"}, {parse_allowed_when("nonzero"), 1s}), kMinute);
-  CHECK_THROWS_AS(static_cast<void>(script_of(wait)), UsageError);
+  const auto reading =
+      candidate(limiter("return 1", {"{key}"}, {"{now}"}, {parse_allowed_when("r < window_s")}),
+                {5, 1500ms, {}});
+  CHECK_THROWS_AS(static_cast<void>(script_of(reading)), UsageError);
 }
 
 TEST_CASE("foreign script: it has a name but no model") {

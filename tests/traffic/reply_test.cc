@@ -93,8 +93,15 @@ void check_each(const Cases& cases, ResultOf result_of) {
 
 constexpr auto kUnread = "unreadable";
 
-ReplyReading reading(std::string_view allowed_when, std::optional<microseconds> delay_unit = {}) {
-  return {.allowed_when = parse_allowed_when(allowed_when), .delay_unit = delay_unit};
+ReplyReading reading(std::string_view allowed_when) {
+  return {.allowed_when = parse_allowed_when(allowed_when)};
+}
+
+/// With an expression for the retry_after, or for the delay of 'always'.
+ReplyReading waiting(std::string_view allowed_when, std::string_view wait) {
+  auto result = reading(allowed_when);
+  (allowed_when == "always" ? result.delay : result.retry_after) = parse_wait_expression(wait);
+  return result;
 }
 
 /// The decision read from the reply of a Lua expression, with a limit of 5.
@@ -421,31 +428,28 @@ TEST_CASE("reply reading: with 'nil', nil allows and anything else denies") {
   CHECK(reader.allows("{}", "nil") == kUnread);
 }
 
-TEST_CASE("reply reading: a denial promises nothing unless the reply is a wait") {
+TEST_CASE("reply reading: a denial promises nothing unless an expression says its wait") {
   Reader reader;
   CHECK(reader.decision("0", {}).retry_after == kTimeNotTold);
   CHECK(reader.decision("0", {}).remaining == kNotTold);
   CHECK(reader.decision("0", {}).reset_after == kTimeNotTold);
   CHECK(reader.decision("0", {}).delay == 0us);
-  const ReplyReading zero = reading("zero", 1s), nil = reading("nil", 1ms);
+  const ReplyReading zero = waiting("zero", "r s"), nil = waiting("nil", "r[1] ms");
   CHECK(reader.decision("'2.5'", zero).retry_after == 2500ms);
   CHECK_FALSE(reader.decision("'2.5'", zero).allowed);
   CHECK(reader.decision("0", zero).allowed);
   CHECK(reader.decision("0", zero).retry_after == 0us);
   CHECK(reader.decision("{250, 9}", nil).retry_after == 250ms);
   CHECK(reader.decision("false", nil).allowed);
-  CHECK(reader.complaint("'soon'", nil) ==
-        "x.lua replied 'soon', but --allowed-when 'nil' with --delay-unit reads a wait of 0 or "
-        "more");
 }
 
-TEST_CASE("reply reading: with 'always', the reply is the delay before the request proceeds") {
+TEST_CASE("reply reading: with 'always', the reply may be the delay before the request proceeds") {
   Reader reader;
-  const ReplyReading seconds = reading("always", 1s);
+  const ReplyReading seconds = waiting("always", "r s");
   CHECK(reader.decision("'0.1'", seconds) ==
         Decision{
             .allowed = true, .remaining = kNotTold, .reset_after = kTimeNotTold, .delay = 100ms});
-  CHECK(reader.decision("7", reading("always", 1us)).delay == 7us);
+  CHECK(reader.decision("7", waiting("always", "r us")).delay == 7us);
   CHECK(reader.decision("nil", seconds).delay == 0us);
   CHECK(reader.decision("'OK'", reading("always")).delay == 0us);
   for (const std::string lua : {"-1", "'-0.5'", "'1e30'", "'OK'", "{}"}) {
@@ -464,9 +468,6 @@ TEST_CASE("reply reading: a delay may be an expression, which must not be negati
   CHECK(reader.complaint("{1, 999}", delayed) ==
         "x.lua replied [1, 999], but --delay 'r[2] - now_s' expects a time of 0 or more at column "
         "1");
-  auto both = reading("always", 1s);
-  both.delay = delayed.delay;
-  CHECK_THROWS_AS(require_usable(both), UsageError);
 }
 
 TEST_CASE("reply reading: the hint at a time since 1970 is an expression that is a wait") {
@@ -511,10 +512,9 @@ TEST_CASE("reply reading: a time since 1970 is not a wait") {
                                                       template_values(), "x.lua"));
                        }).what());
   };
-  CHECK(complaint_of("'1767225661000'", reading("always", 1ms)) ==
-        "x.lua replied '1767225661000', but this is a time since 1970, which --delay-unit reads as "
-        "a wait");
-  CHECK_FALSE(complaint_of("'1767225661'", reading("zero", 1s)).empty());
+  CHECK(complaint_of("'1767225661000'", waiting("always", "r ms")) ==
+        "x.lua replied '1767225661000', but --delay 'r' is then a time since 1970, not one to wait "
+        "for");
   auto retry = reading("r == 'OK'");
   retry.retry_after = parse_wait_expression("r s");
   CHECK(complaint_of("'1767225661'", retry) ==
@@ -622,30 +622,14 @@ TEST_CASE("reply reading: names are spelled as on the command line, and the defa
     CHECK(error.hint() ==
           "it is nonzero, zero, nil, <=limit or always, or an expression such as 'r[1] > 0'");
   }
-  CHECK(parse_delay_unit("s") == 1s);
-  CHECK(parse_delay_unit("ms") == 1ms);
-  CHECK(parse_delay_unit("us") == 1us);
-  CHECK_THROWS_WITH_AS(static_cast<void>(parse_delay_unit("m")),
+  CHECK(parse_wait_unit("s") == 1s);
+  CHECK(parse_wait_unit("ms") == 1ms);
+  CHECK(parse_wait_unit("us") == 1us);
+  CHECK_THROWS_WITH_AS(static_cast<void>(parse_wait_unit("m")),
                        "the unit of a wait is s, ms or us, not 'm'", UsageError);
 }
 
-TEST_CASE("reply reading: a count, or a number that must be nonzero, cannot be a wait") {
-  CHECK_THROWS_AS(require_usable(reading("nonzero", 1s)), UsageError);
-  CHECK_THROWS_AS(require_usable(reading("<=limit", 1s)), UsageError);
-  CHECK_NOTHROW(require_usable(reading("<=limit")));
-  CHECK_NOTHROW(require_usable(reading("zero", 1s)));
-  CHECK_NOTHROW(require_usable(reading("nil", 1s)));
-  CHECK_NOTHROW(require_usable(reading("always", 1s)));
-}
-
-TEST_CASE("reply reading: a wait is read in one way only") {
-  auto both = reading("zero", 1s);
-  both.retry_after = parse_wait_expression("r s");
-  CHECK_THROWS_WITH_AS(
-      require_usable(both),
-      "--delay-unit and --retry-after cannot be combined: both say which wait the reply has",
-      UsageError);
-  CHECK_THROWS_AS(require_usable(reading("r > 0", 1s)), UsageError);
+TEST_CASE("reply reading: whole seconds of the window need a window of whole seconds") {
   auto odd = reading("r <= window_s");
   CHECK_NOTHROW(require_usable(odd, {5, 60s, {}}));
   CHECK_THROWS_AS(require_usable(odd, {5, 1500ms, {}}), UsageError);

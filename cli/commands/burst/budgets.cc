@@ -98,7 +98,7 @@ void require_budget_options(const Options& options, const Plan& plan) {
   if (writes(plan, ReportFormat::kHtml)) {
     refuse_both("-o *.html", kReserve, "the page is about requests", "draw a picture: -o FILE.svg");
   }
-  refuse({"--delay", "--delay-unit"}, "a hold begins when it is given");
+  refuse({"--delay"}, "a hold begins when it is given");
   constexpr std::string_view kOnlyVirtual = "reservations have the virtual clock";
   if (plan.is_real.value_or(false)) refuse_both("--clock real", kReserve, kOnlyVirtual);
   if (plan.max_rate) refuse_both("--rate max", kReserve, kOnlyVirtual);

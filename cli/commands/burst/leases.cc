@@ -35,7 +35,7 @@ void parse_hold_field(const std::string& text, replay::FieldOptions& fields) {
   const auto unit = colon == text.npos ? std::string() : text.substr(colon + 1);
   const bool has_unit = unit == "s" || unit == "ms" || unit == "us";
   fields.cost = has_unit ? text.substr(0, colon) : text;
-  fields.cost_unit = traffic::parse_delay_unit(has_unit ? unit : "s");
+  fields.cost_unit = traffic::parse_wait_unit(has_unit ? unit : "s");
   require_not_empty(*fields.cost, "--hold-field: the name");
 }
 
@@ -115,7 +115,7 @@ void require_lease_options(const Options& options, const Plan& plan) {
     refuse_both("-o *.html", kConcurrency, "the page is about windows",
                 "draw a picture: -o FILE.svg");
   }
-  refuse({"--delay", "--delay-unit"}, "a lease begins when it is given");
+  refuse({"--delay"}, "a lease begins when it is given");
   constexpr std::string_view kOnlyVirtual = "leases have the virtual clock";
   if (plan.is_real.value_or(false)) refuse_both("--clock real", kConcurrency, kOnlyVirtual);
   if (plan.max_rate) refuse_both("--rate max", kConcurrency, kOnlyVirtual);

@@ -87,7 +87,8 @@ std::optional<std::string> reading_hint(const Run& run, const traffic::ForeignLi
     return named != nullptr && named->name == name;
   };
   // A reply that is 0 or 1 is an answer, not a count.
-  const bool may_count = !foreign.reading.delay_unit && replies.highest > 1;
+  const bool is_wait = is_named("zero") && foreign.reading.retry_after;
+  const bool may_count = !is_wait && replies.highest > 1;
   const bool is_nonzero = is_named("nonzero");
   if ((is_nonzero || is_named("zero")) && may_count && replies.all_count_before) {
     return fmt::format(
@@ -142,8 +143,7 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
   if (!candidate.foreign || measured.sent == 0 || replies.first.empty()) return std::nullopt;
   const auto& when = candidate.foreign->reading.allowed_when;
   const bool is_wrong = measured.allowed == 0 || measured.worst.ratio > 1;
-  const bool is_always =
-      when.named != nullptr && when.named->wait == traffic::NamedCondition::Wait::kOfRequest;
+  const bool is_always = when.named != nullptr && when.named->is_always;
   if (replies.all_nil && is_wrong && !is_always) {
     return "the script returns nothing: every reply was nil; it must return whether the request "
            "is allowed";
@@ -158,7 +158,7 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
   }
   // Virtual time leaves out the last ms of a TTL.
   const bool is_wait = when.named != nullptr && when.named->name == "zero" &&
-                       candidate.foreign->reading.delay_unit &&
+                       candidate.foreign->reading.retry_after &&
                        traffic::may_read_ttl(*candidate.foreign);
   if (!hint && run.search && is_wait && measured.allowed > 0) {
     return "a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of "

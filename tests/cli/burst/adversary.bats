@@ -544,7 +544,7 @@ if count == 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return 0
 LUA
   run -0 --separate-stderr rlctl burst adversary --budget 2000 --limit 5/1s --script pttl.lua \
-    --args '{limit} {window_ms}' --allowed-when zero --delay-unit ms
+    --args '{limit} {window_ms}' --allowed-when zero --retry-after 'r ms'
   assert_regex "$stderr" 'a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of a key'
 }
 

@@ -95,7 +95,7 @@ redis_rate=(--args '{burst} {limit} {window_s} {cost}' --allowed-when 'r[1] > 0'
 @test "redis-cell, bullmq, and a verdict in the fourth place" {
   finds 1.8 false false 5/60s redis_cell --args '4 {limit} {window_s} {cost}' --allowed-when 'r[1] == 0' \
     --remaining 'r[3]' --retry-after 'r[4] s' --reset-after 'r[5] s'
-  finds 1.8 false false 5/60s bullmq --args '{limit} {window_ms}' --allowed-when zero --delay-unit ms
+  finds 1.8 false false 5/60s bullmq --args '{limit} {window_ms}' --allowed-when zero --retry-after 'r ms'
   finds 2 false false 5/60s goredisstore --args '{now_ms} {window_ms} {limit}' --allowed-when 'r[4]' \
     --remaining 'r[2]' --reset-after 'r[3] - now_ms ms'
 }

@@ -49,10 +49,10 @@ row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
   assert_equal "$(gojq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[true,0]\n[false,7000000]'
   # Its first request is denied, and its second allowed, so there is a hint on stderr.
   run -0 --separate-stderr as jsonl rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --allowed-when zero \
-    --delay-unit ms
+    --retry-after 'r[1] ms'
   assert_equal "$(gojq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[false,1000]\n[true,0]'
   run -0 as jsonl rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --allowed-when always \
-    --delay-unit s
+    --delay 'r[1] s'
   assert_equal "$(gojq -c '[.allowed, .delay_us]' <<<"$output")" $'[true,1000000]\n[true,0]'
 }
 

@@ -542,7 +542,7 @@ END
   run -0 rlctl config show count --json
   assert_equal "$(jq -c '[.policies, .scripts]' <<<"$output")" "[[],[{\"name\":\"count\",\
 \"file\":\"${users%/*}/lua/count.lua\",\"exec\":null,\"keys\":[\"hist:{key}\",\"{now_s}\"],\
-\"function\":null,\"args\":\"{limit} 'two words' ''\",\"setup\":null,\"allowed_when\":\"<=limit\",\"delay_unit\":null,\"denied_error\":null,\"delay\":null,\"remaining\":null,\"retry_after\":null,\"reset_after\":null,\"line\":1}]]"
+\"function\":null,\"args\":\"{limit} 'two words' ''\",\"setup\":null,\"allowed_when\":\"<=limit\",\"denied_error\":null,\"delay\":null,\"remaining\":null,\"retry_after\":null,\"reset_after\":null,\"line\":1}]]"
   wrong "config: no policy 'cuont' in ${users/#$HOME/\~}, which has none" config show cuont
 }
 
@@ -582,13 +582,13 @@ keys = ["{kye}"]
 args = "'open"
 alowed_when = "nil"
 allowed_when = "yes"
-delay_unit = ["s"]
+delay = ["s"]
 [script.folder]
 file = "folder"
 [script.none]
 [script.wait]
 file = "/dev/null"
-delay_unit = "s"
+delay = "r"
 [script.lists]
 file = "/dev/null"
 keys = []
@@ -602,10 +602,10 @@ rlctl: $users:7: script 'bad': keys: '{kye}' contains {kye}, which is not a plac
 rlctl: $users:8: script 'bad': args: ''open' has a quote that is not closed: '
 rlctl: $users:9: script 'bad': unknown key 'alowed_when'; did you mean 'allowed_when'?
 rlctl: $users:10: script 'bad': allowed_when: 'yes': unknown name 'yes' at column 1
-rlctl: $users:11: script 'bad': delay_unit must be a string, not a list
+rlctl: $users:11: script 'bad': delay must be a string, not a list
 rlctl: $users:13: script 'folder': file: cannot read '${users%/*}/folder': is a directory
 rlctl: $users:14: script 'none': file is missing; write file = \"my.lua\"
-rlctl: $users:15: script 'wait': delay_unit: --delay-unit requires --allowed-when zero, nil or always
+rlctl: $users:17: script 'wait': delay: 'r' has no unit; write 'r s', 'r ms' or 'r us'
 rlctl: $users:21: script 'lists': args must be a string, or a list of them, not 1"
 }
 

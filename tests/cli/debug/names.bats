@@ -20,7 +20,7 @@ file = "wait.lua"
 keys = ["wait:{key}"]
 args = "{now_ms} {window_ms}"
 allowed_when = "zero"
-delay_unit = "ms"
+retry_after = "r ms"
 
 [script.echo]
 file = "echo.lua"
@@ -120,7 +120,7 @@ debug_in() { sed -n '1s/^# rlctl burst/rlctl debug -q/p' "$1"; }
 
 @test "the command at the top of a schedule works with debug in the place of burst" {
   local script=(--script wait.lua --keys '{key}' --keys "it's" --args '{now_ms} {window_ms}' --allowed-when zero
-    --delay-unit ms)
+    --retry-after 'r ms')
   run -0 rlctl burst adversary --budget 200 --limit 1/1s "${script[@]}" --write found.log -q
   run -0 bash -c "$(debug_in found.log) --trace"
   assert_line --partial '+ wait.lua:1'

@@ -381,12 +381,12 @@ return used"
 if n >= tonumber(ARGV[1]) then return redis.call('PTTL', KEYS[1]) end
 if n == 0 then redis.call('SET', KEYS[1], 1, 'PX', ARGV[2]) else redis.call('INCR', KEYS[1]) end
 return 0"
-  finds '2 zero-wait critical' --limit 5/1s --args '{limit} {window_ms}' --allowed-when zero --delay-unit ms
+  finds '2 zero-wait critical' --limit 5/1s --args '{limit} {window_ms}' --allowed-when zero --retry-after 'r ms'
   finds '2 zero-wait critical' --limit 5/1s --args '{limit} {window_ms}' --allowed-when 'not (r > 0)'
   script "local n = redis.call('INCR', KEYS[1])
 if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return n > tonumber(ARGV[1]) and math.max(1, redis.call('PTTL', KEYS[1])) or 0"
-  finds '' --limit 5/1s --args '{limit} {window_ms}' --allowed-when zero --delay-unit ms
+  finds '' --limit 5/1s --args '{limit} {window_ms}' --allowed-when zero --retry-after 'r ms'
 }
 
 @test "the start of a window of the clock is not called coarse" {
