@@ -340,14 +340,14 @@ std::vector<std::string> script_keys(const ScriptOptions& options) {
   return options.keys.empty() ? std::vector{std::string(kDefaultKey)} : options.keys;
 }
 
-void add_script_options(Options& options, ScriptOptions& target, bool is_optional) {
-  options
-      .list(std::string(kScriptOption), "SCRIPT", target.scripts,
-            is_optional ? "the script, instead of the operand SCRIPT (a file, one that the "
-                          "configuration names, or - for standard input)"
-                        : "run this Lua script, not a bundled algorithm (a file, one that the "
-                          "configuration names, or - for standard input)")
-      .completes(complete_script);
+void add_script_options(Options& options, ScriptOptions& target, bool has_option) {
+  if (has_option) {
+    options
+        .list(std::string(kScriptOption), "SCRIPT", target.scripts,
+              "run this Lua script, not a bundled algorithm (a file, one that the configuration "
+              "names, or - for standard input)")
+        .completes(complete_script);
+  }
   for (const auto& setting : kSettings) {
     const std::string name(setting.option), value_name(setting.value_name);
     auto& text = target.*setting.value;
@@ -359,7 +359,7 @@ void add_script_options(Options& options, ScriptOptions& target, bool is_optiona
                   setting.help)
             : options.value(name, value_name, text, setting.help);
     if (setting.is_detail) option.only_in_long_help();
-    if (!is_optional) option.needs(kScriptOption, "", "name the script with --script FILE.lua");
+    if (has_option) option.needs(kScriptOption, "", "name the script with --script FILE.lua");
   }
 }
 

@@ -16,7 +16,8 @@ namespace rlctl::cli {
 
 // ---- What is said about a script ----
 
-/// --script and its related options, as typed, or the keys of [script.NAME] in the configuration.
+/// --script and the options about scripts, as typed, or the keys of [script.NAME] in the
+/// configuration.
 struct ScriptOptions {
   std::vector<std::string> scripts = {};     ///< files and names; none in the configuration
   std::string_view named_with = "--script";  ///< the option whose values `scripts` are
@@ -55,9 +56,9 @@ inline constexpr std::string_view kScriptBurstHelp =
 /// What to do with a second --limit where one fills the placeholders.
 inline constexpr const char* kOneLimitHint = "write further limits in --args";
 
-/// Adds --script and all options about it except --keys, whose meaning differs between commands.
-/// If `is_optional`, an operand may name the script instead.
-void add_script_options(Options& options, ScriptOptions& target, bool is_optional);
+/// Adds the options about a script except --keys, whose meaning differs between commands. With
+/// `has_option`, they need --script, which is added too; otherwise operands name scripts.
+void add_script_options(Options& options, ScriptOptions& target, bool has_option);
 /// The section of --help that lists the placeholders.
 std::string placeholder_help();
 

@@ -68,7 +68,6 @@ refused|burst --model -q --output -
 writes|burst adversary --model -q --algorithm fixed-window --limit 2/10s --write -
 refused|burst adversary -
 reads|debug - k --trace
-reads|debug --script - k --trace
 refused|debug one.lua - --trace
 refused|debug one.lua k - , 1 --trace
 refused|debug --policy p - --trace
@@ -78,7 +77,6 @@ reads|debug one.lua --replay - --trace
 writes|debug one.lua k --coverage -q --lcov -
 refused|debug --dap=-
 reads|lint -
-reads|lint --script -
 refused|lint one.lua --keys -
 refused|lint one.lua --concurrency 2 --release -
 refused|lint one.lua --reserve 2 --settle -

@@ -126,7 +126,7 @@ void add_limiters(Options& options, Plan& plan) {
         completions.words.push_back({std::string(kAllAlgorithms), "all that count requests"});
         return completions;
       });
-  add_script_options(options, plan.script, false);
+  add_script_options(options, plan.script, true);
   add_exec_options(options, plan.exec);
   options
       .value("--against", "NAME", plan.against,

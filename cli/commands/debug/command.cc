@@ -34,21 +34,16 @@ void add_script(Options& options, Plan& plan) {
       .excludes("--replay", kLogHasCosts, kNameCosts);
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp)
       .excludes("--replay", kLogHasTimes);
-  options
-      .value("--algorithm", "NAME", plan.limit_options.algorithm,
-             "a bundled script, instead of the operand SCRIPT")
-      .completes(complete_algorithm);
   auto policy = options
                     .value("--policy", "NAME", plan.limit_options.policy,
                            "use script, limits and burst of a configured policy (the operands are "
                            "the arguments of its key)")
                     .completes(complete_policy);
-  policy.excludes_each({"--limit", "--burst", "--algorithm", "--script", "--keys"},
-                       kPolicyDefinesIt);
+  policy.excludes_each({"--limit", "--burst", "--keys"}, kPolicyDefinesIt);
   for (const auto& setting : script_settings()) policy.excludes(setting.option, kPolicyDefinesIt);
   options.list("--keys", "KEY", plan.script_options.keys,
                "one of the KEYS of the script (with the placeholders below; default: the KEYs)");
-  add_script_options(options, plan.script_options, true);
+  add_script_options(options, plan.script_options, false);
 }
 
 void add_replay(Options& options, Plan& plan) {
@@ -157,11 +152,9 @@ ExitStatus run(const Plan& given, Invocation& invocation) {
   }
 }
 
-/// Completes the script, unless an option names it, then KEYs.
+/// Completes the script, unless a policy has it, then KEYs.
 Completions complete_operand(const CompletionContext& typed) {
-  const auto& options = typed.options;
-  const bool is_named = options.is_given("--algorithm") || options.is_given("--script") ||
-                        options.is_given("--policy");
+  const bool is_named = typed.options.is_given("--policy");
   return typed.operands.empty() && !is_named ? complete_limiter(typed) : complete_key(typed);
 }
 

@@ -28,18 +28,8 @@ void set_bundled(Plan& plan, const limiter::Algorithm& algorithm) {
   plan.debuggee.source = algorithm.script;
 }
 
-/// Returns the script's name from --script or --algorithm, else takes the first operand off
-/// `operands`.
-std::string script_word(const Plan& plan, Operands& operands) {
-  const auto& scripts = plan.script_options.scripts;
-  const auto& algorithm = plan.limit_options.algorithm;
-  const auto count = scripts.size() + (algorithm ? 1 : 0);
-  if (count > 1) {
-    throw UsageError(fmt::format("one script is debugged at a time, but there are {}", count),
-                     "keep only one --script or --algorithm");
-  }
-  if (!scripts.empty()) return scripts.front();
-  if (algorithm) return *algorithm;
+/// Takes the script's name, the first operand, off `operands`.
+std::string script_word(Operands& operands) {
   if (operands.empty()) {
     throw UsageError("no SCRIPT given", "rlctl debug sliding-window-log KEY --limit 5/60s --trace");
   }
@@ -63,23 +53,18 @@ void require_free_input(const Plan& plan, const std::string& script) {
 
 /// Sets the script, and returns its settings for a call with KEYS and ARGV.
 NamedScript set_script(Plan& plan, const std::string& word, ConfigurationSource& configuration) {
-  if (plan.limit_options.algorithm) {
-    set_bundled(plan, find_named(limiter::algorithms(), word, "--algorithm: no bundled script"));
-  } else if (const auto* algorithm = limiter::find_algorithm(word)) {
+  if (const auto* algorithm = limiter::find_algorithm(word)) {
     set_bundled(plan, *algorithm);
-  }
-  if (plan.algorithm != nullptr) {
     return {.name = plan.debuggee.name, .options = plan.script_options};
   }
-  const std::string_view option = plan.script_options.scripts.empty() ? "" : "--script";
   auto script =
-      find_script(option, word, plan.script_options, configuration, limiter::list_names(nullptr));
-  require_lua(option, script);
+      find_script("", word, plan.script_options, configuration, limiter::list_names(nullptr));
+  require_lua("", script);
   require_free_input(plan, script.path);
   script.name = script_name(script.path);
   plan.path = script.path;
   plan.debuggee.name = script.name;
-  plan.debuggee.source = read_source(option, script);
+  plan.debuggee.source = read_source("", script);
   return script;
 }
 
@@ -120,7 +105,7 @@ bool holds(const traffic::ForeignLimiter& foreign, std::string_view placeholder)
   return any_of(foreign, [placeholder](const Template& text) { return text.holds(placeholder); });
 }
 
-/// Sets the single --limit that fills templates. With --script, as in burst, it may be unused.
+/// Sets the single --limit that fills templates.
 void set_template_limit(Plan& plan, const NamedScript& script,
                         const traffic::ForeignLimiter& foreign) {
   const bool fills = any_of(foreign, [](const Template& text) { return text.uses_limit(); });
@@ -135,7 +120,7 @@ void set_template_limit(Plan& plan, const NamedScript& script,
     if (is_used) throw UsageError("--limit is missing: the reply is compared with it");
     return;
   }
-  if (!is_used && plan.script_options.scripts.empty()) {
+  if (!is_used) {
     throw UsageError("--limit has no effect: neither --keys nor --args contain {limit} or {window}",
                      "--args '{limit} {window_ms}', as the script expects");
   }
@@ -247,9 +232,7 @@ void set_call(Plan& plan, const Invocation& invocation) {
     refuse_dash(operands, invocation.typed);
     return set_check(plan, invocation, operands);
   }
-  const auto word = script_word(plan, operands);
-  const auto words =
-      invocation.operands.size() - operands.size();  // how many operands name the script
+  const auto word = script_word(operands);
   auto script = set_script(plan, word, invocation.configuration);
   auto split = split_at_comma(operands, plan.script_options);
   if (split) {
@@ -257,7 +240,7 @@ void set_call(Plan& plan, const Invocation& invocation) {
     operands = split->before;
   }
   require_no_key(plan, operands);
-  refuse_dash(operands, std::max(invocation.typed, words) - words);
+  refuse_dash(operands, std::max<std::size_t>(invocation.typed, 1) - 1);  // without SCRIPT
   const bool has_words = !script.options.keys.empty() || script.options.arguments;
   if (plan.algorithm == nullptr || has_words) {
     return set_foreign(plan, std::move(script), operands);

@@ -50,7 +50,7 @@ void add_options(Options& options, Plan& plan) {
       "one between)");
   options.list("--keys", "KEY", plan.script.keys,
                "one of the KEYS of the script, with the placeholders below (default: {key})");
-  add_script_options(options, plan.script, true);
+  add_script_options(options, plan.script, false);
   add_exec_options(options, plan.exec);
   options.group("Leases");
   options

@@ -31,15 +31,15 @@ const limiter::Algorithm* algorithm_in(std::string_view source) {
 /// one that `option` names, "--algorithm", "--script" or "--exec".
 std::string adversary_command(const Invocation& invocation, const limiter::Limit& limit,
                               std::string_view option, const std::string& name) {
-  std::map<std::string_view, std::vector<std::string>> values{{"--script", {}}, {"--exec", {}}};
+  std::map<std::string_view, std::vector<std::string>> values{{"--exec", {}}};
   if (!invocation.options.is_given("--concurrency")) {
     values["--limit"] = {limiter::format_limit(limit)};
   }
   std::vector<std::string> words{"rlctl", "burst", "adversary"};
-  if (option == "--algorithm") {
-    words.insert(words.end(), {std::string(option), name});
-  } else {
+  if (option == "--exec") {
     values[option] = {name};
+  } else {
+    words.insert(words.end(), {std::string(option), name});
   }
   const auto options = invocation.options.repeated(values, false);
   words.insert(words.end(), options.begin(), options.end());
@@ -107,10 +107,10 @@ bool gives_call(const ScriptOptions& options) {
 }
 
 /// Throws InputError for a script that cannot be read: the command line is right.
-std::string source_of(std::string_view option, const NamedScript& script) {
+std::string source_of(const NamedScript& script) {
   std::string source;
   try {
-    source = read_source(option, script);
+    source = read_source("", script);
   } catch (const UsageError& error) {
     throw InputError(error.what(), error.hint());
   }
@@ -118,8 +118,8 @@ std::string source_of(std::string_view option, const NamedScript& script) {
   throw InputError("the script " + quoted_and_masked(script.path) + " is empty");
 }
 
-Subject make_subject(std::string_view option, const std::string& word, const Plan& plan,
-                     const limiter::Limit& limit, const Invocation& invocation) {
+Subject make_subject(const std::string& word, const Plan& plan, const limiter::Limit& limit,
+                     const Invocation& invocation) {
   const auto* named = limiter::find_algorithm(word);
   NamedScript script{.options = plan.script};
   std::string place, source;
@@ -127,15 +127,15 @@ Subject make_subject(std::string_view option, const std::string& word, const Pla
     script.name = place = std::string(named->name) + ".lua";
     source = named->script;
   } else {
-    script = find_script(option, word, plan.script, invocation.configuration,
-                         limiter::list_names(nullptr));
+    script =
+        find_script("", word, plan.script, invocation.configuration, limiter::list_names(nullptr));
     if (script.program) {
       require_no_call(plan.script, script.name);
       return program_subject(script.program, limit,
                              adversary_command(invocation, limit, "--script", word));
     }
     place = script.path == kStandardInput ? script_name(script.path) : script.path;
-    source = source_of(option, script);
+    source = source_of(script);
   }
   const auto* algorithm = algorithm_in(source);
   if (algorithm != nullptr && !gives_call(plan.script)) {
@@ -186,10 +186,10 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
     throw UsageError("lint takes one --limit", kOneLimitHint);
   }
   const auto& operands = invocation.operands;
-  if (operands.empty() && plan.script.scripts.empty() && plan.exec.programs.empty()) {
+  if (operands.empty() && plan.exec.programs.empty()) {
     throw UsageError("no SCRIPT given", "rlctl lint my.lua --limit 5/60s --args '{now_ms}'");
   }
-  if (operands.empty() && plan.script.scripts.empty() && gives_call(plan.script)) {
+  if (operands.empty() && gives_call(plan.script)) {
     throw UsageError("--keys, --args and the like say how a script is called, but there is none",
                      "a program gets the limit, the key, the cost and the time in each request");
   }
@@ -201,10 +201,7 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
   require_lengths({&limit, 1}, "lint");
   std::vector<Subject> subjects;
   for (const auto& word : operands) {
-    subjects.push_back(make_subject("", word, plan, limit, invocation));
-  }
-  for (const auto& word : plan.script.scripts) {
-    subjects.push_back(make_subject("--script", word, plan, limit, invocation));
+    subjects.push_back(make_subject(word, plan, limit, invocation));
   }
   for (auto& program : parse_programs(plan.exec)) {
     const auto adversary =

@@ -51,7 +51,7 @@ struct Subject {
 /// The traffic exceeds limits up to this one; larger ones are scaled down.
 inline constexpr std::int64_t kLargestLimit = 100;
 
-/// The scripts and programs of the operands, of --script and of --exec, read. Throws UsageError,
+/// The scripts and programs of the operands and of --exec, read. Throws UsageError,
 /// and what reading the configuration throws, before a server is started.
 std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocation);
 

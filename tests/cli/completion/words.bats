@@ -13,7 +13,6 @@ finds() { [[ $(RLCTL_COMPLETE_KEYS=1 words "${@:2}") == "$1" ]]; }
   start_server
   cli SET login:ann x >/dev/null
   wait_until finds 'words login:ann' debug gcra lo
-  wait_until finds 'words login:ann' debug --algorithm gcra lo
   finds files debug lo
 }
 

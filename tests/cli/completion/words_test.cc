@@ -136,7 +136,6 @@ TEST_CASE("completion: an algorithm that the command refuses is not offered, nor
          {"burst --algorithm c", "words"},
          {"burst --concurrency 5 --algorithm c", "words concurrency"},
          {"list --algorithm c", "words concurrency"},
-         {"debug --algorithm c", "words concurrency"},
          {"burst --algorithm gcra,g", "words"}});
 }
 

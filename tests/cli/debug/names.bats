@@ -1,8 +1,8 @@
 # needs: server
 load ../../support/common
 
-# What `burst` accepts about a script, `debug` accepts: names, --script, KEYS and ARGV around a comma, the
-# reading of the reply, and the commands that `burst` prints.
+# What `burst` accepts about a script, `debug` accepts: names, KEYS and ARGV around a comma, the reading of the reply,
+# and the options of the commands that `burst` prints.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
@@ -35,15 +35,8 @@ debug() { rlctl debug -q "$@"; }
   run -0 debug echo ann --limit 5/60s --trace
   assert_line --partial '+ echo.lua:1'
   assert_line --partial '= "ann|b#5|two words"'
-  run -0 debug --script echo ann --limit 5/60s --args x --trace
-  assert_line --partial '= "ann|b#x"'
-}
-
-@test "--script and --algorithm name the script instead of an operand" {
-  run -0 debug --script echo.lua k --args '{key}' --trace
-  assert_line --partial '= "k#k"'
-  run -0 debug --algorithm fixed-window k --limit 5/60s --trace
-  assert_line --partial '+ fixed-window.lua:'
+  run -0 debug echo ann --limit 5/60s --args "x {limit}" --trace
+  assert_line --partial '= "ann|b#x|5"'
 }
 
 @test "a script that fails for lack of words gets a hint at them" {
@@ -91,7 +84,7 @@ debug() { rlctl debug -q "$@"; }
   run -2 debug - k , x <echo.lua
   assert_line --partial 'standard input cannot hold both the script and the commands'
   echo c >commands
-  run -0 debug --script - k , x --commands commands <echo.lua
+  run -0 debug - k , x --commands commands <echo.lua
   assert_line --partial '= "k#x"'
 }
 
@@ -115,10 +108,11 @@ debug() { rlctl debug -q "$@"; }
   assert_line --partial "echo.lua replied 'k#', but --allowed-when 'nonzero' reads a number"
 }
 
-# debug_in FILE: the first command in the file, with debug in the place of burst.
-debug_in() { sed -n '1s/^# rlctl burst/rlctl debug -q/p' "$1"; }
+# debug_in FILE: the first command in the file, with debug in the place of burst, and an operand in that of the option
+# with the script.
+debug_in() { sed -nE '1s/^# rlctl burst (.*)--(script|algorithm) /rlctl debug -q \1/p' "$1"; }
 
-@test "the command at the top of a schedule works with debug in the place of burst" {
+@test "the options of the command at the top of a schedule are those of debug" {
   local script=(--script wait.lua --keys '{key}' --keys "it's" --args '{now_ms} {window_ms}' --allowed-when zero
     --retry-after 'r ms')
   run -0 rlctl burst adversary --budget 200 --limit 1/1s "${script[@]}" --write found.log -q

@@ -55,7 +55,7 @@ finds() {
   finds first-request-window.lua --limit 10/2s --args '{window_s}' --allowed-when '<=limit' --
   run -0 rlctl lint first-request-window.lua --limit 10/2s --args '{window_s}' --allowed-when '<=limit'
   local command=${lines[-1]#    }
-  assert_equal "$command" "rlctl burst adversary --limit 10/2s --script first-request-window.lua --args '{window_s}' \
+  assert_equal "$command" "rlctl burst adversary --script first-request-window.lua --limit 10/2s --args '{window_s}' \
 --allowed-when '<=limit'"
   run -0 bash -c "$command --budget 2000"
   assert_output --partial '1.90× the limit'

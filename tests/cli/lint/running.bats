@@ -28,7 +28,7 @@ fails() {
     window.
 1 critical finding in 1 script (N requests)
 Search for requests that exceed the limit:
-    rlctl burst adversary --limit 5/60s --script counter.lua --allowed-when '<=limit'"
+    rlctl burst adversary --script counter.lua --limit 5/60s --allowed-when '<=limit'"
   assert_equal "$stderr" ''
 }
 
@@ -44,7 +44,7 @@ Search for requests that exceed the limit:
   run -2 --separate-stderr rlctl lint --config my.toml mine gcra --limit 2/10s
   assert_line --regexp '^[^ ]*counter\.lua:1: no-ttl: INCR count:ann$'
   assert_line --regexp '^1 critical finding in 2 scripts \([0-9]+ requests\)$'
-  assert_line '    rlctl burst adversary --config my.toml --limit 2/10s --script mine'
+  assert_line '    rlctl burst adversary --script mine --config my.toml --limit 2/10s'
   assert_line '    rlctl burst adversary --algorithm gcra --config my.toml --limit 2/10s'
 }
 
