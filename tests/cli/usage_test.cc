@@ -43,8 +43,7 @@ TEST_CASE("without a command the help is printed on stderr") {
 
 TEST_CASE("control bytes in an argument do not reach the terminal") {
   const auto result = run_rlctl({"check", "k", "--limit", "5/\x1b[31m\n"});
-  CHECK(result.err.starts_with(
-      R"(rlctl: check: --limit: '5/\x1b[31m\n' has an unknown unit)"));
+  CHECK(result.err.starts_with(R"(rlctl: check: --limit: '5/\x1b[31m\n' has an unknown unit)"));
   CHECK(!contains(result.err, "\x1b"));
 }
 

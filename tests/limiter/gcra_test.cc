@@ -77,6 +77,14 @@ TEST_CASE("gcra: a refund returns units, but no more than were taken") {
   CHECK(model.ask("k", limit, -1, kNow) == Decision{true, 1, 0us, 666'667us, 0us, 0});
   CHECK(model.ask("k", limit, -7, kNow) == Decision{true, 3, 0us, 0us, 0us, 0});
   CHECK_FALSE(model.exists("k"));
+  // Nothing is left of exactly one unit, also if the clock steps back then.
+  CHECK(model.ask("k", limit, 1, kNow).allowed);
+  CHECK(model.ask("k", limit, -1, kNow) == Decision{true, 3, 0us, 0us, 0us, 0});
+  CHECK(model.ask("k", limit, 3, kNow - 1s).allowed);
+  // A third of a microsecond is left of two units, 333 microseconds later.
+  const Limit fast{3, 1ms, {}};
+  CHECK(model.ask("f", fast, 2, kNow).allowed);
+  CHECK(model.ask("f", fast, -1, kNow + 333us) == Decision{true, 2, 0us, 1us, 0us, 0});
 }
 
 TEST_CASE("gcra: under a new burst the time is kept") {

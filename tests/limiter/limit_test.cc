@@ -89,8 +89,7 @@ TEST_CASE("an error shows what was given and what is accepted") {
   CHECK(error_of_limit("") == "'' is not a limit; write LIMIT/WINDOW, such as 5/60s or 100/min");
   CHECK(error_of_limit("/60s") ==
         "'/60s' has limit ''; use decimal digits, then optionally k or M: 5/60s, 1M/30d");
-  CHECK(error_of_limit("5/60s/60s") ==
-        "'5/60s/60s' has an unknown unit; use us, ms, s, m, h or d");
+  CHECK(error_of_limit("5/60s/60s") == "'5/60s/60s' has an unknown unit; use us, ms, s, m, h or d");
   CHECK(error_of_limit("5/1m1h") ==
         "'5/1m1h' has its units out of order; largest first, each once");
   CHECK(error_of_limit("5/1m1m") ==

@@ -70,6 +70,17 @@ void check_shorter_window_frees_nothing(Limiter& log) {
   CHECK(log.ask("typo", hour, 1, kNow + 20s) == Decision{false, 0, 3600s, 3600s, 0us, 1});
 }
 
+/// The TTL of a longer window goes with the last unit, so that a shorter one prunes all that has
+/// gone.
+void check_refund_of_all_ends_the_ttl(Limiter& log) {
+  const Limit lasting{5, 100s, {}}, brief{5, 1s, {}};
+  CHECK(log.ask("ended", lasting, 1, kNow).allowed);
+  CHECK(log.ask("ended", lasting, -1, kNow).remaining == 5);
+  CHECK(log.ask("ended", brief, 2, kNow + 1s).allowed);
+  CHECK(log.ask("ended", brief, 1, kNow + 2200ms).allowed);
+  CHECK(log.ask("ended", lasting, 0, kNow + 2200ms).remaining == 4);
+}
+
 /// Calls of a longer and a shorter window, in random order, on one key of a server on whose TTLs
 /// the calls' time passes.
 class TwoWindows {
@@ -146,6 +157,7 @@ void check_log_by_hand(const Algorithm& log) {
     check_refund_drops_the_oldest(*limiter);
     check_changed_window(*limiter);
     check_shorter_window_frees_nothing(*limiter);
+    check_refund_of_all_ends_the_ttl(*limiter);
   }
 }
 
