@@ -118,14 +118,14 @@ bool continues(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
-/// The first `head` and the last `tail` bytes of a longer text, with "..." between. If this cuts
-/// off the "@" that marks a password, the text before it is dropped too.
+/// The first `head` and the last `tail` bytes of a longer text, with "..." between. If an "@",
+/// which marks a password, follows what is cut off or is in it, the text before it is dropped too.
 std::string cut(std::string_view text, std::size_t head = 40, std::size_t tail = 0) {
   if (text.size() <= head + tail + 3) return std::string(text);
   auto begin = text.size() - tail;
   while (head > 0 && continues(text[head])) --head;
   while (begin < text.size() && continues(text[begin])) ++begin;
-  if (text.substr(head, begin - head).find('@') != text.npos) head = 0;
+  if (text.find('@', head) != text.npos) head = 0;
   return fmt::format("{}...{}", text.substr(0, head), text.substr(begin));
 }
 

@@ -338,7 +338,6 @@ const checks = {
   async hostile() {
     const page = await open('hostile');
     require_(!await page.evaluate(() => 'hacked' in window), 'a script was run');
-    equal(await page.title(), `</title><script>hacked = 1</script>"&'\\xe2\\x80\\xae`, 'the title');
     require_((await texts(page, '#key option')).some((key) => key.includes('</script><script>hacked=1</script>')), 'the key is not offered');
     require_(!/[\u202e\u2028\u2066]/.test(await page.content()), 'a character that changes the direction');
     await page.done();
