@@ -89,6 +89,7 @@ end_of_record"
   assert_regex "$stderr" 'rlctl: debug: bad\.lua:2: .*second'
 }
 
+# bats test_tags=night
 @test "an endless loop is cut off with status 1 and its coverage so far" {
   printf 'while not ARGV[1] do\n  local x = 1\nend\nreturn 1\n' >loop.lua
   run_with_timeout -1 rlctl debug loop.lua --coverage -q

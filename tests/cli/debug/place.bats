@@ -98,8 +98,8 @@ version() {
   fill
   local before
   before=$(snapshot)
-  # A trace of this would last for minutes.
-  echo "for i = 1, 1e9 do redis.call('SET', KEYS[1], i) local s = ('x'):rep(1e6):find('y') end" >long.lua
+  # A trace of this lasts for long.
+  echo "for i = 1, 1e9 do redis.call('SET', KEYS[1], i) local s = ('x'):rep(1e5):find('y') end" >long.lua
   bound rlctl debug long.lua text --trace >out 2>&1 3>&- &
   local pid=$! private
   wait_until eval '(($(wc -l <out) > 1000))'
@@ -112,7 +112,7 @@ version() {
 
 @test "Ctrl-C ends debug and its server by the signal" {
   start_server
-  echo "for i = 1, 1e9 do local x = ('x'):rep(1e6):find('y') end" >long.lua
+  echo "for i = 1, 1e9 do local x = ('x'):rep(1e5):find('y') end" >long.lua
   # shellcheck disable=SC2016 # expanded by the inner shell
   run -0 ends_by INT '(($(cat "$TMPDIR/out" 2>/dev/null | wc -l) > 100))' \
     bash -c 'exec rlctl debug long.lua --trace >"$TMPDIR/out" 2>/dev/null'
@@ -251,7 +251,7 @@ version() {
 
 @test "--attach: Ctrl-C ends the script, not the server" {
   start_server
-  echo "while true do redis.call('SET', KEYS[1], 1) local s = ('x'):rep(1e6):find('y') end" >loop.lua
+  echo "while true do redis.call('SET', KEYS[1], 1) local s = ('x'):rep(1e5):find('y') end" >loop.lua
   # shellcheck disable=SC2016 # expanded by the inner shell
   run -0 ends_by INT '(($(cat "$TMPDIR/out" 2>/dev/null | wc -l) > 1000))' \
     bash -c 'exec rlctl debug loop.lua k --attach -q --trace >"$TMPDIR/out"'
