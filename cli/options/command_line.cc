@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <utility>
 
@@ -21,8 +20,8 @@ struct Parser : CLI::App {
   Parser() : CLI::App("", "", nullptr) {}
 };
 
-/// The options of which an empty text is a value.
-constexpr std::array<std::string_view, 1> kMayBeEmpty{"--args"};
+/// The option of which an empty text is a value.
+constexpr std::string_view kMayBeEmpty = "--args";
 
 bool is_option(std::string_view argument) {
   return argument.size() > 1 && argument.front() == '-';
@@ -64,7 +63,7 @@ Prepared prepare(std::span<const std::string> arguments) {
       continue;
     }
     const auto name = argument.substr(0, argument.size() - 1);
-    if (std::ranges::find(kMayBeEmpty, name) == kMayBeEmpty.end()) {
+    if (name != kMayBeEmpty) {
       refuse(UsageError("option " + quoted_and_masked(name) + " has an empty value",
                         "is the variable set?"));
       continue;

@@ -131,7 +131,7 @@ constexpr std::array kSettings{
         false, true},
 };
 
-/// Parses what is said about the script.
+/// The limiter that the options describe, without its name and its source.
 traffic::ForeignLimiter parse(const ScriptOptions& options) {
   traffic::ForeignLimiter limiter;
   parsed("--keys", [&] {
@@ -405,11 +405,11 @@ void require_no_call(const ScriptOptions& options, const std::string& name) {
   }
 }
 
-void require_lua(std::string_view option, const NamedScript& script) {
+void require_lua(const NamedScript& script) {
   if (!script.program) return;
-  throw UsageError(with_option(option, quoted_and_masked(script.name) +
-                                           " is a program, but only a script in Lua will do"),
-                   "rlctl burst and lint ask programs");
+  throw UsageError(
+      quoted_and_masked(script.name) + " is a program, but only a script in Lua will do",
+      "rlctl burst and lint ask programs");
 }
 
 NamedScript find_script(std::string_view option, const std::string& value,

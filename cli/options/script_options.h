@@ -92,7 +92,7 @@ bool is_script_file(std::string_view value);
 /// Throws UsageError if the options say how to call a script: the program of this name is none.
 void require_no_call(const ScriptOptions& options, const std::string& name);
 /// Throws UsageError for a program, where only a script in Lua will do.
-void require_lua(std::string_view option, const NamedScript& script);
+void require_lua(const NamedScript& script);
 /// The script of this name in the configuration, else the file of this name; it is not read.
 /// `option` is the one with the value, or empty. Throws UsageError if there is neither, and what
 /// reading the configuration throws.

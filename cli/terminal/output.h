@@ -102,7 +102,7 @@ class Destination {
 void require_one_on_stdout(int asked, const char* hint);
 
 /// A progress line on stderr, a terminal, for long work: appears after the first second, changes at
-/// most ten times a second, is no wider than the terminal, and is removed at the end.
+/// most ten times a second, never exceeds the width of the terminal, and is removed at the end.
 class Progress {
  public:
   explicit Progress(bool enabled) : enabled_(enabled) {}

@@ -118,8 +118,8 @@ bool continues(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
 }
 
-/// The first `head` and the last `tail` bytes of a longer text, with "..." between. If an "@",
-/// which marks a password, follows what is cut off or is in it, the text before it is dropped too.
+/// The first `head` and the last `tail` bytes of a longer text, with "..." between. If an "@"
+/// follows the first bytes, they may have the beginning of a password, and are dropped too.
 std::string cut(std::string_view text, std::size_t head = 40, std::size_t tail = 0) {
   if (text.size() <= head + tail + 3) return std::string(text);
   auto begin = text.size() - tail;

@@ -116,7 +116,7 @@ class RowReading {
   microseconds now_;
   std::optional<microseconds> until_;
   Decoded state_;
-  std::optional<microseconds> begin_ = {};  ///< of the window of a count
+  std::optional<microseconds> begin_ = {};  ///< when the window of a count began
   double off_ = 0;
 };
 

@@ -39,6 +39,9 @@
 #   work PID          The CPU time of the process and its children, in hundredths of a second: a
 #                     process that has used much of it is past its start.
 #   calls COMMAND     How often the server at $socket has executed the command.
+#   as ENDING COMMAND…
+#                     Runs an rlctl burst, and prints the report that it writes to a file with this ending.
+#                     JSON is recorded, to be validated.
 #   ends_by SIGNAL READY COMMAND…
 #                     Runs the command with default signal handling, sends it the signal as soon as
 #                     the shell command READY succeeds, and prints "signal N" or "exit N", or what its
@@ -315,8 +318,6 @@ calls() {
 # Used by the shell commands of ends_by.
 export -f sleeps work calls
 
-# as ENDING COMMAND…: runs an rlctl burst, and prints the report that it writes to a file with this ending. JSON is
-# recorded, to be validated.
 as() {
   local file=$BATS_TEST_TMPDIR/report.$1 status=0 recorded
   "${@:2}" -q -o "$file" || status=$?

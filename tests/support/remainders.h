@@ -79,9 +79,9 @@ void check_remainders(const Algorithm& algorithm, std::string_view tag,
       }
     }
   }
-  // These are whole numbers of units, to the last part of a microsecond. In the third, the product
-  // of remainder and limit is a multiple of the stored limit; in the last two, one part is left
-  // over.
+  // These are whole numbers of units, to the last part of a microsecond. In the third case, the
+  // product of remainder and limit is a multiple of the stored limit; in the last two cases, it
+  // exceeds a multiple by one.
   check({1'000'000'000, 998'000'000}, {500'000'000, 1s, 1'000}, 0);
   check({999'999'000, 666'666'000}, {333'333'000, 1ms, 1'000'000}, 0);
   check({509'770'613, 320'667'471}, {553'518'977, 589'149us, 1'000}, 0);

@@ -308,7 +308,7 @@ class ReportOutput {
         invocation_(invocation),
         log_("--write", plan.search ? plan.search->write : std::nullopt, invocation.out) {
     for (const auto& [format, path] : plan.files) {
-      files_.push_back({format, std::make_unique<OutputFile>("-o", path)});
+      files_.emplace_back(format, std::make_unique<Destination>("-o", path, invocation.out));
     }
     require_one_on_stdout(log_.to_stdout() + invocation.json,
                           "use only one of --json and --write -");
@@ -316,7 +316,7 @@ class ReportOutput {
     if (log_.to_stdout()) quiet_ = true;
   }
 
-  /// The callback for a Session; empty if nobody asks for decisions.
+  /// The callback for a Session; empty if no file lists decisions.
   OnNamedDecision on_decision() {
     if (!writes(plan_, ReportFormat::kJsonl)) return {};
     return [this](std::string_view run, std::int64_t number, std::string_view key,
@@ -333,7 +333,7 @@ class ReportOutput {
     write_decisions(0);
     for (auto& [format, file] : files_) {
       if (report.interrupted && format != ReportFormat::kJson) continue;
-      file->write(printable(text_of(format, report), Printed::kLines));
+      file->write(text_of(format, report));
       file->commit();
     }
     if (!report.interrupted) {
@@ -351,27 +351,28 @@ class ReportOutput {
   }
 
  private:
-  /// Decisions have been written already.
+  /// The text that completes a file.
   static std::string text_of(ReportFormat format, const Report& report) {
-    std::string json;
     switch (format) {
       case ReportFormat::kSvg:
         return draw_svg(report);
       case ReportFormat::kHtml:
         return draw_page(report);
-      case ReportFormat::kJson:
+      case ReportFormat::kJson: {
+        std::string json;
         append_json(json, report);
-        break;
+        return json;
+      }
       case ReportFormat::kJsonl:
-        break;
+        break;  // Its decisions have been written already.
     }
-    return json;
+    return {};
   }
 
   void write_decisions(std::size_t more_than) {
     if (decisions_.size() <= more_than) return;
     for (auto& [format, file] : files_) {
-      if (format == ReportFormat::kJsonl) file->write(printable(decisions_, Printed::kLines));
+      if (format == ReportFormat::kJsonl) file->write(decisions_);
     }
     decisions_.clear();
   }
@@ -380,7 +381,7 @@ class ReportOutput {
   bool quiet_;
   Invocation& invocation_;
   Destination log_;
-  std::vector<std::pair<ReportFormat, std::unique_ptr<OutputFile>>> files_;
+  std::vector<std::pair<ReportFormat, std::unique_ptr<Destination>>> files_;
   std::string decisions_;
 };
 

@@ -502,9 +502,9 @@ TimeStatistic percentile(std::string_view name, std::string_view title, double p
 
 // --- Names and texts -----------------------------------------------------------------------------
 
-/// The groups before the columns of the clock, in column order.
-constexpr std::array kBeforeClock{&kCountGroup,     &kWorstGroup, &kDenialGroup, &kRetryGroup,
-                                  &kRemainingGroup, &kResetGroup, &kMemoryGroup};
+/// The groups that every run of requests has, in the order of their columns.
+constexpr std::array kRequestGroups{&kCountGroup,     &kWorstGroup, &kDenialGroup, &kRetryGroup,
+                                    &kRemainingGroup, &kResetGroup, &kMemoryGroup};
 
 std::string full_name(std::string_view prefix, std::string_view name) {
   return prefix.empty() ? std::string(name) : fmt::format("{}_{}", prefix, name);
@@ -663,7 +663,7 @@ std::string percent_text(double share) {
 
 Table decisions_table(const Report& report, const Look& look, microseconds origin) {
   auto table = table_of_runs(report);
-  for (const auto* group : kBeforeClock) add_columns(table, *group, report, look, origin);
+  for (const auto* group : kRequestGroups) add_columns(table, *group, report, look, origin);
   add_columns(table, kMinuteGroup, report, look, origin);
   return table;
 }
@@ -702,7 +702,7 @@ Table rates_table(const Report& report, const Look& look) {
 
 std::vector<AssertedMeasure> traffic_measures() {
   std::vector<AssertedMeasure> all;
-  for (const auto* group : kBeforeClock) add_asserted(all, *group);
+  for (const auto* group : kRequestGroups) add_asserted(all, *group);
   add_asserted_times(all, waited_for, "");
   add_asserted_times(all, &Timing::service, "service");
   add_asserted(all, kServerGroup);

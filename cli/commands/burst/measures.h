@@ -52,8 +52,8 @@ struct Measure {
   Value shown_of(const Run& run) const;
 };
 
-/// A group of measures. Its name is that of an object in JSON, and a prefix in assertions;
-/// without a name there is neither.
+/// A group of measures, which is an object in JSON. In assertions, the group's name precedes those
+/// of its measures. Without a name, the measures stand alone in both.
 struct MeasureGroup {
   std::string_view name;
   std::span<const Measure> measures;

@@ -71,7 +71,7 @@ struct BudgetPlan {
   std::optional<std::string> settle_arguments = {};  ///< its --args
 };
 
-/// What a file of the report has.
+/// How a report is written to a file.
 enum class ReportFormat { kSvg, kHtml, kJson, kJsonl };
 struct ReportFile {
   ReportFormat format;
@@ -103,7 +103,7 @@ struct Plan {
   bool max_rate = false;             ///< --rate max
   std::optional<std::size_t> clients = {}, pipeline = {};
   std::optional<SearchPlan> search = {};  ///< instead of traffic
-  std::vector<ReportFile> files = {};     ///< of the report
+  std::vector<ReportFile> files = {};     ///< to which the report is written
   bool quiet = false;
 
   const traffic::Pattern* pattern = nullptr;         ///< null: a log or a search

@@ -77,6 +77,12 @@ std::string inverted_text(const traffic::AllowedWhen& when) {
   return what + std::string(when.named->opposite);
 }
 
+/// Whether a reply of the script is a wait, which is 0 if the request is allowed.
+bool replies_with_wait(const traffic::ForeignLimiter& foreign) {
+  const auto* named = foreign.reading.allowed_when.named;
+  return named != nullptr && named->name == "zero" && foreign.reading.retry_after;
+}
+
 /// How the replies should be read instead; only if that explains every reply. None if they look
 /// right.
 std::optional<std::string> reading_hint(const Run& run, const traffic::ForeignLimiter& foreign,
@@ -87,8 +93,7 @@ std::optional<std::string> reading_hint(const Run& run, const traffic::ForeignLi
     return named != nullptr && named->name == name;
   };
   // A reply that is 0 or 1 is an answer, not a count.
-  const bool is_wait = is_named("zero") && foreign.reading.retry_after;
-  const bool may_count = !is_wait && replies.highest > 1;
+  const bool may_count = !replies_with_wait(foreign) && replies.highest > 1;
   const bool is_nonzero = is_named("nonzero");
   if ((is_nonzero || is_named("zero")) && may_count && replies.all_count_before) {
     return fmt::format(
@@ -157,9 +162,8 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
     return hint ? *text + "; " + *hint : text;
   }
   // Virtual time leaves out the last ms of a TTL.
-  const bool is_wait = when.named != nullptr && when.named->name == "zero" &&
-                       candidate.foreign->reading.retry_after &&
-                       traffic::may_read_ttl(*candidate.foreign);
+  const bool is_wait =
+      replies_with_wait(*candidate.foreign) && traffic::may_read_ttl(*candidate.foreign);
   if (!hint && run.search && is_wait && measured.allowed > 0) {
     return "a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of "
            "a "
