@@ -1,22 +1,17 @@
 #include "cli/options/exec_options.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
 #include <system_error>
 
 #include "base/shell.h"
-#include "base/text.h"
 #include "cli/options/completions.h"
 
 namespace rlctl::cli {
 namespace {
 
 constexpr std::string_view kExec = "--exec";
-/// The values of --exec-cpus.
-constexpr std::string_view kOneCpu = "one", kAllCpus = "all";
 
 /// A value of --exec-clock.
 struct ClocksRow {
@@ -25,11 +20,6 @@ struct ClocksRow {
 };
 constexpr std::array<ClocksRow, 3> kClocks{
     {{"none", std::nullopt}, {"wall", exec::Clocks::kWall}, {"all", exec::Clocks::kAll}}};
-
-bool parse_cpus(const std::string& text) {
-  if (text == kOneCpu || text == kAllCpus) return text == kAllCpus;
-  throw UsageError("--exec-cpus must be one or all, not " + quoted_and_masked(text));
-}
 
 /// "limiter.py" for python3 ./limiter.py --verbose.
 std::string name_of_program(const std::vector<std::string>& words) {
@@ -49,10 +39,6 @@ void add_exec_options(Options& options, ExecOptions& target) {
             "ask this program, with lines of JSON (it answers each with one; see rlctl-exec(7))")
       .completes(complete_file);
   options
-      .flag("--exec-fresh", target.fresh,
-            "start a new process for each schedule instead of sending {\"reset\":true}")
-      .only_in_long_help();
-  options
       .value("--exec-clock", "CLOCKS",
              into(target.clocks,
                   [](const std::string& text) {
@@ -63,19 +49,11 @@ void add_exec_options(Options& options, ExecOptions& target) {
       .only_in_long_help()
       .completes(
           [](const CompletionContext&) { return to_completions(kClocks, &ClocksRow::name); });
-  options
-      .value("--exec-cpus", "CPUS", into(target.on_all_cpus, parse_cpus),
-             "processors of rlctl and the program: one, which they share, or all (default: one)")
-      .only_in_long_help()
-      .completes([](const CompletionContext&) {
-        return to_completions(std::array{kOneCpu, kAllCpus});
-      });
 }
 
 void require_programs(const Options& options, bool has_programs) {
-  if (has_programs) return;
-  for (const auto option : {"--exec-fresh", "--exec-clock", "--exec-cpus"}) {
-    if (options.is_given(option)) throw UsageError(fmt::format("{} requires --exec", option));
+  if (!has_programs && options.is_given("--exec-clock")) {
+    throw UsageError("--exec-clock requires --exec");
   }
 }
 

@@ -19,13 +19,11 @@ namespace rlctl::cli {
 /// --exec and its related options, as typed.
 struct ExecOptions {
   std::vector<std::string> programs = {};   ///< each with its arguments
-  bool fresh = false;                       ///< --exec-fresh
   std::optional<exec::Clocks> clocks = {};  ///< --exec-clock
-  bool on_all_cpus = false;                 ///< --exec-cpus all
 };
 
 void add_exec_options(Options& options, ExecOptions& target);
-/// Throws UsageError if one of the options about programs is given, but no limiter is a program.
+/// Throws UsageError if --exec-clock is given, but no limiter is a program.
 void require_programs(const Options& options, bool has_programs);
 
 /// Gives a limiter whose name is also another's, or a bundled algorithm's, the name that was typed.

@@ -10,9 +10,7 @@ exec::Settings program_settings(const ExecOptions& options, const ConnectionOpti
   const auto settings = resolve_connection(connection, configuration);
   return {.clocks = options.clocks,
           .timeout = settings.timeout_from == Origin::kDefault ? kPatience : settings.timeout,
-          .interrupt = &interrupt,
-          .fresh = options.fresh,
-          .on_one_cpu = !options.on_all_cpus};
+          .interrupt = &interrupt};
 }
 
 }  // namespace rlctl::cli

@@ -205,7 +205,7 @@ std::optional<limiter::Decision> Program::take() {
     ++answered_;
     if (is_first && pipeline_ > 1 && environment_.needs_time()) set_pipeline(1);
     // Not sooner: a busy processor would make its start late.
-    if (is_first && settings_.on_one_cpu) one_cpu_.emplace(child_->pid());
+    if (is_first) one_cpu_.emplace(child_->pid());
     due_ = deadline_after(settings_.timeout);
     return answer.decision;
   }
@@ -299,13 +299,8 @@ void Program::wait(Deadline until) {
 void Program::forget() {
   if (!child_) return;
   require_none_left();
-  if (settings_.fresh) {
-    finish();
-    child_.reset();
-  } else {
-    require_no_time();
-    forgets_ = true;
-  }
+  require_no_time();
+  forgets_ = true;
   environment_.remove_keys();
   sent_ = answered_ = 0;
 }

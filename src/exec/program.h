@@ -50,15 +50,11 @@ struct Settings {
   std::optional<Clocks> clocks = {};     ///< and so is its own, as far as these clocks go
   std::chrono::microseconds timeout{0};  ///< for the next answer
   const Interrupt* interrupt = nullptr;  ///< ends every wait, with Interrupted
-  bool fresh = false;                    ///< end the program and start it again to forget
-  /// This process and the program share a processor, which is faster if only one of them ever
-  /// works.
-  bool on_one_cpu = true;
 };
 
 /// Keeps this thread on the processor on which it runs, and with it the threads that another
 /// process has now, until it is destroyed; then this thread may run on all that it might use at
-/// first.
+/// first. Sharing a processor is faster because only one of the two works at a time.
 class OneCpu {
  public:
   explicit OneCpu(pid_t other);

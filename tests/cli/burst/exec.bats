@@ -163,8 +163,8 @@ PYTHON
     kilobytes+=("$output")
   done
   ((kilobytes[1] - kilobytes[0] < 20000)) || fail "${kilobytes[*]} kB"
-  # One that never pauses does not hold up the answers, also with a processor of its own.
-  run_with_timeout -0 rlctl burst steady --requests 10 -q --exec "perl '$program' endless_error" --exec-cpus all
+  # One that never pauses does not hold up the answers.
+  run_with_timeout -0 rlctl burst steady --requests 10 -q --exec "perl '$program' endless_error"
 }
 
 # --- the end -------------------------------------------------------------------------------------------
@@ -244,19 +244,6 @@ keep="sh -c 'tee requests | sed -u s/.*/1/'"
     {id: $line.id, resets, wrong: (.wrong + if $line.id == .id + 1 then 0 else 1 end)} end)
     | .resets > 10, .wrong' -c requests
   assert_output $'true\n0'
-}
-
-# bats test_tags=night
-@test "--exec-fresh starts the program anew for each schedule" {
-  run -0 rlctl burst adversary --budget 80 --limit 1/60s -q --exec-fresh \
-    --exec "sh -c 'echo >>starts; exec perl \"\$@\"' sh '$program' hello 64"
-  (($(wc -l <starts) > 5))
-  # It has forgotten then, although it ignores resets.
-  cat >forgetful.sh <<'SH'
-read -r first && echo 1
-while read -r line; do case $line in *reset*) ;; *) echo 0 ;; esac; done
-SH
-  run -0 rlctl burst adversary --budget 80 --limit 1/60s -q --exec-fresh --exec 'sh forgetful.sh' --assert 'worst==1'
 }
 
 # --- decisions -----------------------------------------------------------------------------------------

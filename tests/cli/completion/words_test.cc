@@ -114,7 +114,7 @@ TEST_CASE("completion: values, also after = and after a comma") {
          {"burst --algorithm=gcra,le", "words --algorithm=gcra,leaky-bucket"},
          {"burst --algorithm al", "words all"},
          {"burst --clock ''", "words virtual real"},
-         {"burst --exec ./limiter --exec-cpus ''", "words one all"},
+         {"burst --exec ./limiter --exec-clock ''", "words none wall all"},
          {"burst --exec ''", "files"},
          {"run --on-error ''", "words fail allow deny"},
          {"list --sort ''", "words used ratio ttl bytes key"},
