@@ -70,7 +70,6 @@ void declare_options(Options& options, Plan& plan) {
              "sort by used, ratio, ttl, bytes (largest first) or key")
       .completes(
           [](const CompletionContext&) { return to_completions(kSortNames, &SortName::name); });
-  options.flag("--no-ttl", plan.only_without_ttl, "only keys that never expire");
   options
       .value("--algorithm", "NAME", into(plan.algorithm, parse_algorithm_name),
              "only keys of this algorithm")
@@ -415,7 +414,6 @@ const Command kCommand{
 Examples:
   rlctl list --above 80%
   rlctl list 'login:*' --top 20 --sort used
-  rlctl list --no-ttl --json | jq -r .key
   rlctl list --watch
 )",
          .notes = [] { return list_algorithms(""); }},

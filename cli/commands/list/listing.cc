@@ -61,7 +61,6 @@ std::optional<Row> Listing::row_of(const stored::Surveyed& surveyed) {
 }
 
 bool Listing::wants(const Row& row) {
-  if (plan_.only_without_ttl && row.usage.ttl) return false;
   if (plan_.algorithm && row.algorithm != *plan_.algorithm) return false;
   if (plan_.policy && row.policy != *plan_.policy) return false;
   if (plan_.limit && !row.usage.limits_differ.empty()) overrules_stored_limits_ = true;

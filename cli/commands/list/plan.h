@@ -16,10 +16,9 @@ enum class SortKey { kUsed, kRatio, kTtl, kBytes, kKey };
 /// The options of `rlctl list`.
 struct Plan {
   std::string pattern = "*";
-  std::optional<double> above = {};      ///< only rows with at least this ratio
-  std::optional<std::int64_t> top = {};  ///< at most this many
-  std::optional<SortKey> sort = {};      ///< none: as they are found
-  bool only_without_ttl = false;
+  std::optional<double> above = {};                        ///< only rows with at least this ratio
+  std::optional<std::int64_t> top = {};                    ///< at most this many
+  std::optional<SortKey> sort = {};                        ///< none: as they are found
   std::optional<std::string> algorithm = {}, policy = {};  ///< only keys of this one; none: of all
   bool include_unrecognized = false;  ///< also what only looks like a limiter's state
   bool only_totals = false;
@@ -29,9 +28,7 @@ struct Plan {
   Watch watch = {};
 
   /// Whether some limiters are left out.
-  bool has_filter() const {
-    return pattern != "*" || above || only_without_ttl || algorithm || policy;
-  }
+  bool has_filter() const { return pattern != "*" || above || algorithm || policy; }
 };
 
 }  // namespace rlctl::cli::list
