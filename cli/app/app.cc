@@ -198,7 +198,9 @@ ExitStatus App::run_command(const Command& command, Output& out) {
     throw UsageError("no command to run after --");
   }
   const auto typed = line_.operands_before_separator();
-  if (!command.decides_dash) refuse_dash(typed, typed.size(), command.dash_hint);
+  if (!command.decides_dash) {
+    refuse_dash(typed, typed.size(), command.takes_program ? "" : kDashAsKey);
+  }
   ConfigurationSource configuration(line_.general.config);
   Invocation invocation{.command = command.text.name,
                         .operands = command.takes_program ? typed : line_.operands(),

@@ -62,10 +62,8 @@ struct Command {
   /// The command line ends in "-- COMMAND [ARGUMENT...]". What follows the first -- is neither
   /// parsed nor changed, and is never empty when the action runs.
   bool takes_program = false;
-  /// Whether the command itself decides about an operand - before --. Else it is refused, with this
-  /// hint.
+  /// Whether the command itself decides about an operand - before --. Otherwise it is refused.
   bool decides_dash = false;
-  std::string_view dash_hint = kDashAsKey;
 };
 
 /// An `add` function for Command: creates a Target, declares its options, and runs with it.

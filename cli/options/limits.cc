@@ -192,23 +192,6 @@ void require_lengths(std::span<const limiter::Limit> limits, std::string_view wh
   }
 }
 
-void add_key_option(Options& options, bool& key_base64) {
-  options.flag("--key-base64", key_base64,
-               "each KEY is in base64, like key_base64 in JSON, for keys that are not text");
-}
-
-std::string decode_key(const std::string& text) {
-  if (auto key = from_base64(text)) return std::move(*key);
-  throw UsageError("--key-base64: " + quoted_and_masked(text) + " is not base64",
-                   "printf %s KEY | base64 -w0 encodes a key");
-}
-
-std::vector<std::string> decode_operands(std::vector<std::string> operands, bool key_base64) {
-  if (!key_base64) return operands;
-  std::transform(operands.begin(), operands.end(), operands.begin(), decode_key);
-  return operands;
-}
-
 std::string takes_arguments(const limiter::Policy& policy) {
   const auto count = limiter::argument_count(policy);
   return "policy '" + policy.name + "' (key " + policy.key + ") takes " +

@@ -81,14 +81,6 @@ std::string only_key(const Limiter& limiter, std::span<const std::string> operan
 /// empty operand, and for a number of operands that the policy does not take, such as none.
 std::vector<std::string> asked_keys(const Limiter* limiter, std::span<const std::string> operands);
 
-/// Adds --key-base64.
-void add_key_option(Options& options, bool& key_base64);
-/// The key for which a KEY of --key-base64 stands. Throws UsageError.
-std::string decode_key(const std::string& text);
-/// The operands as keys, or as arguments of a policy's key: decoded if `key_base64` is set. Throws
-/// UsageError.
-std::vector<std::string> decode_operands(std::vector<std::string> operands, bool key_base64);
-
 /// Throws UsageError if a limit has a window of the calendar: for `what`, a limiter of others, or a
 /// command, that knows lengths only.
 void require_lengths(std::span<const limiter::Limit> limits, std::string_view what);

@@ -179,7 +179,6 @@ options_of() {
   run -0 rlctl scripts call gcra --limit 5/60s -- -
   run -0 rlctl debug gcra --limit 5/60s --trace -- -
   assert_output --partial "'-' copied from"
-  run -0 rlctl run --limit 5/60s --algorithm gcra --key-base64 LQ== -- true
   run -0 rlctl reset -- - <input
   assert_output --partial 'removed key=-'
   assert_equal "$(cli DBSIZE)" 0
@@ -193,7 +192,7 @@ options_of() {
   run -2 --separate-stderr rlctl list -
   assert_equal "${stderr_lines[1]}" '  hint: -- - is taken literally'
   run -125 --separate-stderr rlctl run --limit 5/60s - -- true
-  assert_equal "${stderr_lines[1]}" '  hint: --key-base64 LQ== means the KEY of that name'
+  assert_equal "$stderr" "rlctl: run: unexpected argument '-': standard input is not read here"
   run -2 --separate-stderr rlctl --config - check k --limit 5/60s
   assert_equal "${stderr_lines[1]}" '  hint: a file of that name is ./-'
   RLCTL_CONFIG=- run -2 --separate-stderr rlctl check k --limit 5/60s

@@ -228,15 +228,6 @@ void Audit::write() {
   invocation_.out.flush();
 }
 
-/// The words of a command of rlctl whose last word is a key, in base64 unless every shell passes
-/// the key on unchanged.
-std::vector<std::string> with_key_in_base64(std::vector<std::string> words) {
-  if (every_shell_reads(words.back())) return words;
-  words.back() = to_base64(words.back());
-  words.insert(words.end() - 2, "--key-base64");  // before the --
-  return words;
-}
-
 /// The command that fixes a finding, with the server, ready to paste into a shell. If it may do
 /// harm or only helps to find out more, the line begins with a #, so that a shell ignores it.
 std::string Audit::fix_for(const Finding& finding) const {
@@ -249,8 +240,11 @@ std::string Audit::fix_for(const Finding& finding) const {
   std::vector<std::string> words;
   if (finding.command.front() == "rlctl") {
     words = rlctl_words(invocation_.options, invocation_.connection, invocation_.configuration);
-    const auto command = with_key_in_base64(finding.command);
-    words.insert(words.end(), command.begin() + 1, command.end());
+    words.insert(words.end(), finding.command.begin() + 1, finding.command.end());
+    if (const auto& key = words.back(); !every_shell_reads(key)) {
+      if (key.find('\0') != key.npos) return "# no shell can pass a key with a NUL byte to rlctl";
+      advice += advice.empty() ? "in bash, ksh or zsh" : ", in bash, ksh or zsh";
+    }
   } else {
     const bool has_address =
         url_.scheme != redis::Scheme::kSentinel && url_.scheme != redis::Scheme::kPrivate;

@@ -290,7 +290,6 @@ class Batch {
       throw UsageError("a reservation needs UNITS of 1 or more: KEY<TAB>UNITS<TAB>ID");
     }
     if (pending.key.empty()) throw UsageError("the key is empty");
-    if (plan_.key_base64) pending.key = decode_key(pending.key);
     if (const auto* policy = plan_.limiter.policy) {
       pending.key = limiter::fill(*policy, std::span(&pending.key, 1));
     }

@@ -69,7 +69,6 @@ void add_options(Options& options, Plan& plan) {
       .flag("--shadow", plan.shadow,
             "let every request pass, and only report what would be denied; record as usual")
       .excludes("--wait");
-  add_key_option(options, plan.key_base64);
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
   add_on_error_option(options, plan.on_error);
   options.flag("-q,--quiet", plan.quiet, kQuietHelp);
@@ -233,7 +232,6 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
   }
   refuse_dash(invocation.operands, invocation.typed,
               fmt::format("--batch reads KEYs from standard input; {}", kDashAsKey));
-  invocation.operands = decode_operands(std::move(invocation.operands), plan.key_base64);
   return check_key(plan, invocation);
 }
 

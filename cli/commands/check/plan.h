@@ -35,7 +35,6 @@ struct Plan {
   bool shadow = false;
   bool headers = false;
   bool quiet = false;
-  bool key_base64 = false;
   OnError on_error = {};
   std::optional<std::string> textfile = {};
   std::int64_t top_denied = 0;

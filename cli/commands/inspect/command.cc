@@ -34,7 +34,6 @@ struct Plan {
   std::optional<microseconds> now;
   std::optional<std::int64_t> entries = 20;  ///< none: all
   Watch watch;
-  bool key_base64 = false;
   bool full = false;              ///< keys are not cut
   std::optional<std::string> as;  ///< what the keys of other limiters hold
 
@@ -59,8 +58,7 @@ void declare_options(Options& options, Plan& plan) {
              "show every limiter whose key matches this Redis pattern: * ? [ab]")
       .once("run inspect once for each pattern")
       .excludes("--policy", "the policy of a key follows from its name")
-      .excludes("--watch", "rlctl list --watch shows many keys")
-      .excludes("--key-base64");
+      .excludes("--watch", "rlctl list --watch shows many keys");
   add_limit_options(options, plan.limit, false);
   options.value("--entries", "NUMBER", into(plan.entries, parse_entries),
                 "list this many of the newest entries, or all (default: 20)");
@@ -69,7 +67,6 @@ void declare_options(Options& options, Plan& plan) {
   add_watch_option(options, plan.watch, "repeat every TIME (default: 1s) until Ctrl-C")
       .excludes("--now", kNowFixesTheClock);
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
-  add_key_option(options, plan.key_base64);
 }
 
 using stored::Inspection;
@@ -420,9 +417,8 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
       throw UsageError("--match takes one --limit: each key that matches has one");
     }
   } else {
-    auto operands =
+    const auto operands =
         operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt);
-    operands = decode_operands(std::move(operands), plan.key_base64);
     keys = distinct_keys(plan.limiter, operands, "rlctl inspect login:alice");
   }
   Run run(plan, std::move(keys), invocation);

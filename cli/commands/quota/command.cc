@@ -38,7 +38,7 @@ struct Plan {
   std::optional<std::string> warning = "80%", critical = "95%";
   std::optional<std::string> textfile, seconds, as;
   std::int64_t label_keys = 0;
-  bool quiet = false, verbose = false, key_base64 = false;
+  bool quiet = false, verbose = false;
   bool must_exist = false;  ///< a KEY of which nothing is stored is UNKNOWN
   bool full = false;        ///< keys are not cut
 
@@ -72,7 +72,6 @@ void declare_options(Options& options, Plan& plan) {
   options.value("-t", "SECONDS", plan.seconds, "the same as --timeout, with or without a unit")
       .excludes("--timeout");
   options.flag("-v", plan.verbose, "accepted, as plugins must do; changes nothing");
-  add_key_option(options, plan.key_base64);
 }
 
 /// The options of the connection with -t, whose numbers mean seconds.
@@ -322,9 +321,8 @@ class Judging {
 
 std::vector<LimitStatus> ask(const Plan& plan, const stored::Libraries& libraries,
                              Invocation& invocation) {
-  const auto operands = decode_operands(
-      operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt),
-      plan.key_base64);
+  const auto operands =
+      operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt);
   std::vector<Targets> targets;
   for (const auto& key : distinct_keys(plan.limiter, operands, "rlctl quota api:acme")) {
     targets.push_back(targets_of(key, plan, invocation.configuration));

@@ -616,8 +616,7 @@ void add_options(Options& options, Plan& plan) {
       .once("run reset once for each pattern")
       .excludes_each({"--policy", "--limit", "--algorithm", "--burst"},
                      "the stored state already includes the limits",
-                     "to match keys with several limits: --match '{login:*}:*'")
-      .excludes("--key-base64");
+                     "to match keys with several limits: --match '{login:*}:*'");
   options
       .value("--holder", "HOLDER", plan.holder,
              "free only the lease of this holder: HOST:PID:SINCE, as inspect shows it, or HOST:PID "
@@ -634,8 +633,8 @@ void add_options(Options& options, Plan& plan) {
              "put back the keys saved in this file; leave keys that already exist")
       .once("run reset once for each file")
       .excludes("--force", "--replace replaces keys that exist")
-      .excludes_each({"--match", "--holder", "--limit", "--policy", "--key-base64", "--save",
-                      "--verbose", "--yes"});
+      .excludes_each(
+          {"--match", "--holder", "--limit", "--policy", "--save", "--verbose", "--yes"});
   options.flag("--replace", plan.replace, "with --restore: replace keys that already exist")
       .needs("--restore");
   options.flag("--dry-run", plan.dry_run,
@@ -649,7 +648,6 @@ void add_options(Options& options, Plan& plan) {
   options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");
   options.flag("--full", plan.full, kFullHelp);
   options.flag("-q,--quiet", plan.quiet, kQuietHelp);
-  add_key_option(options, plan.key_base64);
   options.group("Limits of KEY");
   add_limit_options(options, plan.limit, false);
 }
@@ -666,9 +664,8 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
     require_pattern(*plan.match, invocation.operands);
     return reset_matching(plan, invocation);
   }
-  auto operands =
+  invocation.operands =
       operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt);
-  invocation.operands = decode_operands(std::move(operands), plan.key_base64);
   plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
   if (plan.holder) {
     const auto key = only_key(plan.limiter.value_or(Limiter{}), invocation.operands,

@@ -29,7 +29,6 @@ struct Plan {
   LimitOptions limit = {};
   std::optional<Limiter> limiter = {};  ///< the limiter of the keys, if known
   bool replace = false;
-  bool key_base64 = false;
   bool dry_run = false;
   bool yes = false;
   bool force = false;

@@ -320,7 +320,6 @@ void add_options(Options& options, Plan& plan) {
       .rejects_detached(is_duration);
   options.value("-E,--denied-status", "NUMBER", into(plan.denied_status, parse_denied_status),
                 "exit status if denied, 0 to 255 (default: 75)");
-  add_key_option(options, plan.key_base64);
   add_on_error_option(options, plan.on_error);
   options.flag("-q,--quiet", plan.quiet, "print nothing if denied, only set the exit status");
 }
@@ -344,8 +343,7 @@ void complete(Plan& plan, Invocation& invocation) {
                          ", whose delay would be spent holding a lease",
                      "another --algorithm, such as gcra, denies at once");
   }
-  plan.key = only_key(plan.limiter.value_or(Limiter{}),
-                      decode_operands(invocation.operands, plan.key_base64),
+  plan.key = only_key(plan.limiter.value_or(Limiter{}), invocation.operands,
                       "rlctl run backup --limit 1/10m -- ./backup",
                       "the command to run follows --; quote a key that contains blanks");
 }
@@ -416,7 +414,6 @@ Examples:
     .add = add_command<Plan, add_options, run>,
     .report = report,
     .declares = CommandLine::Declares::kWhatMayBeGiven,
-    .takes_program = true,
-    .dash_hint = "--key-base64 LQ== means the KEY of that name"};
+    .takes_program = true};
 
 }  // namespace rlctl::cli::run

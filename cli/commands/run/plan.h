@@ -39,7 +39,6 @@ struct Plan {
   bool wait = false;
   std::optional<std::chrono::microseconds> wait_at_most = {};  ///< none: no limit
   ExitStatus denied_status = kDenied;
-  bool key_base64 = false;
   bool quiet = false;
   OnError on_error = {};
 };

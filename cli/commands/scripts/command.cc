@@ -200,7 +200,6 @@ struct Plan {
   LimitOptions limit;
   std::int64_t cost = 1;
   std::optional<std::chrono::microseconds> now;
-  bool key_base64 = false;
   bool print = false;
 };
 
@@ -275,8 +274,7 @@ ExitStatus call_script(Plan& plan, Invocation& invocation) {
   const auto limiter = limiter_of(plan, invocation);
   const std::vector<std::string> operands(invocation.operands.begin() + 1,
                                           invocation.operands.end());
-  const auto key = only_key(limiter, decode_operands(operands, plan.key_base64), kExample,
-                            "several limits need only one KEY");
+  const auto key = only_key(limiter, operands, kExample, "several limits need only one KEY");
   const limiter::Request request{.keys = limiter::redis_keys(key, limiter.limits),
                                  .limits = limiter.limits,
                                  .cost = plan.cost,
@@ -307,7 +305,6 @@ void add_call_options(Options& options, Plan& plan) {
   add_limit_options(options, plan.limit, true, false);
   options.value("--cost", "NUMBER", into(plan.cost, parse_cost), "units to take (default: 1)");
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
-  add_key_option(options, plan.key_base64);
   options.flag("--print", plan.print, "print the redis-cli command line instead of calling");
 }
 

@@ -36,13 +36,11 @@ struct Plan {
   std::optional<std::chrono::microseconds> now = {};
   bool release = false;
   bool quiet = false;
-  bool key_base64 = false;
 };
 
 void add_options(Options& options, Plan& plan) {
   add_limit_options(options, plan.limit, false, false);
   options.flag("--release", plan.release, "settle with 0, in place of ACTUAL: nothing was used");
-  add_key_option(options, plan.key_base64);
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
   options.flag("-q,--quiet", plan.quiet, kQuietHelp);
 }
@@ -72,7 +70,7 @@ Target target_of(const Plan& plan, Invocation& invocation) {
   target.id = parse_reservation_id(operands.back(), "ID");
   operands.pop_back();
   target.key = only_key(
-      target.limiter, decode_operands(std::move(operands), plan.key_base64), example,
+      target.limiter, operands, example,
       plan.release ? "--release takes no ACTUAL" : "quote a key or an ID that contains blanks");
   return target;
 }

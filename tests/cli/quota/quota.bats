@@ -310,12 +310,6 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   assert_line --index 4 '"/w=="'
 }
 
-@test "--key-base64 takes keys that are not text" {
-  take $'\xff' gcra 820
-  run -1 rlctl quota --key-base64 /w==
-  assert_output --partial 'WARNING - \xff 82% used (820 of 1000)'
-}
-
 @test "-v, -w, -c and -t are accepted as plugins must accept them" {
   run -0 rlctl quota -v -t 120 -w 80% -c 95% nobody
   assert_output --partial 'RATELIMIT OK - nobody'

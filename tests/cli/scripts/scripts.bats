@@ -150,15 +150,6 @@ prints_the_call() {
   [[ ! -e pwned ]]
 }
 
-@test "--print with a key that contains a NUL" {
-  # redis-cli has --quoted-input since 6.2.
-  local key
-  key=$(printf 'a\0b"\\\xff' | base64)
-  prints_the_call "$key" gcra --key-base64 --limit 5/60s --limit 9/1h --burst 2 --now 1800000000000000
-  rlctl scripts call gcra --key-base64 --limit 5/60s "$key" >/dev/null
-  assert_equal "$(cli --quoted-input EXISTS '"a\x00b\"\\\xff"')" 1
-}
-
 @test "--print names the server and the user, and never the password" {
   local sha1
   sha1=$(sha1sum <"$project/lua/sliding-window-log.lua" | cut -d' ' -f1)

@@ -162,10 +162,10 @@ END
   assert_equal "$(gojq -c '[.limit, .window_us, .spent]' <<<"$output")" '[1000,60000000,380]'
 }
 
-@test "--key-base64 is for the key, not for the ID" {
-  run -0 rlctl check --key-base64 "$(printf 'k\xff' | base64)" "${limit[@]}" --reserve 400 --hold 30s --id 'a b'
+@test "a key may have bytes that are not UTF-8, and an ID a blank" {
+  run -0 rlctl check $'k\xff' "${limit[@]}" --reserve 400 --hold 30s --id 'a b'
   assert_output --partial 'reservation=a\x20b '
-  run -0 rlctl settle --key-base64 "$(printf 'k\xff' | base64)" 'a b' 380
+  run -0 rlctl settle $'k\xff' 'a b' 380
   assert_output --partial 'key=k\xff '
 }
 
