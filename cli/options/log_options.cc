@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/address.h"
 #include "base/json.h"
@@ -15,6 +19,7 @@
 #include "limiter/algorithm.h"
 #include "replay/log_format.h"
 #include "traffic/pattern.h"
+#include "traffic/reply.h"
 
 namespace rlctl::cli {
 namespace {
@@ -43,15 +48,47 @@ void warn_of_keys(const replay::Recording& recording, std::string_view command) 
   if (keys == requests) {
     warn(fmt::format(
              "warning: each of the {} requests has a key of its own, so that no limit denies "
-             "any; --key-field takes another field",
+             "any; --fields key=NAME takes another field",
              requests),
          command);
   } else if (keys == 1 && recording.without_key() == 0) {
     warn(fmt::format("warning: all {} requests have the same key, '{}', such as that of a proxy; "
-                     "--key-field takes another field",
+                     "--fields key=NAME takes another field",
                      requests, escape(recording.traffic()->key_name(0))),
          command);
   }
+}
+
+/// Parses "time=ts,key=ip,cost=n" or, with the time for which a lease was held, "hold=s" or
+/// "hold=duration:ms".
+replay::FieldOptions parse_fields(const std::string& text) {
+  replay::FieldOptions fields;
+  std::optional<std::string> hold;
+  const std::array<std::pair<std::string_view, std::optional<std::string>*>, 4> targets{
+      {{"time", &fields.time}, {"key", &fields.key}, {"cost", &fields.cost}, {"hold", &hold}}};
+  const auto refuse = [&](std::string_view part, std::string_view why) {
+    throw UsageError(fmt::format("--fields: {} {}", quoted_and_masked(part), why),
+                     "the names are time, key, cost and hold: --fields time=ts,key=ip");
+  };
+  for (const auto& part : split_at_commas(text)) {
+    std::string_view field = part;
+    const auto name = take_until(field, "=");
+    const auto* const found = std::find_if(targets.begin(), targets.end(),
+                                           [&](const auto& row) { return row.first == name; });
+    if (found == targets.end()) refuse(part, "has an unknown name");
+    if (field.empty()) refuse(part, "names no field");
+    if (*found->second) refuse(text, fmt::format("has {} twice", name));
+    *found->second = field;
+  }
+  if (!hold) return fields;
+  if (fields.cost) refuse(text, "has both cost and hold, but each holder has one lease");
+  const auto colon = hold->rfind(':');
+  const auto unit = colon == hold->npos ? std::string() : hold->substr(colon + 1);
+  const bool has_unit = unit == "s" || unit == "ms" || unit == "us";
+  fields.cost_unit = traffic::parse_wait_unit(has_unit ? unit : "s");
+  fields.cost = has_unit ? hold->substr(0, colon) : *hold;
+  if (fields.cost->empty()) refuse(text, "names no field");
+  return fields;
 }
 
 int parse_prefix(const std::string& text) {
@@ -88,11 +125,9 @@ void add_log_options(Options& options, ReplayArguments& target) {
              .completes([](const CompletionContext&) {
                return to_completions(replay::log_format_names());
              }));
-  of_log(options.value("--time-field", "NAME", target.fields.time, "field that holds the time"));
-  of_log(options.value("--key-field", "NAME", target.fields.key,
-                       "field that holds the key (default: the client's address)"));
-  of_log(options.value("--cost-field", "NAME", target.fields.cost,
-                       "field that holds the cost; '' for none"));
+  of_log(options.value("--fields", "FIELDS", into(target.fields, parse_fields),
+                       "fields that hold the time, the key (default: the client's address) and the "
+                       "cost: time=ts,key=ip,cost=n; hold=ms:ms is how long a lease was held"));
   of_log(options.value("--ipv6-prefix", "BITS", into(target.ipv6_prefix, parse_prefix),
                        "the part of an IPv6 address that is the client (64: its /64)"));
   of_log(options.flag("--strict", target.strict, "fail on a line that cannot be read"));
@@ -167,7 +202,7 @@ void require_costs(std::span<const traffic::Candidate> candidates,
       }
     } catch (const UsageError& error) {
       throw UsageError(std::string("--replay: ") + error.what(),
-                       "--cost-field '' counts every request as 1");
+                       "--fields cost=NAME takes the costs from another field");
     }
   }
 }
@@ -181,7 +216,7 @@ void warn_of_lines(const replay::Recording& recording, std::string_view command)
   }
   if (recording.without_key() > 0) {
     warn(fmt::format("warning: {} of {} requests have the key '-', as logs write a value that is "
-                     "absent; they count as one client; --key-field takes another field",
+                     "absent; they count as one client; --fields key=NAME takes another field",
                      recording.without_key(), counts.requests),
          command);
   }

@@ -27,8 +27,8 @@ struct ReplayArguments : replay::ReplayOptions {
 // What a log has, and options that it therefore excludes; and the hints.
 inline constexpr std::string_view kLogHasTimes = "the log has the times";
 inline constexpr std::string_view kLogHasCosts = "the log has the costs";
-inline constexpr const char* kNameCosts = "--cost-field names their field";
-inline constexpr const char* kNameKeys = "--key-field names their field";
+inline constexpr const char* kNameCosts = "--fields cost=NAME names their field";
+inline constexpr const char* kNameKeys = "--fields key=NAME names their field";
 inline constexpr const char* kNameLog = "name the log with --replay FILE";
 
 void add_replay_options(Options& options, ReplayArguments& target);

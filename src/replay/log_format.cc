@@ -237,7 +237,7 @@ LineKind LogReader::read_request(Entry& entry) {
     return bad(fmt::format("its key is longer than {} KB", kMaxKey >> 10));
   }
   entry.cost = 1;
-  if (fields_.cost_unit && !values[kCost]) return bad("it has no time to hold");
+  if (fields_.has_hold() && !values[kCost]) return bad("it has no time to hold");
   if (values[kCost]) {
     has_cost_ = true;
     const auto& unit = fields_.cost_unit;
@@ -273,7 +273,7 @@ bool LogReader::is_plausible(const Entry& entry) const {
 }
 
 std::string LogReader::never_found() const {
-  return fields_.has_cost() && !has_cost_ ? "'" + *fields_.cost + "'" : std::string();
+  return fields_.cost && !has_cost_ ? "'" + *fields_.cost + "'" : std::string();
 }
 
 std::string_view LogReader::key_field() const {
@@ -455,15 +455,15 @@ std::string what_to_try(const Beginning& beginning, std::string_view line, std::
 
 [[noreturn]] void unknown(const Beginning& beginning, const std::vector<Way>& ways) {
   constexpr const char* kGeneral =
-      "--format takes nginx's log_format, such as '$remote_addr [$time_local] $any'; --time-field "
-      "and --key-field name fields; rlctl burst --formats lists the formats with a name";
+      "--format takes nginx's log_format, such as '$remote_addr [$time_local] $any'; --fields "
+      "time=NAME,key=NAME names fields; rlctl burst --formats lists the formats with a name";
   auto rest = beginning.lines;
   const auto first = take_until(rest, "\n");
   if (ways.empty() || (ways.front().found == 0 && ways.front().requests == 0)) {
     const bool is_header = first.find(',') != first.npos && std::ranges::none_of(first, is_digit);
     throw InputError(fmt::format("{}:{}: this is in none of the known formats: {}", beginning.name,
                                  beginning.line, quoted(first, kShownLine)),
-                     is_header ? "for a CSV: --format csv --time-field NAME --key-field NAME"
+                     is_header ? "for a CSV: --format csv --fields time=NAME,key=NAME"
                                : what_to_try(beginning, first, kGeneral));
   }
   const auto& nearest = ways.front();
@@ -474,7 +474,7 @@ std::string what_to_try(const Beginning& beginning, std::string_view line, std::
   const bool is_named = nearest.format->format.starts_with('{');
   auto hint = nearest.plausible > 0
                   ? fmt::format("--format {} leaves out what it does not read", name)
-              : is_named             ? "--time-field and --key-field name the fields"
+              : is_named             ? "--fields time=NAME,key=NAME names the fields"
               : nearest.requests > 0 ? fmt::format("--format {} takes the keys as they are", name)
                                      : what_to_try(beginning, nearest.bad_text, kGeneral);
   throw InputError(

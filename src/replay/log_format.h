@@ -30,14 +30,13 @@ enum class LineKind {
 
 /// The names of the fields; none: the usual ones.
 struct FieldOptions {
-  std::optional<std::string> time = {}, key = {};
-  std::optional<std::string> cost = {};  ///< empty: no such field, each request costs 1
+  std::optional<std::string> time = {}, key = {}, cost = {};
   /// The cost is a time in this unit instead; Entry::cost is then in whole ms, rounded up.
   std::optional<microseconds> cost_unit = {};
 
   bool operator==(const FieldOptions&) const = default;
   bool any() const { return time || key || cost; }
-  bool has_cost() const { return cost && !cost->empty(); }
+  bool has_hold() const { return cost_unit.has_value(); }
 };
 
 /// A row of the table of formats, formats.txt, or a format of the user.

@@ -65,7 +65,6 @@ RoleNames::RoleNames(const FieldOptions& chosen) {
                                    std::pair(kCost, &chosen.cost)}) {
     if (!*name) continue;
     settle(role, **name);
-    if ((*name)->empty()) names_[role].names.clear();
     is_chosen_[role] = true;
   }
   if (chosen.time) clear(kDate);
@@ -158,9 +157,9 @@ class ColumnReader final : public FieldReader {
  public:
   ColumnReader(const FieldOptions& options, bool is_w3c, char separator)
       : roles_(options),
-        cost_option_(!options.has_cost() ? ""
-                     : options.cost_unit ? "--hold-field"
-                                         : "--cost-field"),
+        cost_name_(!options.cost        ? ""
+                   : options.has_hold() ? "hold"
+                                        : "cost"),
         is_w3c_(is_w3c),
         separator_(separator) {}
 
@@ -215,9 +214,9 @@ class ColumnReader final : public FieldReader {
       }
     }
     if (!may_be_of_a_day(name(kTime))) fields_[kDate] = {};
-    require(kTime, "--time-field", header);
-    require(kKey, "--key-field", header);
-    if (!cost_option_.empty()) require(kCost, cost_option_, header);
+    require(kTime, "time", header);
+    require(kKey, "key", header);
+    if (!cost_name_.empty()) require(kCost, cost_name_, header);
     last_ = 0;
     for (const auto& field : fields_) {
       if (field.number != kNoColumn) last_ = std::max(last_, field.number);
@@ -226,16 +225,16 @@ class ColumnReader final : public FieldReader {
     return LineKind::kOther;
   }
 
-  void require(Role role, std::string_view option, std::string_view header) const {
+  void require(Role role, std::string_view field, std::string_view header) const {
     if (fields_[role].number != kNoColumn) return;
     throw InputError(
         fmt::format("the header has no field {}: '{}{}'", roles_.describe(role),
                     header.substr(0, kShownNames), header.size() > kShownNames ? "..." : ""),
-        fmt::format("{} says which of them it is", option));
+        fmt::format("--fields {}=NAME says which of them it is", field));
   }
 
   RoleNames roles_;
-  std::string_view cost_option_;  ///< that asks for the cost; empty: none does
+  std::string_view cost_name_;  ///< of the cost in --fields; empty: it was not named
   bool is_w3c_;
   char separator_;
   bool has_header_ = false;
@@ -496,7 +495,7 @@ RoleNames names_in(std::string_view format, const FieldOptions& options) {
   if (!paths.read(object)) throw UsageError(fmt::format("it {}", kNotAnObject));
   if (!has_key) {
     throw UsageError(fmt::format("no field for the key: the format has {}", fmt::join(all, ", ")),
-                     "--key-field names it");
+                     "--fields key=NAME names it");
   }
   return names;
 }

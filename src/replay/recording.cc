@@ -100,7 +100,7 @@ constexpr std::size_t kShownText = 200;  // bytes
 constexpr std::size_t kLinesBetweenLooks = 1024;
 constexpr std::chrono::milliseconds kBetweenProgress{100};
 constexpr const char* kPassFormat =
-    "--format says what the lines have; --time-field and --key-field name fields";
+    "--format says what the lines have; --fields time=NAME,key=NAME names fields";
 
 /// Requests in the order of time.
 class RecordedTraffic final : public traffic::Traffic {
@@ -283,9 +283,10 @@ class RecordingReader {
     if (missing.empty() || file.counts.requests == 0) return;
     throw InputError(
         fmt::format("{}: no line has the field {}", input_name(file.name), missing),
-        options_.fields.cost_unit
-            ? "--hold-field names the field that holds the time for which a lease was held"
-            : "--cost-field names the field that holds a request's cost; without it, each costs 1");
+        options_.fields.has_hold()
+            ? "--fields hold=NAME names the field that holds the time for which a lease was held"
+            : "--fields cost=NAME names the field that holds a request's cost; without it, each "
+              "costs 1");
   }
 
   void bad_line(const LineSplitter& lines, const LineSplitter::Line& line, const std::string& why) {

@@ -291,7 +291,7 @@ class TextReader final : public FieldReader {
         if (step.role) throw UsageError(fmt::format("{} cannot be time, key and cost", *best));
         step.role = role;
         if (role == kKey) key_name_ = options.key.value_or(*best);
-      } else if (roles.is_chosen(role) && !(role == kCost && options.cost->empty())) {
+      } else if (roles.is_chosen(role)) {
         throw UsageError(fmt::format("no field {}: the format has {}", roles.describe(role),
                                      fmt::join(names_, ", ")));
       }
@@ -299,7 +299,7 @@ class TextReader final : public FieldReader {
     if (name(kKey).empty() && name(kMessage).empty()) {
       throw UsageError(
           fmt::format("no field for the key: the format has {}", fmt::join(names_, ", ")),
-          "--key-field names it");
+          "--fields key=NAME names it");
     }
     const auto* address = best_of(kKey, RoleNames({}));
     if (address == nullptr) return;

@@ -92,8 +92,8 @@ TEST_CASE("the short help of burst fits 45 lines, without the details of how a l
   const auto text = shown("burst -h");
   CHECK(std::count(text.begin(), text.end(), '\n') <= 45);
   CHECK(contains(text, "--replay"));
-  CHECK(!contains(text, "--time-field"));
-  CHECK(contains(shown("burst --help"), "--time-field"));
+  CHECK(!contains(text, "--fields"));
+  CHECK(contains(shown("burst --help"), "--fields"));
 }
 
 TEST_CASE("the help of check lists the algorithms that count requests and marks the default") {

@@ -91,7 +91,9 @@ void require_budget_options(const Options& options, const Plan& plan) {
                         [](const auto* algorithm) { limiter::require_reservations(*algorithm); });
   refuse({"--concurrency"}, "a lease has no units");
   refuse({"--burst"}, "a budget has no burst");
-  refuse({"--cost", "--cost-field"}, "it states the units");
+  constexpr std::string_view kStatesUnits = "it states the units";
+  refuse({"--cost"}, kStatesUnits);
+  if (plan.log.fields.cost) refuse_both("--fields cost", kReserve, kStatesUnits);
   refuse({"--against"}, "holders follow from what each limiter allows",
          "name both: --script A.lua --script B.lua");
   refuse({"--suggest"}, "it finds limits of requests");

@@ -238,7 +238,7 @@ void require_holder_search(const Options& options, const Plan& plan) {
     }
   };
   constexpr std::string_view kWhy = "the search finds when holders come and go";
-  refuse({"--hold-field", "--crash", "--renew"}, kWhy);
+  refuse({"--crash", "--renew"}, kWhy);
   refuse({"--actual", "--settle-after", "--settle-twice"}, "the search finds what to settle");
   if (!plan.reserve) refuse({"--hold"}, kWhy);
   if (writes(plan, ReportFormat::kSvg)) {

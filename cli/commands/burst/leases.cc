@@ -29,16 +29,6 @@ void parse_hold(const std::string& text, traffic::HoldPlan& hold) {
   hold.is_exponential = is_exponential;
 }
 
-/// Takes the field of a log, perhaps with a unit: "duration:ms".
-void parse_hold_field(const std::string& text, replay::FieldOptions& fields) {
-  const auto colon = text.rfind(':');
-  const auto unit = colon == text.npos ? std::string() : text.substr(colon + 1);
-  const bool has_unit = unit == "s" || unit == "ms" || unit == "us";
-  fields.cost = has_unit ? text.substr(0, colon) : text;
-  fields.cost_unit = traffic::parse_wait_unit(has_unit ? unit : "s");
-  require_not_empty(*fields.cost, "--hold-field: the name");
-}
-
 std::string times_text(std::int64_t count, std::string_view what, microseconds longest) {
   return fmt::format("{} {}{}", grouped(count), what,
                      longest.count() > 0 ? ", for up to " + span_text(longest) : "");
@@ -61,12 +51,6 @@ void add_lease_options(Options& options, Plan& plan) {
           "how long each holder keeps its lease; 2s~: exponential, 2s on average (default: 1s); "
           "or how long reserved units are held (default: 30s)")
       .only_in_long_help();
-  of_lease(options
-               .value(
-                   "--hold-field", "NAME",
-                   [&plan](const std::string& text) { parse_hold_field(text, plan.log.fields); },
-                   "field of a log that holds this time, in seconds, or with its unit: NAME:ms")
-               .needs("--replay", "", kNameLog));
   options
       .value("--crash", "SHARE",
              into(leases.hold.crash_share,
@@ -91,6 +75,7 @@ void require_lease_options(const Options& options, const Plan& plan) {
       if (!options.is_given(name) || plan.reserve) continue;
       throw UsageError(fmt::format("{} requires --concurrency or --reserve", name));
     }
+    if (plan.log.fields.has_hold()) throw UsageError("--fields hold requires --concurrency");
     if (std::ranges::all_of(plan.algorithms, counts)) return;
     throw UsageError("--algorithm concurrency requires --concurrency NUMBER");
   }
@@ -107,7 +92,11 @@ void require_lease_options(const Options& options, const Plan& plan) {
         "--algorithm concurrency does");
   }
   refuse({"--limit", "--burst"}, "it counts requests", "a lease has --lease, not a window");
-  refuse({"--cost", "--cost-field"}, "each holder has one lease");
+  constexpr std::string_view kOneLease = "each holder has one lease";
+  refuse({"--cost"}, kOneLease);
+  if (plan.log.fields.cost && !plan.log.fields.has_hold()) {
+    refuse_both("--fields cost", kConcurrency, kOneLease);
+  }
   refuse({"--against"}, "holders follow from what each limiter allows",
          "name both: --script A.lua --script B.lua");
   refuse({"--suggest"}, "it finds limits of requests");
@@ -133,9 +122,9 @@ void set_leases(Plan& plan, const Options& options) {
     plan.algorithms = {limiter::find_algorithm("concurrency")};
   }
   if (plan.log.given()) {
-    hold.is_in_cost = options.is_given("--hold-field");
+    hold.is_in_cost = plan.log.fields.has_hold();
     if (hold.is_in_cost && options.is_given("--hold")) {
-      refuse_both("--hold", "--hold-field", "the log has the times");
+      refuse_both("--hold", "--fields hold", "the log has the times");
     }
     return;
   }

@@ -329,6 +329,9 @@ void read_again(const Plan& plan, ldb::Debuggee& debuggee) {
 
 Plan make_plan(Plan plan, const Invocation& invocation) {
   plan.replay = parse_replay(plan.log_options, {});
+  if (plan.log_options.fields.has_hold()) {
+    throw UsageError("--fields hold is about leases, which only rlctl burst --concurrency has");
+  }
   require_consistent(plan, invocation.json);
   set_call(plan, invocation);
   require_own_clock(plan);

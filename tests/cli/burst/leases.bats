@@ -110,7 +110,7 @@ PYTHON
 
 @test "a replayed log says how long leases were held" {
   printf '%s\n' time,key,ms 0,a,1500 1,a,500 2,a,1000 4,b,10 >log.csv
-  run -0 as jsonl rlctl burst --replay log.csv --hold-field ms:ms --concurrency 1 --model
+  run -0 as jsonl rlctl burst --replay log.csv --fields hold=ms:ms --concurrency 1 --model
   assert_equal "$(gojq -r '"\(.at_us) \(.holder) \(.event) \(.key) \(.allowed)"' <<<"$output")" \
     '0 h1 acquire a true
 1000000 h2 acquire a false
@@ -119,9 +119,9 @@ PYTHON
 3000000 h3 release a true
 4000000 h4 acquire b true
 4010000 h4 release b true'
-  run -2 --separate-stderr rlctl burst --replay log.csv --hold-field s --concurrency 1 --model
+  run -2 --separate-stderr rlctl burst --replay log.csv --fields hold=s --concurrency 1 --model
   assert_equal "$stderr" "rlctl: burst: log.csv:1: the header has no field 's': 'time,key,ms'
-  hint: --hold-field says which of them it is"
+  hint: --fields hold=NAME says which of them it is"
 }
 
 @test "assertions are about leases, with --concurrency" {

@@ -141,8 +141,11 @@ random_log() {
   assert_equal "$(gojq -c '.runs[0].worst | [.allowed, .ratio]' <<<"$output")" '[2,1]'
   run -0 rlctl burst --replay cost.csv --model "${two[@]}"
   assert_line --regexp '^limit +2 per 10 s +a request costs up to 3$'
-  run -0 rlctl burst --replay cost.csv --model "${two[@]}" --cost-field '' --json
+  sed s/cost/price/ cost.csv >price.csv
+  run -0 rlctl burst --replay price.csv --model "${two[@]}" --json
   assert_equal "$(counts)" '[3,3,0,1,0]'
+  run -0 rlctl burst --replay price.csv --model "${two[@]}" --fields cost=price --json
+  assert_equal "$(counts)" '[3,1,2,1,1]'
   printf '1 a 10001\n' >dear.log
   refused '--replay: cost 10001 is too large for sliding-window-log' --replay dear.log "${two[@]}"
   run -0 rlctl burst -q --replay dear.log --algorithm gcra
@@ -150,7 +153,7 @@ random_log() {
 
 @test "the named fields are the ones used" {
   printf '%s\n' '{"a":"1970-01-01T00:01:40Z","b":{"c":"x"},"d":3}' >fields.jsonl
-  run -0 rlctl burst --replay fields.jsonl --time-field a --key-field b.c --cost-field d --json --model
+  run -0 rlctl burst --replay fields.jsonl --fields time=a,key=b.c,cost=d --json --model
   assert_equal "$(gojq -c '.runs[0].worst | [.key, .allowed, .from_us]' <<<"$output")" '["x",3,100000000]'
 }
 
@@ -172,9 +175,9 @@ it has no ' ' after epoch: 'hello'"
   run -0 --separate-stderr rlctl burst --replay a.log "${two[@]}" --model --json
   assert_equal "$stderr" ''
   sed -i '2s/- -/- ann/' a.log
-  run -0 --separate-stderr rlctl burst --replay a.log --key-field user "${two[@]}" --model --json
+  run -0 --separate-stderr rlctl burst --replay a.log --fields key=user "${two[@]}" --model --json
   assert_equal "$stderr" "rlctl: burst: warning: 4 of 5 requests have the key '-', as logs write a value that is \
-absent; they count as one client; --key-field takes another field"
+absent; they count as one client; --fields key=NAME takes another field"
   assert_equal "$(counts)" '[5,4,1,2,1]'
 }
 
@@ -182,10 +185,10 @@ absent; they count as one client; --key-field takes another field"
   seq 1 9 | awk '{ print "{\"time\":179515500" $1 ",\"ip\":\"192.0.2.1\",\"id\":" $1 "}" }' >one.jsonl
   run -0 --separate-stderr rlctl burst --replay one.jsonl --model -q
   assert_equal "$stderr" "rlctl: burst: warning: all 9 requests have the same key, '192.0.2.1', such as that of a \
-proxy; --key-field takes another field"
-  run -0 --separate-stderr rlctl burst --replay one.jsonl --key-field id --model -q
+proxy; --fields key=NAME takes another field"
+  run -0 --separate-stderr rlctl burst --replay one.jsonl --fields key=id --model -q
   assert_equal "$stderr" "rlctl: burst: warning: each of the 9 requests has a key of its own, so that no limit denies \
-any; --key-field takes another field"
+any; --fields key=NAME takes another field"
   # A field that is called key was made for this.
   sed 's/ip/key/' one.jsonl >key.jsonl
   run -0 --separate-stderr rlctl burst --replay key.jsonl --model -q
@@ -290,9 +293,9 @@ any; --key-field takes another field"
   run -0 sed -n '/^rlctl burst/,$p' <<<"$first"
   run -0 bash -c "$output"
   assert_equal "$output" "$first"
-  run -0 rlctl burst --replay - "${two[@]}" --cost-field '' --json <epoch.log
+  run -0 rlctl burst --replay - "${two[@]}" --fields cost=cost,key=key --json <epoch.log
   assert_equal "$(gojq -r .command <<<"$output")" \
-    "rlctl burst --limit 2/10s --algorithm sliding-window-log --replay - --cost-field ''"
+    "rlctl burst --limit 2/10s --algorithm sliding-window-log --replay - --fields cost=cost,key=key"
 }
 
 @test "a suggestion is shown in a table and in JSON" {
@@ -386,16 +389,16 @@ any; --key-field takes another field"
   echo '{"when":"2026-11-20T06:11:10Z","user":{"id":"a"},"level":"info"}' >app.jsonl
   run -2 rlctl burst --replay app.jsonl --model "${two[@]}"
   assert_output --partial "jsonl is nearest, but it has no field for the key, but when, user.id, level"
-  assert_output --partial 'hint: --time-field and --key-field name the fields'
-  run -2 rlctl burst --replay app.jsonl --model "${two[@]}" --time-field when --key-field userid
+  assert_output --partial 'hint: --fields time=NAME,key=NAME names the fields'
+  run -2 rlctl burst --replay app.jsonl --model "${two[@]}" --fields time=when,key=userid
   assert_output --partial "it has no field 'userid', but when, user.id, level"
 }
 
 @test "a cost field that no line has is an error, not a cost of 1" {
   echo '{"time":1795155070,"ip":"192.0.2.1","weight":2}' >weights.jsonl
-  run -0 rlctl burst --replay weights.jsonl --model "${two[@]}" --cost-field weight --json
+  run -0 rlctl burst --replay weights.jsonl --model "${two[@]}" --fields cost=weight --json
   assert_equal "$(gojq .runs[0].worst.allowed <<<"$output")" 2
-  run -2 rlctl burst --replay weights.jsonl --model "${two[@]}" --cost-field wieght
+  run -2 rlctl burst --replay weights.jsonl --model "${two[@]}" --fields cost=wieght
   assert_output --partial "weights.jsonl: no line has the field 'wieght'"
 }
 
