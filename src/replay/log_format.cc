@@ -14,7 +14,6 @@
 
 #include "base/address.h"
 #include "base/error.h"
-#include "base/shell.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "embedded_formats.h"
@@ -70,8 +69,6 @@ std::span<const LogFormat> log_formats() {
 
 namespace {
 
-using Prefixes = std::vector<const LogFormat*>;
-
 /// The formats of the table before the prefixes, which are its end.
 std::span<const LogFormat> whole_formats() {
   const auto all = log_formats();
@@ -115,7 +112,7 @@ std::vector<LogFormat> formats_of(const std::string& typed, std::string& text) {
 
 void require_format(const std::string& format, const FieldOptions& fields) {
   std::string text;
-  const LogReader reader(formats_of(format, text).front(), {}, fields);
+  const LogReader reader(formats_of(format, text).front(), nullptr, fields);
 }
 
 // ---- Lines ----
@@ -187,13 +184,9 @@ struct LogReader::Stage {
   bool is_settled = false;
 };
 
-LogReader::LogReader(const LogFormat& format, std::span<const LogFormat* const> prefixes,
-                     const FieldOptions& fields)
-    : format_(format.name), fields_(fields) {
-  for (const auto* prefix : prefixes) {
-    stages_.emplace_back(prefix->format, FieldOptions{});
-    prefix_.append(prefix_.empty() ? "" : " ").append(prefix->name);
-  }
+LogReader::LogReader(const LogFormat& format, const LogFormat* prefix, const FieldOptions& fields)
+    : format_(format.name), prefix_(prefix == nullptr ? "" : prefix->name), fields_(fields) {
+  if (prefix != nullptr) stages_.emplace_back(prefix->format, FieldOptions{});
   stages_.emplace_back(format.format, fields);
 }
 
@@ -299,13 +292,12 @@ namespace {
 
 /// Nearly all lines: at most one of so many is not read.
 constexpr std::int64_t kOneOf = 10;
-constexpr int kMostPrefixes = 2;
 constexpr std::size_t kShownLine = 200;
 
-/// What a format, after prefixes, makes of the beginning of a file.
+/// What a format, perhaps after a prefix, makes of the beginning of a file.
 struct Way {
   const LogFormat* format = nullptr;
-  Prefixes prefixes = {};
+  const LogFormat* prefix = nullptr;
   std::int64_t lines = 0;     ///< but for blank ones, comments and headers
   std::int64_t messages = 0;  ///< of lines after a prefix
   std::int64_t requests = 0;
@@ -327,11 +319,11 @@ struct Way {
 };
 
 /// Throws what LogReader throws.
-Way way_of(const LogFormat& format, const Prefixes& prefixes, const FieldOptions& fields,
+Way way_of(const LogFormat& format, const LogFormat* prefix, const FieldOptions& fields,
            const Beginning& beginning) {
   constexpr std::int64_t kPatience = 50;
-  Way way{&format, prefixes};
-  LogReader reader(format, prefixes, fields);
+  Way way{&format, prefix};
+  LogReader reader(format, prefix, fields);
   MemorySource source(beginning.lines);
   LineSplitter lines(source, std::string(beginning.name));
   LineSplitter::Line line;
@@ -360,97 +352,40 @@ Way way_of(const LogFormat& format, const Prefixes& prefixes, const FieldOptions
   return way;
 }
 
-/// The prefixes that nearly all lines have after others.
-std::vector<Prefixes> longer(const std::vector<Prefixes>& chains, const Beginning& beginning) {
-  std::vector<Prefixes> found;
-  for (const auto& prefixes : chains) {
-    for (const auto& format : log_formats().subspan(whole_formats().size())) {
-      const auto way = way_of(format, prefixes, {}, beginning);
-      if (!way.are_nearly_all(way.messages)) continue;
-      found.push_back(prefixes);
-      found.back().push_back(&format);
-    }
+/// The prefixes that nearly all lines have.
+std::vector<const LogFormat*> prefixes_of(const Beginning& beginning) {
+  std::vector<const LogFormat*> found;
+  for (const auto& format : log_formats().subspan(whole_formats().size())) {
+    const auto way = way_of(format, nullptr, {}, beginning);
+    if (way.are_nearly_all(way.messages)) found.push_back(&format);
   }
   return found;
 }
 
-/// All ways that fit, after as few prefixes as possible; if none does, all that were tried. The
-/// best is the first.
+/// All ways that fit, without a prefix if any does; if none does, all that were tried. The best is
+/// the first.
 std::vector<Way> ways_of(std::span<const LogFormat> formats, const Beginning& beginning,
                          const FieldOptions& fields) {
   std::vector<Way> ways;
-  std::vector<Prefixes> chains{{}};
   const auto fits = [](const Way& way) { return way.fits(); };
-  for (int count = 0; count <= kMostPrefixes && std::none_of(ways.begin(), ways.end(), fits);
-       ++count) {
-    if (count > 0) chains = longer(chains, beginning);
-    for (const auto& prefixes : chains) {
-      for (const auto& format : formats) {
-        try {
-          ways.push_back(way_of(format, prefixes, fields, beginning));
-        } catch (const UsageError&) {
-          // The format has no such fields, or the log lacks the required header.
-        }
+  const auto try_after = [&](const LogFormat* prefix) {
+    for (const auto& format : formats) {
+      try {
+        ways.push_back(way_of(format, prefix, fields, beginning));
+      } catch (const UsageError&) {
+        // The format has no such fields, or the log lacks the required header.
       }
     }
+  };
+  try_after(nullptr);
+  if (std::none_of(ways.begin(), ways.end(), fits)) {
+    for (const auto* prefix : prefixes_of(beginning)) try_after(prefix);
   }
   std::stable_sort(ways.begin(), ways.end(),
                    [](const Way& a, const Way& b) { return a.is_better_than(b); });
   const auto rest = std::find_if_not(ways.begin(), ways.end(), fits);
   if (rest != ways.begin()) ways.erase(rest, ways.end());
   return ways;
-}
-
-/// The format of a line as far as its first address and its first time, to try.
-std::string sketch_of(std::string_view line) {
-  constexpr std::string_view kBetween = " \t\"[]()|=,;";
-  constexpr std::size_t kShortestTime = 10;  // 1795608000
-  constexpr std::size_t kLongestSketch = 4096;
-  line = line.substr(0, kLongestSketch);
-  const auto is_time = [](std::string_view text) {
-    return text.size() >= kShortestTime && TimeReader().read(text);
-  };
-  std::string out;
-  bool has_time = false;
-  bool has_address = false;
-  while (!line.empty() && !(has_time && has_address)) {
-    const auto between = line.substr(0, line.find_first_not_of(kBetween));
-    out += between;
-    line.remove_prefix(between.size());
-    const char open = out.empty() ? ' ' : out.back();
-    const auto whole = line.substr(0, line.find(open == '[' ? ']' : open == '"' ? '"' : ' '));
-    const auto two = line.substr(0, line.find(' ', line.find(' ') + 1));
-    auto text = open == '[' || open == '"' ? whole : line.substr(0, line.find_first_of(kBetween));
-    if (!has_time && (is_time(whole) || is_time(two))) {
-      text = is_time(whole) ? whole : two;
-      out += text == whole ? "$time" : "$date $time";
-      has_time = true;
-    } else if (!has_address && is_address(text)) {
-      out += "$remote_addr";
-      has_address = true;
-    } else if (!text.empty()) {
-      out += line.substr(text.size()).starts_with('=') ? text : "$any";
-    }
-    line.remove_prefix(text.size());
-  }
-  if (line.empty()) return out;
-  do {
-    out += line.front();
-    line.remove_prefix(1);
-  } while (line.starts_with(' '));
-  return out + "$any";
-}
-
-/// A --format to try, if it reads nearly all lines; else `otherwise`.
-std::string what_to_try(const Beginning& beginning, std::string_view line, std::string otherwise) {
-  const auto sketch = sketch_of(line);
-  try {
-    if (!way_of({.name = sketch, .format = sketch}, {}, {}, beginning).fits()) return otherwise;
-  } catch (const UsageError&) {
-    return otherwise;  // it has nothing that looks like a time or an address
-  }
-  return fmt::format("try --format {}; rlctl burst --formats lists those with a name",
-                     shell_quoted(sketch));
 }
 
 [[noreturn]] void unknown(const Beginning& beginning, const std::vector<Way>& ways) {
@@ -463,8 +398,7 @@ std::string what_to_try(const Beginning& beginning, std::string_view line, std::
     const bool is_header = first.find(',') != first.npos && std::ranges::none_of(first, is_digit);
     throw InputError(fmt::format("{}:{}: this is in none of the known formats: {}", beginning.name,
                                  beginning.line, quoted(first, kShownLine)),
-                     is_header ? "for a CSV: --format csv --fields time=NAME,key=NAME"
-                               : what_to_try(beginning, first, kGeneral));
+                     is_header ? "for a CSV: --format csv --fields time=NAME,key=NAME" : kGeneral);
   }
   const auto& nearest = ways.front();
   const auto& name = nearest.format->name;
@@ -476,7 +410,7 @@ std::string what_to_try(const Beginning& beginning, std::string_view line, std::
                   ? fmt::format("--format {} leaves out what it does not read", name)
               : is_named             ? "--fields time=NAME,key=NAME names the fields"
               : nearest.requests > 0 ? fmt::format("--format {} takes the keys as they are", name)
-                                     : what_to_try(beginning, nearest.bad_text, kGeneral);
+                                     : kGeneral;
   throw InputError(
       fmt::format("{}:{}: this is in none of the known formats; {} is nearest{}, but {}: {}",
                   beginning.name, nearest.bad_line, name, reads, nearest.why,
@@ -499,13 +433,13 @@ std::string what_to_try(const Beginning& beginning, std::string_view line, std::
 
 LogReader recognize(const Beginning& beginning, const std::optional<std::string>& format,
                     const FieldOptions& fields) {
-  const auto reader = [&](const Way& way) { return LogReader(*way.format, way.prefixes, fields); };
+  const auto reader = [&](const Way& way) { return LogReader(*way.format, way.prefix, fields); };
   if (format) {
     std::string text;
     const auto chosen = formats_of(*format, text);
     const auto ways = ways_of(chosen, beginning, fields);
     return !ways.empty() && ways.front().requests > 0 ? reader(ways.front())
-                                                      : LogReader(chosen.front(), {}, fields);
+                                                      : LogReader(chosen.front(), nullptr, fields);
   }
   const auto formats = whole_formats();
   const auto ways = ways_of(formats, beginning, fields);

@@ -65,10 +65,9 @@ class LogReader {
   /// In bytes. A longer key is not an address, name or path, and each key is held in memory.
   static constexpr std::size_t kMaxKey = std::size_t{64} << 10;
 
-  /// Reads lines of a format, after these prefixes. Throws UsageError if the format is wrong, or
-  /// has no such fields.
-  LogReader(const LogFormat& format, std::span<const LogFormat* const> prefixes,
-            const FieldOptions& fields);
+  /// Reads lines of a format, after this prefix unless it is null. Throws UsageError if the format
+  /// is wrong, or has no such fields.
+  LogReader(const LogFormat& format, const LogFormat* prefix, const FieldOptions& fields);
   ~LogReader();
   LogReader(LogReader&&) noexcept;
   LogReader& operator=(LogReader&&) noexcept;
@@ -89,7 +88,7 @@ class LogReader {
   /// The name of the field that holds the key; empty if no line was read.
   std::string_view key_field() const;
   const std::string& format() const noexcept { return format_; }
-  /// The names of the prefixes, "docker-compose timestamps"; empty: none.
+  /// The name of the prefix; empty: none.
   const std::string& prefix() const noexcept { return prefix_; }
   /// How much was in its place in the last line, to find the format that is nearest: 2 time and
   /// key, 1 names of fields.
@@ -103,7 +102,7 @@ class LogReader {
   LineKind bad(std::string why);
   LineKind read_request(Entry& entry);
 
-  std::vector<Stage> stages_;  ///< the prefixes, then the format
+  std::vector<Stage> stages_;  ///< the prefix, then the format
   std::string format_, prefix_;
   FieldOptions fields_;
   bool has_cost_ = false, keeps_keys_ = false;
@@ -119,9 +118,9 @@ struct Beginning {
 };
 
 /// How to read a file: in the only format that reads nearly all of these lines, with an address or
-/// the chosen key in the key's place and a time in the time's, perhaps after prefixes; or in the
-/// `format` that the user gave, if any, perhaps after prefixes. Throws InputError if no format or
-/// several do, with the nearest, the first line that it does not read, and the --format to try.
+/// the chosen key in the key's place and a time in the time's, perhaps after a prefix; or in the
+/// `format` that the user gave, if any, perhaps after a prefix. Throws InputError if no format or
+/// several do, with the nearest, and the first line that it does not read.
 LogReader recognize(const Beginning& beginning, const std::optional<std::string>& format,
                     const FieldOptions& fields);
 

@@ -425,42 +425,6 @@ class JsonReader final : public NamedReader {
       [this](const std::string& path, const std::string& text) { offer(path, text); }};
 };
 
-/// name=value and name="a value", with blanks between them.
-class LogfmtReader final : public NamedReader {
- public:
-  using NamedReader::NamedReader;
-
- private:
-  std::string find(std::string_view line) override {
-    const auto first = line.find_first_of(" =");
-    if (first == line.npos || line[first] != '=') return "it does not begin with name=value";
-    while (!line.empty()) {
-      const auto end = line.find_first_of(" =");
-      const auto name = line.substr(0, end);
-      const bool has_value = end != line.npos && line[end] == '=';
-      line.remove_prefix(std::min(name.size() + 1, line.size()));
-      if (has_value) offer(name, take_value(line));
-    }
-    return {};
-  }
-
-  static std::string take_value(std::string_view& rest) {
-    std::string text;
-    if (!rest.starts_with('"')) {
-      text = rest.substr(0, rest.find(' '));
-      rest.remove_prefix(text.size());
-      return text;
-    }
-    std::size_t at = 1;
-    for (; at < rest.size() && rest[at] != '"'; ++at) {
-      if (rest[at] == '\\' && at + 1 < rest.size()) ++at;
-      text += rest[at];
-    }
-    rest.remove_prefix(std::min(at + 1, rest.size()));
-    return text;
-  }
-};
-
 /// The names of the fields whose values are variables in a JSON object, for the roles that these
 /// have. nginx's numbers have no quotes: "status":$status.
 RoleNames names_in(std::string_view format, const FieldOptions& options) {
@@ -509,7 +473,6 @@ std::unique_ptr<FieldReader> make_named_reader(std::string_view format,
     return std::make_unique<JsonReader>(has_names ? RoleNames(fields) : names_in(format, fields),
                                         !has_names && format.find("$message") == format.npos);
   }
-  if (format.starts_with("NAME=")) return std::make_unique<LogfmtReader>(RoleNames(fields), false);
   const bool is_w3c = format.starts_with(kW3cHeader);
   const bool has_tabs = format.find("tabs") != format.npos;
   return std::make_unique<ColumnReader>(fields, is_w3c, has_tabs ? '\t' : ' ');

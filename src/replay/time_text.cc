@@ -48,16 +48,6 @@ std::optional<microseconds> read_common(std::string_view text) {
   return read_parts(year, month, day, scanner.take(text.size()));
 }
 
-/// "Tue, 10 Oct 2000 13:55:36 GMT", and C's "Tue Oct 10 13:55:36 2000".
-std::optional<microseconds> read_after_weekday(std::string_view text) {
-  if (text[3] == ',') return read_common(text.substr(5));
-  auto day = text.substr(8, 2);
-  if (day.starts_with(' ')) day.remove_prefix(1);
-  return text[3] == ' ' && text[7] == ' ' && text[10] == ' ' && text[19] == ' '
-             ? read_parts(text.substr(20), text.substr(4, 3), day, text.substr(11, 8))
-             : std::nullopt;
-}
-
 /// The decimal places from a unit to µs: seconds 6, ns -3.
 int places_of(EpochUnit unit, std::int64_t whole) {
   switch (unit) {
@@ -162,12 +152,8 @@ std::optional<microseconds> TimeReader::read(std::string_view text) {
     last_minute_ = *instant - seconds{(text[18] - '0') * 10 + (text[19] - '0')};
     return instant;
   }
-  constexpr std::size_t kAfterWeekday = sizeof("Tue Oct 10 13:55:36 2000") - 1;
   if (text.size() > 4 && !is_digit(text[3]) && is_digit(text[0])) {
     if (const auto common = read_common(text)) return common;
-  }
-  if (text.size() >= kAfterWeekday && !is_digit(text[0])) {
-    if (const auto instant = read_after_weekday(text)) return instant;
   }
   if (const auto number = read_number(text, unit_)) return number;
   if (const auto plain = without_exponent(text)) return read_number(*plain, unit_);

@@ -25,7 +25,6 @@ EpochUnit epoch_unit_of(std::string_view field) noexcept;
 /// of range becomes the type's largest or smallest value. It reads:
 ///
 /// - `10/Oct/2000:13:55:36 -0700`, with or without a fraction, and with blanks for / and :
-/// - `Tue, 10 Oct 2000 13:55:36 GMT`, and `Tue Oct 10 13:55:36 2000`
 /// - ISO 8601; see read_iso()
 /// - numbers, digit by digit, with or without a fraction
 ///

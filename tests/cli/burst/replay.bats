@@ -198,7 +198,7 @@ any; --fields key=NAME takes another field"
 @test "--format takes nginx's log_format and Apache's LogFormat, as they stand in the servers' files" {
   combined | sed 's/$/ 0.004 "web"/' >access.log
   refused "combined is nearest, but it goes on after http_user_agent: '192.0.2.1 - - [" --replay access.log
-  assert_line --partial "hint: try --format '\$remote_addr \$any \$any [\$time] \$any'"
+  assert_line --partial "hint: --format takes nginx's log_format, such as '\$remote_addr [\$time_local] \$any'"
   local format
   for format in '$remote_addr $any $any [$time] $any' \
     '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_time "$host"' \
@@ -216,9 +216,9 @@ any; --fields key=NAME takes another field"
   run -0 rlctl burst --replay syslog.log "${two[@]}" --model --json
   assert_equal "$(counts)" '[5,4,1,2,1]'
   assert_equal "$(replayed '.files[0] | [.format, .prefix]')" '["combined","syslog"]'
-  combined | sed 's/^/web-1  | 2026-11-25T12:00:00.1Z /' >compose.log
+  combined | sed 's/^/web-1  | /' >compose.log
   run -0 rlctl burst --replay compose.log "${two[@]}" --format combined --model
-  assert_line --regexp '^ +combined after docker-compose timestamps, 5 requests in 5 lines$'
+  assert_line --regexp '^ +combined after docker-compose, 5 requests in 5 lines$'
 }
 
 @test "--formats lists the formats, each with an example that can be replayed" {
