@@ -56,7 +56,7 @@ def every_schedule(_client, quick):
                 # As many requests as a tenth of these schedules have, each from its beginning.
                 budget = schedules * requests // 10
                 begun = time.monotonic()
-                subprocess.run([*burst, *words, "--no-stepping-back", "--budget", str(budget), "-q"], check=True)
+                subprocess.run([*burst, *words, "--monotonic", "--tries", str(budget), "-q"], check=True)
                 replays.append((time.monotonic() - begun) / (schedules / 10))
             ratio = median_ratio(replays, every)
             ratios.append(ratio)

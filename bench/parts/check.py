@@ -144,12 +144,12 @@ def on_cluster(_client, quick):
                 urls[UNROUTED] = urls[name].replace("redis+cluster:", "redis:")
         lines = file_of(stack, (f"bench:{rng.randrange(keys):012d}" for _ in range(requests)))
         kinds = {"check --batch": ["check", "--batch", lines, *LIMIT],
-                 "burst --rate max": ["burst", "steady", "--algorithm", "sliding-window-log", *LIMIT, "--requests",
-                                      str(requests), "--keys", "1000", "--rate", "max", "--clients", "50", "-q"]}
+                 "burst": ["burst", "steady", "--algorithm", "sliding-window-log", *LIMIT, "--requests",
+                           str(requests), "--keys", "1000", "-q"]}
         times = {kind: in_turn({name: [RLCTL, "-u", url, *words] for name, url in urls.items()}, rounds)
                  for kind, words in kinds.items()}
     print(f"`sliding-window-log`, limit {PLENTY}/60s, {requests:,} requests over TCP, for {keys:,} keys "
-          f"(the burst: 1,000 keys,\n50 clients); {os.cpu_count()} cores for rlctl and all servers. {rounds} "
+          f"(the burst: 1,000\nkeys); {os.cpu_count()} cores for rlctl and all servers. {rounds} "
           "rounds, alternating; medians. The ratios to one\nserver are medians of the rounds' ratios.\n")
     rows = []
     for kind, (wall, cpu) in times.items():

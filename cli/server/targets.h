@@ -80,10 +80,10 @@ KeyTarget found_target(const std::string& key, const limiter::Configuration& con
 
 /// The built-in rows about the keys of other libraries, after those of the configuration and that
 /// of
-/// --as.
+/// --read-as.
 stored::Libraries libraries_of(ConfigurationSource& configuration,
                                const std::optional<std::string>& as = {});
-/// Declares --as.
+/// Declares --read-as.
 void add_as_option(Options& options, std::optional<std::string>& as);
 
 /// How to read it.

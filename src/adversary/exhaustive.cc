@@ -125,7 +125,6 @@ class Exhaustion {
     if (in_window < most.score.worst && in_window <= request_.limit.limit) return;
     const auto from = node.log.oldest(request.at);
     const Score score{.worst = in_window, .worst_from = from, .worst_span = request.at - from};
-    result_.keep_beyond_rounding(score, request_);
     if (in_window < most.score.worst) return;
     const auto window = request_.limit.window;
     const bool is_worse = in_window > most.score.worst ||
@@ -160,7 +159,6 @@ class Exhaustion {
     finding.score = score_of(finding.schedule, finding.answers, request_);
     const auto& denied = result_.wrongly_denied;
     result_.keep_denial(finding, denied && comes_before(node, request, denied->schedule));
-    result_.keep_beyond_rounding(finding.score, request_);
     result_.keep_early_denial(finding.schedule, finding.answers, request_.limit);
     const auto window = request_.limit.window;
     auto& most = result_.most;

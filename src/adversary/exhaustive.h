@@ -30,7 +30,7 @@ using OnExhaustiveProgress =
     std::function<void(std::int64_t tried, double share, std::int64_t worst)>;
 
 /// Tries every schedule of at most `requests` requests at critical times, of every cost, by a clock
-/// that does not step back. Ignores the request's budget and seed. If the interrupt is raised, ends
+/// that does not step back. Ignores the request's tries and seed. If the interrupt is raised, ends
 /// early with the findings so far. Throws what the limiter throws.
 SearchResult exhaust(Branching& limiter, const SearchRequest& request, int requests,
                      const Interrupt& interrupt, const OnExhaustiveProgress& on_progress = {});

@@ -37,10 +37,10 @@ class HoldingsPass {
       }
       const auto answers = run(probed);
       for (std::size_t i = 0; i < probed.size(); ++i) judge(probed[i], answers[i]);
-      if (on_progress) on_progress(result_.requests_sent, request_.budget, result_.held);
+      if (on_progress) on_progress(result_.requests_sent, request_.tries, result_.held);
     };
     const auto is_spent = [&] {
-      return result_.requests_sent >= request_.budget || interrupt_.signal() != 0;
+      return result_.requests_sent >= request_.tries || interrupt_.signal() != 0;
     };
     for (auto& schedule : rules_.known_schedules()) {
       batch.push_back(std::move(schedule));
@@ -50,7 +50,7 @@ class HoldingsPass {
     }
     const auto is_full = [&] {
       return batch.size() >= kAtOnce ||
-             requests_of(batch) >= request_.budget - result_.requests_sent;
+             requests_of(batch) >= request_.tries - result_.requests_sent;
     };
     traffic::Random random(request_.seed);
     while (!is_spent()) {
@@ -258,7 +258,7 @@ class HoldingsPass {
   }
 
   void shrink(HoldingFinding& finding, bool is_leak, const OnSent& on_sent) {
-    const auto end = result_.requests_sent + request_.budget;
+    const auto end = result_.requests_sent + request_.tries;
     const auto goes_on = [&] {
       if (on_sent) on_sent(result_.requests_sent);
       return result_.requests_sent < end && interrupt_.signal() == 0;
@@ -408,7 +408,7 @@ HoldingSearchResult search_holdings(Trial& trial, HoldingRules& rules, const Hol
                                     const Interrupt& interrupt,
                                     const OnSearchProgress& on_progress) {
   const auto on_sent = [&](std::int64_t sent) {
-    if (on_progress) on_progress(sent, search.budget, search.limit.limit);
+    if (on_progress) on_progress(sent, search.tries, search.limit.limit);
   };
   return search_twice(trial, rules, search, interrupt, on_sent,
                       [&](HoldingsPass& each) { each.random(on_progress); });

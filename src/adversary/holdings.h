@@ -73,7 +73,7 @@ struct HoldingSearch {
   /// Of a budget: windows and holds end to the microsecond, as those of the script `budget` do.
   bool is_exact = false;
   /// How many events the search sends; shrinking sends at most as many again for each finding.
-  std::int64_t budget = kDefaultBudget;
+  std::int64_t tries = kDefaultTries;
   std::uint64_t seed = 1;
   microseconds base{0};  ///< no event is earlier
   microseconds tick{1};  ///< times are the base plus multiples of this
@@ -141,7 +141,7 @@ std::int64_t below(traffic::Random& random, std::int64_t count);
 /// `events`: those of an exhaustive search.
 microseconds latest_time(microseconds ends, std::optional<int> events);
 
-/// Tries schedules under which limiters are known to fail, then random ones until the budget is
+/// Tries schedules under which limiters are known to fail, then random ones until the tries are
 /// used up, each with its probe. Then shrinks what was found. The same search gives the same
 /// result. Throws what the trial throws. `worst` of the progress is the most that was held.
 HoldingSearchResult search_holdings(Trial& trial, HoldingRules& rules, const HoldingSearch& search,

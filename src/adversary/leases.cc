@@ -313,11 +313,11 @@ Schedule with_probe(Schedule schedule, const limiter::Limit& limit, microseconds
 HoldingSearchResult search_leases(Trial& trial, const HoldingSearch& request,
                                   const Interrupt& interrupt, const OnSearchProgress& on_progress) {
   constexpr std::int64_t kMinProbes = 50;
-  if (request.budget / kMinProbes < request.limit.limit) {
+  if (request.tries / kMinProbes < request.limit.limit) {
     throw UsageError(fmt::format(
-        "a budget of {} events is too small for {} leases: give at least {}, or search with fewer "
+        "--tries: {} events are too few for {} leases: give at least {}, or search with fewer "
         "leases, which show the same flaws",
-        request.budget, request.limit.limit, kMinProbes * request.limit.limit));
+        request.tries, request.limit.limit, kMinProbes * request.limit.limit));
   }
   LeaseRules rules(request);
   return search_holdings(trial, rules, request, interrupt, on_progress);

@@ -44,7 +44,7 @@ Schedule with_probe(Schedule schedule, const limiter::Limit& limit, microseconds
 
 // ---- The search ----
 
-/// See search_holdings(). Throws UsageError if the budget is too small for the limit.
+/// See search_holdings(). Throws UsageError if the tries are too few for the limit.
 HoldingSearchResult search_leases(Trial& trial, const HoldingSearch& request,
                                   const Interrupt& interrupt,
                                   const OnSearchProgress& on_progress = {});

@@ -19,9 +19,9 @@ namespace {
 constexpr std::size_t kAtOnce = 64;
 /// How many of the best schedules the search keeps, to derive new ones from them.
 constexpr std::size_t kBest = 12;
-/// The share of the budget for clocks that step back.
+/// The share of the tries for clocks that step back.
 constexpr double kBackwardShare = 0.1;
-/// A budget must fill the limit this many times, so that at least the most promising schedules are
+/// The tries must fill the limit this many times, so that at least the most promising schedules are
 /// tried.
 constexpr std::int64_t kMinFills = 40;
 /// The latest time of a request, in windows, unless the known schedules take longer. Those with a
@@ -113,10 +113,10 @@ class SearchPass {
   /// Called after requests, with the number sent so far and the most units allowed.
   using OnRequests = std::function<void(std::int64_t sent, std::int64_t worst)>;
 
-  /// Runs until it has sent `budget` requests, or the interrupt is raised.
-  SearchResult run(std::int64_t budget, const OnRequests& on_requests) {
+  /// Runs until it has sent `tries` requests, or the interrupt is raised.
+  SearchResult run(std::int64_t tries, const OnRequests& on_requests) {
     try {
-      try_all(budget, on_requests);
+      try_all(tries, on_requests);
     } catch (const Interrupted&) {
       // What was found so far is kept.
     }
@@ -126,15 +126,15 @@ class SearchPass {
   }
 
  private:
-  void try_all(std::int64_t budget, const OnRequests& on_requests) {
+  void try_all(std::int64_t tries, const OnRequests& on_requests) {
     auto known = known_schedules();
     std::size_t next = 0;
-    if (!ttls_.empty() && !clock_steps_back_ && !is_over(budget)) {
+    if (!ttls_.empty() && !clock_steps_back_ && !is_over(tries)) {
       // The first one shows whether there is a limit at all.
       run({known[next++]}, on_requests);
       if (!has_no_bound()) add_waiting(known, next);
     }
-    for (bool is_first = true; !is_over(budget) || (is_first && has_no_bound()); is_first = false) {
+    for (bool is_first = true; !is_over(tries) || (is_first && has_no_bound()); is_first = false) {
       const bool is_known = next < known.size();
       std::vector<Schedule> some;
       while (some.size() < kAtOnce && (!is_known || next < known.size())) {
@@ -166,9 +166,9 @@ class SearchPass {
            best_[0].score.worst >= units_of(best_[0].schedule);
   }
 
-  bool is_over(std::int64_t budget) const {
+  bool is_over(std::int64_t tries) const {
     // If everything is allowed, there is nothing more to find.
-    return interrupt_.signal() != 0 || result_.requests_sent >= budget || has_no_bound();
+    return interrupt_.signal() != 0 || result_.requests_sent >= tries || has_no_bound();
   }
 
   std::vector<Schedule> known_schedules() const {
@@ -185,10 +185,10 @@ class SearchPass {
 
   /// The most requests of a schedule that waits for TTLs: they may end often within a window.
   std::int64_t most_with_ttl(std::int64_t cost) const {
-    constexpr std::int64_t kMostFills = 64, kShareOfBudget = 40;
+    constexpr std::int64_t kMostFills = 64, kShareOfTries = 40;
     const auto fills = requests_to_fill(request_.limit, cost);
     return std::max(static_cast<std::int64_t>(most_requests_),
-                    std::min(kMostFills * fills, request_.budget / kShareOfBudget));
+                    std::min(kMostFills * fills, request_.tries / kShareOfTries));
   }
 
   void run(std::vector<Schedule> schedules, const OnRequests& on_requests) {
@@ -210,7 +210,6 @@ class SearchPass {
   void keep(Schedule schedule, const Answers& answers) {
     Finding candidate{.answers = answers, .score = score_of(schedule, answers, request_)};
     candidate.schedule = std::move(schedule);
-    result_.keep_beyond_rounding(candidate.score, request_);
     result_.keep_early_denial(candidate.schedule, answers, request_.limit);
     const auto& denied = result_.wrongly_denied;
     result_.keep_denial(candidate, denied && candidate.schedule.size() < denied->schedule.size());
@@ -351,38 +350,38 @@ SearchResult search_once(Trial& trial, const SearchRequest& request, const Inter
   ttls.resize(count_awaited(ttls, request));
   std::int64_t before = 0, most = 0;
   const auto show = [&](std::int64_t sent) {
-    if (on_progress) on_progress(before + sent, request.budget, most);
+    if (on_progress) on_progress(before + sent, request.tries, most);
   };
-  const auto run = [&](bool clock_steps_back, std::int64_t budget) {
+  const auto run = [&](bool clock_steps_back, std::int64_t tries) {
     return SearchPass(trial, request, interrupt, clock_steps_back, random, ttls)
-        .run(budget, [&](std::int64_t sent, std::int64_t worst) {
+        .run(tries, [&](std::int64_t sent, std::int64_t worst) {
           most = std::max(most, worst);
           show(sent);
         });
   };
-  const auto backward_budget =
+  const auto backward_tries =
       request.steps_back
-          ? static_cast<std::int64_t>(kBackwardShare * static_cast<double>(request.budget))
+          ? static_cast<std::int64_t>(kBackwardShare * static_cast<double>(request.tries))
           : 0;
-  auto forward = run(false, request.budget - backward_budget);
+  auto forward = run(false, request.tries - backward_tries);
   forward.ttls_left_out = observed - ttls.size();
   before = forward.requests_sent;
-  const auto backward = request.steps_back ? run(true, backward_budget) : SearchResult();
-  before = std::max(before + backward.requests_sent, request.budget);
+  const auto backward = request.steps_back ? run(true, backward_tries) : SearchResult();
+  before = std::max(before + backward.requests_sent, request.tries);
   return shrunk_result(trial, request, forward, backward, interrupt, show);
 }
 
 }  // namespace
 
 microseconds latest_time(const SearchRequest& request) {
-  // No search takes place if the budget does not fill the limit.
-  const auto fills = std::min(most_fills(request), request.budget);
+  // No search takes place if the tries do not fill the limit.
+  const auto fills = std::min(most_fills(request), request.tries);
   return std::max(kMaxWindows * request.limit.window,
                   latest_of_forward(request.limit, fills, most_requests(fills)));
 }
 
 Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request) {
-  return score_of(schedule, answers, request.limit, std::max(request.rounding, microseconds{1}));
+  return score_of(schedule, answers, request.limit, request.tick);
 }
 
 bool is_weaker(const Finding& one, const Finding& other, microseconds window) {
@@ -401,12 +400,6 @@ void SearchResult::keep_denial(const Finding& candidate, bool is_smaller) {
     if (is_minor != was_minor ? is_minor : !is_smaller) return;
   }
   wrongly_denied = candidate;
-}
-
-void SearchResult::keep_beyond_rounding(const Score& score, const SearchRequest& request) {
-  const auto known = beyond_rounding ? beyond_rounding->worst : request.limit.limit;
-  const bool is_rounded = request.limit.window - score.worst_span < request.rounding;
-  if (score.worst > known && !is_rounded) beyond_rounding = score;
 }
 
 void SearchResult::keep_early_denial(const Schedule& schedule, const Answers& answers,
@@ -439,11 +432,11 @@ bool is_confirmed(Trial& trial, SearchResult& result) try {
 SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
                     const OnSearchProgress& on_progress) {
   const auto fills = most_fills(request);
-  if (request.budget / kMinFills < fills) {
+  if (request.tries / kMinFills < fills) {
     throw UsageError(fmt::format(
-        "a budget of {} requests is too small for a limit that {} requests fill: give at least "
+        "--tries: {} requests are too few for a limit that {} requests fill: give at least "
         "{}, or a smaller limit, which has the same flaws",
-        request.budget, fills, kMinFills * fills));
+        request.tries, fills, kMinFills * fills));
   }
   auto result = search_once(trial, request, interrupt, on_progress);
   if (result.interrupted || is_confirmed(trial, result)) return result;
@@ -565,11 +558,11 @@ class Shrinking {
   }
 
   /// Takes the first candidate that still shows the finding; the best come first. False if none
-  /// does, or if the budget is used up.
+  /// does, or if the tries are used up.
   bool take_first_of(std::vector<Schedule> candidates) {
     std::erase_if(candidates, [this](const Schedule& schedule) { return !is_within(schedule); });
     const auto requests = requests_of(candidates);
-    if (requests_sent_ + requests > request_.budget) return false;
+    if (requests_sent_ + requests > request_.tries) return false;
     requests_sent_ += requests;
     if (on_sent_) on_sent_(requests_sent_);
     auto answers = trial_.run(candidates);
@@ -647,7 +640,7 @@ class Shrinking {
 namespace {
 
 /// Runs schedules that continue a finding's, and calls `judge` with each that was answered. Returns
-/// whether any was. Sends nothing if that would take more than the budget.
+/// whether any was. Sends nothing if that would take more than there are tries.
 bool run_continued(Trial& trial, const SearchRequest& request, SearchResult& result,
                    std::vector<Schedule> schedules,
                    const std::function<void(const Finding&)>& judge) {
@@ -659,7 +652,7 @@ bool run_continued(Trial& trial, const SearchRequest& request, SearchResult& res
                        [](const Request& each) { return each.at > limiter::kLatestNow; });
   });
   const auto requests = requests_of(schedules);
-  if (schedules.empty() || requests > request.budget) return false;
+  if (schedules.empty() || requests > request.tries) return false;
   result.requests_sent += requests;
   const auto answers = trial.run(schedules);
   bool any_answered = false;
@@ -681,7 +674,7 @@ void continue_edge(Trial& trial, const SearchRequest& request, SearchResult& res
   const auto number = edge->score.wrongly_denied.front();
   auto later = edge->schedule;
   later.resize(number + 1);
-  later.back().at += std::max(request.rounding, request.tick);
+  later.back().at += request.tick;
   bool is_allowed_later = false;
   run_continued(trial, request, result, {later},
                 [&](const Finding& found) { is_allowed_later = found.answers.back().allowed; });
@@ -691,24 +684,6 @@ void continue_edge(Trial& trial, const SearchRequest& request, SearchResult& res
                     [&](const Finding& found) { result.keep_denial(found, false); });
   result.edge_agrees =
       is_allowed_later && is_answered && result.wrongly_denied->score.only_at_edge();
-}
-
-/// Finds out whether rounding is all that lets the most through: sets
-/// SearchResult::rounding_agrees, and keeps what is worse.
-void continue_most(Trial& trial, const SearchRequest& request, SearchResult& result) {
-  const auto& most = result.most;
-  const bool is_rounded = request.limit.window - most.score.worst_span < request.rounding;
-  if (most.score.worst <= request.limit.limit || !is_rounded) return;
-  const auto found_before = most.score.worst;
-  const bool is_answered = run_continued(
-      trial, request, result, continued_schedules(most.schedule, request.limit, request.costs[0]),
-      [&](const Finding& found) {
-        result.keep_beyond_rounding(found.score, request);
-        if (is_weaker(result.most, found, request.limit.window)) result.most = found;
-      });
-  const auto& beyond = result.beyond_rounding;
-  result.rounding_agrees = is_answered && result.most.score.worst == found_before &&
-                           (!beyond || beyond->worst < found_before);
 }
 
 }  // namespace
@@ -751,18 +726,15 @@ SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Sea
   result.interrupted = interrupt.signal() != 0;
   if (result.interrupted) return result;
   try {
-    const auto before = result;
+    const auto before = result.wrongly_denied;
     continue_edge(trial, request, result);
-    continue_most(trial, request, result);
     if (result.tried) {
       // A proof is about the schedules that were tried for it.
-      result.most = before.most;
-      result.wrongly_denied = before.wrongly_denied;
+      result.wrongly_denied = before;
       return result;
     }
-    if (result.most.schedule != before.most.schedule) shrink_most(result.most, false);
     auto& wrong = result.wrongly_denied;
-    if (wrong && wrong->schedule != before.wrongly_denied->schedule) {
+    if (wrong && wrong->schedule != before->schedule) {
       shrink(*wrong, steps_back(wrong->schedule), [](const Score& score) {
         return !score.wrongly_denied.empty() && !score.only_at_edge();
       });

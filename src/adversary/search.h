@@ -20,22 +20,19 @@ namespace rlctl::adversary {
 // ---- Searching ----
 
 /// The requests that a search sends unless the user chooses another number.
-inline constexpr std::int64_t kDefaultBudget = 50'000;
+inline constexpr std::int64_t kDefaultTries = 50'000;
 
 struct SearchRequest {
   limiter::Limit limit = {};  ///< the limit that must hold
   /// Each request has one of these; the first is above 0, one below 0 is a refund.
   std::vector<std::int64_t> costs{1};
   /// How many requests the search sends; shrinking sends at most as many again for each finding.
-  std::int64_t budget = kDefaultBudget;
+  std::int64_t tries = kDefaultTries;
   std::uint64_t seed = 1;
   microseconds base{0};  ///< a multiple of the window; no request is earlier
   /// The times of requests are the base plus multiples of this, which leaves out differences that a
   /// coarse clock cannot see.
   microseconds tick{1};
-  /// By how much the limiter's clock rounds: SearchResult::beyond_rounding leaves out spans that
-  /// are shorter than a window by less.
-  microseconds rounding{0};
   /// The unit of the limiter's clock, however coarse: some schedules come as late as it does not
   /// see. 0: the tick.
   microseconds clock_unit{0};
@@ -62,9 +59,6 @@ struct SearchResult {
   /// A denied request that an exact log would have allowed. The clock steps back only if no other
   /// schedule shows as serious a denial.
   std::optional<Finding> wrongly_denied = {};
-  /// The most units above the limit, by a clock that never steps back, in a span that is shorter
-  /// than a window by at least the rounding; std::nullopt if none was found.
-  std::optional<Score> beyond_rounding = {};
   /// The fewest units that were allowed at one instant before a denial of one that would not have
   /// filled the limit, nor the burst: the limiter's limit is another.
   std::optional<std::int64_t> denied_after = {};
@@ -74,9 +68,6 @@ struct SearchResult {
   /// The schedule of a denial at the edge only was continued, and neither that nor another schedule
   /// denied anything else; one tick later the request was allowed.
   bool edge_agrees = false;
-  /// The schedule that allows the most was continued, and nothing allowed as much in a shorter span
-  /// than rounding explains.
-  bool rounding_agrees = false;
   /// How many schedules an exhaustive search tried: all within bounds, unless `interrupted`.
   std::optional<std::int64_t> tried = {};
   /// The schedules that were left out, since their answers depend on when a key expires.
@@ -94,9 +85,6 @@ struct SearchResult {
   /// Keeps the candidate if it has wrong denials, and the one kept so far has none or less serious
   /// ones: only at the edge. If both are equally serious, keeps the candidate if it `is_smaller`.
   void keep_denial(const Finding& candidate, bool is_smaller);
-  /// Keeps the score if it has more units than the one kept so far, above the limit, in less than a
-  /// window by the rounding.
-  void keep_beyond_rounding(const Score& score, const SearchRequest& request);
   /// Sets denied_after, if the answers show it.
   void keep_early_denial(const Schedule& schedule, const Answers& answers,
                          const limiter::Limit& limit);
@@ -113,16 +101,17 @@ using OnSearchProgress =
 /// what an exact log would allow. First tries schedules known to cause failures (around the edges
 /// of windows, at one instant, one µs less than a window apart, at the rate at which a bucket
 /// fills, when the TTLs end that its keys are seen to have, with a clock that steps back), then
-/// random changes to the best schedules until the budget is used up. Finally shrinks them. The same
-/// request gives the same result. If the interrupt is raised, ends early with the findings so far.
+/// random changes to the best schedules until the number of tries is used up. Finally shrinks them.
+/// The same request gives the same result. If the interrupt is raised, ends early with the findings
+/// so far.
 ///
-/// Throws UsageError if the budget is too small for the limit, and what the trial throws.
+/// Throws UsageError if the number of tries is too small for the limit, and what the trial throws.
 SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
                     const OnSearchProgress& on_progress = {});
 
 // ---- Parts that both searches use ----
 
-/// The score of answers by a clock as coarse as the request's rounding.
+/// The score of answers by a clock as coarse as the request's tick.
 Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request);
 /// Whether `one` is a weaker finding than `other`: it has fewer units or, with equal units, a much
 /// longer span or, if that is about equal too, more requests.
@@ -136,9 +125,9 @@ using OnSent = std::function<void(std::int64_t sent)>;
 /// The result of a search that found `forward` with a clock that never steps back, and
 /// `stepping_back` with one that may. Each finding is made smaller: it loses the requests that it
 /// does not need, instants are joined, and each moves to the roundest time that still shows the
-/// finding. Then continues the schedules of findings at the edge or within the rounding, to see
-/// whether that is all. Sends at most the request's budget for each, nothing after an interrupt,
-/// and counts what it sends in SearchResult::requests_sent.
+/// finding. Then continues the schedule of a denial at the edge, to see whether that is all. Sends
+/// at most the request's budget for each, nothing after an interrupt, and counts what it sends in
+/// SearchResult::requests_sent.
 SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const SearchResult& forward,
                            const SearchResult& stepping_back, const Interrupt& interrupt,
                            const OnSent& on_sent = {});

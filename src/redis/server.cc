@@ -184,11 +184,10 @@ std::chrono::microseconds server_time(ReplyView reply, std::size_t at) {
   return std::chrono::seconds{part(at)} + std::chrono::microseconds{part(at + 1)};
 }
 
-std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_stats(
-    Connection& connection) {
+std::optional<CallCounts> read_call_counts(Connection& connection) {
   constexpr std::string_view kStart = "cmdstat_";
   constexpr std::array<std::string_view, 2> kCommand{"INFO", "commandstats"};
-  std::map<std::string, CommandStats, std::less<>> stats;
+  CallCounts counts;
   for (const auto& server : connection.servers()) {
     connection.append_to(server, kCommand);
     const auto reply = connection.read();
@@ -200,21 +199,18 @@ std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_sta
       const auto line = take_until(text, "\n");
       const auto colon = line.find(':');
       if (!line.starts_with(kStart) || colon == line.npos) continue;
-      auto& command = stats[std::string(line.substr(kStart.size(), colon - kStart.size()))];
-      command.calls += number_after("calls=", line);
-      command.us += number_after("usec=", line);
+      counts[std::string(line.substr(kStart.size(), colon - kStart.size()))] +=
+          number_after("calls=", line);
     }
   }
-  return stats;
+  return counts;
 }
 
-CommandStats stats_of_scripts(const std::map<std::string, CommandStats, std::less<>>& stats) {
-  CommandStats sum;
+std::int64_t calls_of_scripts(const CallCounts& counts) {
+  std::int64_t sum = 0;
   for (const auto command : {"eval", "eval_ro", "evalsha", "evalsha_ro", "fcall", "fcall_ro"}) {
-    const auto found = stats.find(command);
-    if (found == stats.end()) continue;
-    sum.calls += found->second.calls;
-    sum.us += found->second.us;
+    const auto found = counts.find(command);
+    if (found != counts.end()) sum += found->second;
   }
   return sum;
 }

@@ -69,20 +69,16 @@ std::optional<std::string> why_out_of_date(Connection& connection);
 /// since 1970, as TIME replies. Throws Error if they are not a time.
 std::chrono::microseconds server_time(ReplyView reply, std::size_t at = 0);
 
-/// How often, and for how long in total, a server has executed a command since it started, for all
-/// clients and from scripts.
-struct CommandStats {
-  std::int64_t calls = 0;
-  std::int64_t us = 0;
-};
+/// How often a server has executed each command since it started, for all clients and from scripts,
+/// by its name in lower case; a command that was never called is absent.
+using CallCounts = std::map<std::string, std::int64_t, std::less<>>;
 
-/// INFO commandstats, by command name in lower case, without commands that were never called; in a
-/// Cluster, of all masters together. std::nullopt if the user may not ask. Throws Error.
-std::optional<std::map<std::string, CommandStats, std::less<>>> read_command_stats(
-    Connection& connection);
+/// INFO commandstats; in a Cluster, of all masters together. std::nullopt if the user may not ask.
+/// Throws Error.
+std::optional<CallCounts> read_call_counts(Connection& connection);
 
 /// The sum for all commands that run scripts and functions.
-CommandStats stats_of_scripts(const std::map<std::string, CommandStats, std::less<>>& stats);
+std::int64_t calls_of_scripts(const CallCounts& counts);
 
 // ---- Private servers ----
 

@@ -291,7 +291,7 @@ const RowTable& built_in() {
 }
 
 LibrarySection section_for(std::string_view value, std::string_view type) {
-  return {.name = "--as",
+  return {.name = "--read-as",
           .settings = {{.name = "key", .values = {"*"}},
                        {.name = "type", .values = {std::string(type)}},
                        {.name = "value", .values = {std::string(value)}}}};
@@ -316,7 +316,7 @@ Libraries::Libraries(std::span<const LibrarySection> own, const std::optional<st
   if (as) {
     const auto* value = find_by_name(kValues, *as);
     if (value == nullptr || !value->is_for_as) {
-      throw UsageError(fmt::format("--as: unknown value {}{}", quoted_and_masked(*as),
+      throw UsageError(fmt::format("--read-as: unknown value {}{}", quoted_and_masked(*as),
                                    did_you_mean_or_all(*as, as_values())));
     }
     for (const std::string_view type : {"string", "list", "zset"}) {

@@ -37,8 +37,8 @@ class Libraries {
  public:
   /// The built-in rows alone.
   Libraries();
-  /// `as` is how the user reads keys of any name: a value of --as. A row with mistakes makes the
-  /// keys that it matches unknown. Throws UsageError if `as` is no such value.
+  /// `as` is how the user reads keys of any name: a value of --read-as. A row with mistakes makes
+  /// the keys that it matches unknown. Throws UsageError if `as` is no such value.
   explicit Libraries(std::span<const limiter::LibrarySection> own,
                      const std::optional<std::string>& as = {});
   ~Libraries();
@@ -73,7 +73,7 @@ std::string_view built_in_text();
 std::vector<limiter::ConfigurationMistake> library_mistakes(
     const limiter::Configuration& configuration);
 
-/// The values that --as takes.
+/// The values that --read-as takes.
 std::span<const std::string_view> as_values();
 
 /// Reads the keys beside these, and decodes all: calls `on_decoded` for each, with its index.

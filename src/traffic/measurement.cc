@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -330,26 +329,6 @@ std::vector<KeyDenied> Measurement::most_denied(std::size_t count) const {
 
 namespace {
 
-constexpr std::int64_t kLongestNs = nanoseconds{std::chrono::hours{1}}.count();
-/// The significant bits of a duration: the first is always set, so each magnitude has 2^10 buckets.
-/// Shorter durations have a bucket for each ns.
-constexpr int kBits = 11;
-constexpr std::size_t kInMagnitude = std::size_t{1} << (kBits - 1);
-
-std::size_t bucket_of(std::int64_t ns) {
-  const auto value = static_cast<std::uint64_t>(ns);
-  const int shift = std::max(0, static_cast<int>(std::bit_width(value)) - kBits);
-  return static_cast<std::size_t>(shift) * kInMagnitude + static_cast<std::size_t>(value >> shift);
-}
-
-/// The longest duration in a bucket.
-std::int64_t end_of(std::size_t bucket) {
-  if (bucket < 2 * kInMagnitude) return static_cast<std::int64_t>(bucket);
-  const auto shift = bucket / kInMagnitude - 1;
-  const auto first = bucket % kInMagnitude + kInMagnitude;
-  return static_cast<std::int64_t>(((first + 1) << shift) - 1);
-}
-
 /// The widths of a timeline's bins.
 constexpr std::array<microseconds, 31> kWidths = [] {
   using namespace std::chrono_literals;
@@ -367,44 +346,6 @@ void add_to(Timeline::Bin& bin, const Timeline::Bin& more) {
 }
 
 }  // namespace
-
-void Histogram::add(nanoseconds duration) {
-  const auto ns = std::clamp<std::int64_t>(duration.count(), 0, kLongestNs);
-  const auto bucket = bucket_of(ns);
-  if (bucket >= buckets_.size()) buckets_.resize(bucket + 1);
-  ++buckets_[bucket];
-  ++count_;
-  min_ns_ = std::min(min_ns_, ns);
-  max_ns_ = std::max(max_ns_, ns);
-  sum_ns_ += ns;
-  sum_of_squares_ += Wide{ns} * ns;
-}
-
-/// Sums the squares around the integer part of the mean, in integers: around 0, the difference
-/// would lose most of its digits if all durations are alike.
-double Histogram::stdev_ns() const noexcept {
-  if (count_ == 0) return 0;
-  const auto near_mean = sum_ns_ / count_;
-  const auto squares =
-      sum_of_squares_ - 2 * near_mean * sum_ns_ + Wide{count_} * near_mean * near_mean;
-  const auto rest = mean_ns() - static_cast<double>(near_mean);
-  const auto variance = static_cast<double>(squares) / static_cast<double>(count_) - rest * rest;
-  return std::sqrt(std::max(0.0, variance));
-}
-
-std::optional<nanoseconds> Histogram::percentile(double percent) const {
-  // In integers, so that 99.9 % of 10,000 is 9,990 and not one more.
-  constexpr std::int64_t kAll = 100'000;
-  const auto rank = static_cast<std::int64_t>(
-      (Wide{std::llround(percent * kAll / 100)} * count_ + kAll - 1) / kAll);
-  if (count_ - rank < kBeyond) return std::nullopt;
-  std::int64_t passed = 0;
-  for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
-    passed += buckets_[bucket];
-    if (passed >= rank) return nanoseconds{std::min(end_of(bucket), max_ns_)};
-  }
-  return max();
-}
 
 void RepliesSeen::OtherReading::add(const Arrival& arrival, bool allowed) {
   if (!is_possible_ || arrival.cost < 0) return;
@@ -493,20 +434,6 @@ std::optional<std::size_t> RepliesSeen::only_verdict() const {
     only = i + 1;
   }
   return only;
-}
-
-bool Timing::is_valid() const {
-  constexpr double kLagOfService = 0.1;
-  constexpr double kPercent = 99;
-  if (lag.count() == 0) return true;
-  if (sent_per_second < kKeptUp * offered_per_second) return false;
-  const auto lag_p99 = lag.percentile(kPercent);
-  const auto service_p99 = service.percentile(kPercent);
-  const bool enough = lag_p99 && service_p99;
-  const auto most_lag = enough ? *lag_p99 : lag.max();
-  const auto most_service = enough ? *service_p99 : service.max();
-  return static_cast<double>(most_lag.count()) <=
-         kLagOfService * static_cast<double>(most_service.count());
 }
 
 /// The last multiple of the width at or before a time.

@@ -18,9 +18,9 @@
 #include "traffic/traffic.h"
 
 // What a run reports. A Measurement takes the decisions one by one, as they are made, and finds the
-// worst window, the denials, and how right the limiter's own figures were; a Timing has the times
-// of a run under the real clock; a Timeline is for plots. An Outcome is all of these for one
-// limiter: virtual_run.h and real_run.h return it, and cli/commands/burst reports it.
+// worst window, the denials, and how right the limiter's own figures were; a Pace tells whether a
+// run under the real clock kept to its schedule; a Timeline is for plots. An Outcome is all of
+// these for one limiter: virtual_run.h and real_run.h return it, and cli/commands/burst reports it.
 
 namespace rlctl::traffic {
 
@@ -264,61 +264,21 @@ class Measurement {
   Minute minute_;      ///< of the latest request
 };
 
-// ---- Times of a run under the real clock ----
+// ---- The pace of a run under the real clock ----
 
-using std::chrono::nanoseconds;
-
-/// Counts durations from 0 to an hour, in buckets whose widths are at most 1/1024 of the durations
-/// in them, so that percentiles have three digits; longer durations count as an hour, negative ones
-/// as 0. Memory grows with the longest duration, to 270 KB. After Gil Tene's HdrHistogram.
-class Histogram {
- public:
-  void add(nanoseconds duration);
-
-  std::int64_t count() const noexcept { return count_; }
-  // Exact; 0 if there are no durations.
-  nanoseconds min() const noexcept { return nanoseconds{count_ == 0 ? 0 : min_ns_}; }
-  nanoseconds max() const noexcept { return nanoseconds{max_ns_}; }
-  double mean_ns() const noexcept {
-    return count_ == 0 ? 0 : static_cast<double>(sum_ns_) / static_cast<double>(count_);
-  }
-  double stdev_ns() const noexcept;
-  /// The duration that `percent` (above 0, below 100, in whole thousandths) of all do not exceed:
-  /// the longest of its bucket, or max(). std::nullopt if fewer than kBeyond durations rank above
-  /// it, which are too few for a percentile.
-  std::optional<nanoseconds> percentile(double percent) const;
-
-  static constexpr std::int64_t kBeyond = 10;
-
- private:
-  std::vector<std::int64_t> buckets_;  ///< up to the longest duration
-  std::int64_t count_ = 0;
-  std::int64_t min_ns_ = INT64_MAX, max_ns_ = 0;
-  Wide sum_ns_ = 0, sum_of_squares_ = 0;
-};
-
-/// The times and rates of a run under the real clock, as the sender sees them. On a schedule, n
-/// requests within t are a rate of (n - 1) / t, since the gaps count; without one, n / t.
-struct Timing {
-  /// A sender or server that reaches this share of the rate has kept up.
+/// Whether a run's requests were sent when they were due, and answered as fast as they were sent.
+/// Rates are 0 if they are not known: of one request, or if all were due at once.
+struct Pace {
+  /// A sender or a server that reaches this share of the rate has kept up.
   static constexpr double kKeptUp = 0.99;
 
-  Histogram service = {};   ///< from sending a request to its answer
-  Histogram response = {};  ///< from when a request was due to its answer; empty without a schedule
-  Histogram lag = {};       ///< from when a request was due to sending it; empty without a schedule
-  double seconds = 0;       ///< from the first send to the last answer
-  double offered_per_second = 0;  ///< as scheduled; 0 without a schedule, or if all are due at once
-  double sent_per_second = 0;     ///< from the first send to the last; 0 without a schedule
-  double achieved_per_second = 0;  ///< answers within `seconds`
-  /// The server's own time per call of the script; std::nullopt if the server does not report it,
-  /// or if other clients called scripts meanwhile.
-  std::optional<double> server_us_per_call = {};
+  microseconds lag{0};             ///< the longest time from when a request was due to sending it
+  double offered_per_second = 0;   ///< as scheduled
+  double sent_per_second = 0;      ///< from the first send to the last
+  double seconds = 0;              ///< from the first send to the last answer
+  double answered_per_second = 0;  ///< within `seconds`
 
-  /// Whether the sender kept to the schedule, so that the times are the server's: the p99 of the
-  /// lag is at most a tenth of the p99 of service (the maxima, if there are too few for a
-  /// percentile), and the sender reached 99 % of the offered rate. True without a schedule. (If the
-  /// server does not keep up, response times grow as long as the traffic lasts; that is valid.)
-  bool is_valid() const;
+  bool sender_kept_up() const noexcept { return sent_per_second >= kKeptUp * offered_per_second; }
 };
 
 // ---- Requests over time ----
@@ -458,10 +418,10 @@ struct Outcome {
   /// The memory of a key in Redis at the end of the traffic, on average over the keys that exist
   /// then; std::nullopt without a server.
   std::optional<double> bytes_per_key = {};
-  std::optional<Timing> timing = {};  ///< under the real clock
-  RepliesSeen replies = {};           ///< empty without a script
-  bool was_stalled = false;           ///< see Decider::was_stalled()
-  bool interrupted = false;           ///< covers only the beginning of the traffic
+  std::optional<Pace> pace = {};  ///< under the real clock
+  RepliesSeen replies = {};       ///< empty without a script
+  bool was_stalled = false;       ///< see Decider::was_stalled()
+  bool interrupted = false;       ///< covers only the beginning of the traffic
 };
 
 /// Called for each request with its decision, in order.

@@ -17,19 +17,6 @@ constexpr std::size_t kKeysAtOnce = 512;
 
 }  // namespace
 
-std::optional<redis::CommandStats> read_server_time(redis::Connection& connection) {
-  const auto stats = redis::read_command_stats(connection);
-  if (!stats) return std::nullopt;
-  return redis::stats_of_scripts(*stats);
-}
-
-std::optional<double> us_per_call(const std::optional<redis::CommandStats>& before,
-                                  const std::optional<redis::CommandStats>& after,
-                                  std::int64_t calls) {
-  if (!before || !after || calls == 0 || after->calls - before->calls != calls) return std::nullopt;
-  return static_cast<double>(after->us - before->us) / static_cast<double>(calls);
-}
-
 std::optional<double> bytes_per_key(redis::Connection& connection,
                                     std::span<const std::string> keys) {
   std::int64_t bytes = 0, there = 0;
@@ -54,51 +41,47 @@ constexpr std::chrono::milliseconds kBetweenTimeouts{10};
 /// Longer than any run, and short enough to add to an instant.
 constexpr std::chrono::hours kLongestTimeout{24 * 365};
 
-/// After this many answers, the next requests are sent.
-constexpr int kAnswersAtOnce = 32;
-/// After this many such reads, the other connections get their turn.
-constexpr int kReadsAtOnce = 16;
+/// After this many answers, the other connections get their turn.
+constexpr int kAnswersAtOnce = 512;
 
 double as_seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-/// `count` within `seconds`; 0 if `seconds` is 0.
-double rate(std::int64_t count, double seconds) {
-  return seconds > 0 ? static_cast<double>(count) / seconds : 0;
+/// The rate of requests, from the first to the last; 0 if that is no time. The gaps count.
+double rate(std::int64_t requests, Clock::duration duration) {
+  return duration > Clock::duration{0} ? static_cast<double>(requests - 1) / as_seconds(duration)
+                                       : 0;
 }
 
 }  // namespace
 
-void TimingRecorder::add_sent(Instant now, std::optional<Instant> due) {
-  if (sent_++ == 0) first_sent_ = now;
-  last_sent_ = now;
-  if (!due) return;
-  if (sent_ == 1) first_due_ = *due;
-  last_due_ = *due;
-  timing_.lag.add(now - *due);
-}
-
-void TimingRecorder::add_answer(Instant now, Instant sent, std::optional<Instant> due) {
-  last_answer_ = now;
-  timing_.service.add(now - sent);
-  if (due) timing_.response.add(now - *due);
-}
-
-const Timing& TimingRecorder::timing() {
-  const auto answers = timing_.service.count();
-  const bool scheduled = timing_.lag.count() > 0;
-  timing_.seconds = answers > 0 ? as_seconds(last_answer_ - first_sent_) : 0;
-  timing_.achieved_per_second = rate(scheduled ? answers - 1 : answers, timing_.seconds);
-  if (scheduled) {
-    timing_.offered_per_second = rate(sent_ - 1, as_seconds(last_due_ - first_due_));
-    timing_.sent_per_second = rate(sent_ - 1, as_seconds(last_sent_ - first_sent_));
+void PaceRecorder::add_sent(Instant now, Instant due) {
+  if (sent_++ == 0) {
+    first_sent_ = now;
+    first_due_ = due;
   }
-  return timing_;
+  last_sent_ = now;
+  last_due_ = due;
+  lag_ = std::max<std::chrono::nanoseconds>(lag_, now - due);
 }
 
-RealProgress TimingRecorder::progress(Instant now, std::int64_t allowed, std::int64_t denied) {
-  RealProgress progress{.sent = sent_, .allowed = allowed, .denied = denied, .timing = &timing()};
+void PaceRecorder::add_answer(Instant now) {
+  ++answered_;
+  last_answer_ = now;
+}
+
+Pace PaceRecorder::pace() const {
+  const auto until_answered = answered_ > 0 ? last_answer_ - first_sent_ : Clock::duration{0};
+  return {.lag = std::chrono::floor<std::chrono::microseconds>(lag_),
+          .offered_per_second = rate(sent_, last_due_ - first_due_),
+          .sent_per_second = rate(sent_, last_sent_ - first_sent_),
+          .seconds = as_seconds(until_answered),
+          .answered_per_second = rate(answered_, until_answered)};
+}
+
+RealProgress PaceRecorder::progress(Instant now, std::int64_t allowed, std::int64_t denied) const {
+  RealProgress progress{.sent = sent_, .allowed = allowed, .denied = denied};
   if (sent_ > 0) {
     progress.seconds = as_seconds(now - first_sent_);
   } else if (first_due_ > now) {
@@ -124,18 +107,14 @@ void greet(std::span<redis::Connection> connections) {
   }
 }
 
-/// Requests and answers on a run's connections under the real clock. Measures the times of both,
-/// and records the decisions in sending order, whatever the order of the answers. It never waits
+/// Requests and answers on a run's connections under the real clock. Measures the pace of both, and
+/// records the decisions in sending order, whatever the order of the answers. It never waits
 /// for a socket to accept data: the connection keeps the rest. The caller decides when to send
 /// what.
 ///
 /// After a server error, is_running() is false; finish() throws it once nothing is in flight.
 class Exchange {
  public:
-  /// Called with the index of a connection after some answers on it, and again after some more, so
-  /// that the server can work on the next requests while the rest are read.
-  using OnAnswers = std::function<void(std::size_t)>;
-
   /// Loads the script and pings each connection. `run` must outlive this. Throws redis::Error.
   explicit Exchange(const RealRun& run);
   Exchange(const Exchange&) = delete;
@@ -144,46 +123,35 @@ class Exchange {
   const RealClock& clock() const noexcept { return clock_; }
   /// Whether more requests may be sent: neither an error nor an interrupt has ended the run.
   bool is_running() const noexcept { return !stopped_at_; }
-  /// The number of requests in flight on a connection.
-  std::size_t in_flight(std::size_t number) const noexcept {
-    return clients_[number].in_flight.size();
-  }
   /// Sets when the first request is due, for the progress.
-  void set_first_due(Instant due) noexcept { times_.set_first_due(due); }
+  void set_first_due(Instant due) noexcept { pace_.set_first_due(due); }
 
-  /// Hands a request to a connection, as of now; the next send_all() or turn() sends it. `due` is
-  /// when it was due, std::nullopt without a schedule. Call this only while is_running().
-  void enqueue(std::size_t number, Arrival arrival, std::optional<Instant> due) {
+  /// Hands a request that was due at this time to a connection, as of now; the next turn() sends
+  /// it. Call this only while is_running().
+  void enqueue(std::size_t number, Arrival arrival, Instant due) {
     Client& client = clients_[number];
     const auto now = RealClock::now();
     arrival.at = clock_.since_1970(now);
     run_.script->call(arrival).append_to(*client.connection);
-    client.in_flight.push_back(
-        requests_.push({.arrival = arrival, .sent = now, .due = due, .client = number}));
+    client.in_flight.push_back(requests_.push({.arrival = arrival, .sent = now, .client = number}));
     ++in_flight_;
-    times_.add_sent(now, due);
+    pace_.add_sent(now, due);
     if (!client.is_queued && !client.is_full) {
       client.is_queued = true;
       to_send_.push_back(number);
     }
   }
 
-  /// Sends the queued requests, as far as the sockets accept them.
-  void send_all() {
-    for (const auto number : to_send_) send(number);
-    to_send_.clear();
-  }
-
   /// Sends, then takes the answers that have arrived; if there are none, waits until `until` at
   /// most. Handles timeouts, the interrupt and the progress.
-  void turn(Instant until, const OnAnswers& on_answers = {});
+  void turn(Instant until);
 
   /// Awaits all answers in flight, and returns the outcome. Call it once.
   Outcome finish() {
     await_all();
     if (error_) throw redis::Error(*error_);
     auto outcome = recorder_.finish();
-    outcome.timing = times_.timing();
+    outcome.pace = pace_.pace();
     // A server may serve several connections in an order other than that of sending. Another
     // request may then take a promised place, which does not make the promise wrong.
     if (clients_.size() > 1) {
@@ -191,12 +159,9 @@ class Exchange {
       outcome.measured.remaining_error = {};
       outcome.measured.reset_error = {};
     }
-    auto& connection = run_.connections.front();
     outcome.interrupted = is_interrupted_;
     if (!is_interrupted_) {
-      outcome.timing->server_us_per_call =
-          us_per_call(server_time_, read_server_time(connection), times_.sent());
-      outcome.bytes_per_key = bytes_per_key(connection, run_.script->keys());
+      outcome.bytes_per_key = bytes_per_key(run_.connections.front(), run_.script->keys());
     }
     outcome.replies = std::move(replies_);
     return outcome;
@@ -219,7 +184,6 @@ class Exchange {
   struct Request {
     Arrival arrival = {};  ///< at the time when it was sent
     Instant sent = {};
-    std::optional<Instant> due = {};
     std::size_t client = 0;
     State state = State::kInFlight;
     limiter::Decision decision = {};
@@ -233,6 +197,12 @@ class Exchange {
     bool is_full = false;                      ///< its socket accepts no more data now
     bool is_broken = false;                    ///< its connection is unusable
   };
+
+  /// Sends the queued requests, as far as the sockets accept them.
+  void send_all() {
+    for (const auto number : to_send_) send(number);
+    to_send_.clear();
+  }
 
   void send(std::size_t number) {
     Client& client = clients_[number];
@@ -248,17 +218,12 @@ class Exchange {
     }
   }
 
-  /// Stops after kReadsAtOnce reads, since a fast server may always have more answers.
-  void receive(std::size_t number, const OnAnswers& on_answers) {
+  void receive(std::size_t number) {
     Client& client = clients_[number];
     if (client.is_broken) return;
-    for (int i = 0; i < kReadsAtOnce; ++i) {
-      const auto taken = take_answers(client);
-      if (client.connection->fd() != client.fd) watch(client, number);
-      if (taken > 0 && on_answers) on_answers(number);
-      if (taken < kAnswersAtOnce) return;
-    }
-    to_read_.push_back(number);
+    const auto taken = take_answers(client);
+    if (client.connection->fd() != client.fd) watch(client, number);
+    if (taken == kAnswersAtOnce) to_read_.push_back(number);
   }
 
   /// Watches another descriptor: the server has turned out to be one of several.
@@ -305,7 +270,7 @@ class Exchange {
       return;
     }
     request.state = State::kAnswered;
-    times_.add_answer(now, request.sent, request.due);
+    pace_.add_answer(now);
   }
 
   /// Records the answered requests before the first one in flight.
@@ -324,10 +289,9 @@ class Exchange {
     if (client.in_flight.empty()) return error;
     const auto number = client.in_flight.front();
     const auto& request = requests_[number];
-    // On a schedule, requests seldom come together.
-    const bool is_first = !request.due && client.in_flight.size() > 1;
+    // Requests seldom come together, so it is not said to be the first of several.
     return without_answer(error, *run_.script, request.arrival,
-                          static_cast<std::int64_t>(number) + 1, is_first);
+                          static_cast<std::int64_t>(number) + 1, false);
   }
 
   /// Ends the run, and gives up what is in flight on a connection.
@@ -385,7 +349,7 @@ class Exchange {
     if (now < next_progress_) return;
     next_progress_ = now + kBetweenProgress;
     if (!run_.on_progress || is_abandoned_) return;
-    run_.on_progress(times_.progress(now, allowed_, denied_));
+    run_.on_progress(pace_.progress(now, allowed_, denied_));
   }
 
   void await_all() {
@@ -414,9 +378,8 @@ class Exchange {
   NumberedQueue<Request> requests_;   ///< from the first that is not recorded
 
   OutcomeRecorder recorder_;
-  TimingRecorder times_;
+  PaceRecorder pace_;
   RepliesSeen replies_;
-  std::optional<redis::CommandStats> server_time_;  ///< before the first request
   std::int64_t allowed_ = 0, denied_ = 0;
   std::int64_t in_flight_ = 0;  ///< requests on all connections
   Instant next_progress_;
@@ -435,7 +398,6 @@ Exchange::Exchange(const RealRun& run)
       recorder_(run.limits, run.on_decision, true, run.zero) {
   run_.script->load(run_.connections.front());
   greet(run_.connections);
-  server_time_ = read_server_time(run_.connections.front());
   clients_.reserve(run_.connections.size());
   for (auto& connection : run_.connections) {
     poller_.add(connection.fd(), clients_.size());
@@ -444,16 +406,16 @@ Exchange::Exchange(const RealRun& run)
   next_progress_ = RealClock::now();
 }
 
-void Exchange::turn(Instant until, const OnAnswers& on_answers) {
+void Exchange::turn(Instant until) {
   send_all();
   const auto unread = std::exchange(to_read_, {});
   const auto ready = poller_.wait(unread.empty() ? std::min(until, next_duty()) : RealClock::now());
   const auto now = RealClock::now();
-  for (const auto number : unread) receive(number, on_answers);
+  for (const auto number : unread) receive(number);
   for (const auto& [number, readable, writable] : ready) {
     // A connection to several servers is readable, too, if it has room again.
     if (writable || clients_[number].is_full) send(number);
-    if (readable) receive(number, on_answers);
+    if (readable) receive(number);
   }
   record_answered();
   if (ready.size() < Poller::kAtOnce) time_out_silent(now);
@@ -461,29 +423,15 @@ void Exchange::turn(Instant until, const OnAnswers& on_answers) {
   if (run_.interrupt != nullptr && run_.interrupt->signal() != 0) stop(nullptr);
 }
 
-// ---- The two ways to drive traffic ----
-
 /// Requests handed over before a send: many at a time cost less, but the first must wait for the
 /// last.
 constexpr int kMaxAtOnce = 32;
 
-/// Awaits all answers in flight, however `drive` ends.
-template <typename Drive>
-Outcome finish_after(Exchange& exchange, Drive drive) {
-  try {
-    drive();
-    return exchange.finish();
-  } catch (...) {
-    exchange.abandon();
-    throw;
-  }
-}
-
 }  // namespace
 
-Outcome run_on_schedule(Traffic& traffic, const RealRun& run) {
+Outcome run_in_real_time(Traffic& traffic, const RealRun& run) {
   Exchange exchange(run);
-  return finish_after(exchange, [&] {
+  try {
     Arrival next;
     bool has_next = false;
     Instant due = {};
@@ -502,30 +450,11 @@ Outcome run_on_schedule(Traffic& traffic, const RealRun& run) {
       }
       exchange.turn(has_next ? due - kAwake : RealClock::now());
     }
-  });
-}
-
-Outcome run_flat_out(Traffic& traffic, const RealRun& run, std::size_t pipeline,
-                     std::optional<std::chrono::microseconds> duration) {
-  Exchange exchange(run);
-  const auto end = duration ? RealClock::now() + *duration : kNoDeadline;
-  return finish_after(exchange, [&] {
-    bool has_next = true;
-    const auto goes_on = [&] {
-      return has_next && exchange.is_running() && RealClock::now() < end;
-    };
-    const auto refill = [&](std::size_t client) {
-      const bool refills = goes_on();
-      while (refills && has_next && exchange.in_flight(client) < pipeline) {
-        Arrival arrival;
-        has_next = traffic.next(arrival);
-        if (has_next) exchange.enqueue(client, arrival, std::nullopt);
-      }
-      exchange.send_all();
-    };
-    for (std::size_t client = 0; client < run.connections.size(); ++client) refill(client);
-    while (goes_on()) exchange.turn(end, refill);
-  });
+    return exchange.finish();
+  } catch (...) {
+    exchange.abandon();
+    throw;
+  }
 }
 
 }  // namespace rlctl::traffic

@@ -12,27 +12,17 @@
 #include "base/wait.h"
 #include "limiter/limit.h"
 #include "redis/connection.h"
-#include "redis/server.h"
 #include "traffic/measurement.h"
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 
-// Runs under the real clock: requests are sent when they are due, or as fast as they are answered,
-// and their times are measured. cli/commands/burst/session.cc calls run_on_schedule() and
-// run_flat_out() for scripts, on any number of connections; exec/real_run.h runs programs.
+// Runs under the real clock: requests are sent when they are due. cli/commands/burst/session.cc
+// calls run_in_real_time() for scripts, on any number of connections; exec/real_run.h runs
+// programs.
 
 namespace rlctl::traffic {
 
 // ---- What a server reports ----
-
-/// The calls of scripts and functions since the server started, and their time. std::nullopt if the
-/// user may not call INFO. One round trip; throws redis::Error.
-std::optional<redis::CommandStats> read_server_time(redis::Connection& connection);
-/// The average time of `calls` calls made between the two. std::nullopt if the server counted a
-/// different number of calls: others call scripts too, or its statistics were reset.
-std::optional<double> us_per_call(const std::optional<redis::CommandStats>& before,
-                                  const std::optional<redis::CommandStats>& after,
-                                  std::int64_t calls);
 
 /// The memory of a key in Redis by MEMORY USAGE, on average over the keys that exist now.
 /// std::nullopt if no key exists or the user may not call it.
@@ -78,33 +68,29 @@ inline constexpr std::chrono::microseconds kAwake{200};
 struct RealProgress {
   std::chrono::microseconds until_first{0};  ///< until the first request is due; 0 afterwards
   std::int64_t sent = 0, allowed = 0, denied = 0;
-  double seconds = 0;              ///< since the first request was sent
-  const Timing* timing = nullptr;  ///< so far; never null
+  double seconds = 0;  ///< since the first request was sent
 };
 using OnRealProgress = std::function<void(const RealProgress&)>;
 
-/// Measures the times of requests and answers.
-class TimingRecorder {
+/// Measures the pace of requests and answers.
+class PaceRecorder {
  public:
-  /// A request was sent. `due` is when it was due, std::nullopt without a schedule.
-  void add_sent(Instant now, std::optional<Instant> due);
-  void add_answer(Instant now, Instant sent, std::optional<Instant> due);
-  std::int64_t sent() const noexcept { return sent_; }
+  void add_sent(Instant now, Instant due);
+  void add_answer(Instant now);
   /// Sets when the first request is due, for the progress.
   void set_first_due(Instant due) noexcept { first_due_ = due; }
 
   /// So far.
-  const Timing& timing();
-  /// For this many decisions; it refers to timing().
-  RealProgress progress(Instant now, std::int64_t allowed, std::int64_t denied);
+  Pace pace() const;
+  RealProgress progress(Instant now, std::int64_t allowed, std::int64_t denied) const;
 
  private:
-  Timing timing_;
-  std::int64_t sent_ = 0;
+  std::int64_t sent_ = 0, answered_ = 0;
+  std::chrono::nanoseconds lag_{0};
   Instant first_due_ = {}, last_due_ = {}, first_sent_ = {}, last_sent_ = {}, last_answer_ = {};
 };
 
-/// The parameters of all ways to send traffic under the real clock.
+/// The parameters of a run under the real clock.
 struct RealRun {
   /// Not of a program, which has no connections either.
   Script* script = nullptr;
@@ -125,7 +111,7 @@ struct RealRun {
 
 /// Open loop: each request is sent when it is due according to the traffic and a RealClock, however
 /// slow the answers to earlier requests are; a delay in sending counts as lag. A request's `now`,
-/// and its time in the outcome, is when it was handed to its connection. The outcome has a Timing.
+/// and its time in the outcome, is when it was handed to its connection. The outcome has a Pace.
 ///
 /// First loads the script and pings each connection, to report a broken one before sending any
 /// request; the traffic must leave time for this: 20 ms, plus 100 µs per connection.
@@ -135,13 +121,6 @@ struct RealRun {
 /// redis::Error once nothing is in flight: for an error reply, a lost connection, or a server that
 /// is silent for `timeout`. In the last case, and if the answers of an interrupted run do not
 /// arrive, the connections concerned are unusable, and the server may still execute the requests.
-Outcome run_on_schedule(Traffic& traffic, const RealRun& run);
-
-/// Closed loop: each connection keeps `pipeline` requests (at least one) in flight, and sends the
-/// next one as soon as an answer arrives. The traffic supplies the keys and the costs. Lasts for
-/// `duration`, or until the traffic ends; then awaits the requests in flight. Otherwise like
-/// run_on_schedule().
-Outcome run_flat_out(Traffic& traffic, const RealRun& run, std::size_t pipeline,
-                     std::optional<std::chrono::microseconds> duration);
+Outcome run_in_real_time(Traffic& traffic, const RealRun& run);
 
 }  // namespace rlctl::traffic

@@ -137,11 +137,11 @@ std::size_t BudgetModelDecider::decide(std::span<const Arrival> arrivals,
 TimeWatch::TimeWatch(redis::Connection& connection) : connection_(connection), last_(count()) {}
 
 std::optional<TimeWatch::Calls> TimeWatch::count() const {
-  const auto stats = redis::read_command_stats(connection_);
-  if (!stats) return std::nullopt;
-  const auto time = stats->find("time");
-  return Calls{.time = time == stats->end() ? 0 : time->second.calls,
-               .scripts = redis::stats_of_scripts(*stats).calls};
+  const auto counts = redis::read_call_counts(connection_);
+  if (!counts) return std::nullopt;
+  const auto time = counts->find("time");
+  return Calls{.time = time == counts->end() ? 0 : time->second,
+               .scripts = redis::calls_of_scripts(*counts)};
 }
 
 bool TimeWatch::saw_time(std::int64_t scripts) {

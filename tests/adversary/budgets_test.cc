@@ -32,7 +32,7 @@ const HoldingSearch kExact{.limit = {10, 60s, {}},
                            .units = 4,
                            .hold = 25s,
                            .is_exact = true,
-                           .budget = 10'000,
+                           .tries = 10'000,
                            .base = kBase};
 
 /// A budget, and what is wrong with it. It is one script, to which {event} says what is asked.
@@ -227,7 +227,7 @@ TEST_CASE("budgets: nothing is found in budget, nor in its model") {
     CHECK(result.leaked == 0);
     CHECK_FALSE(result.overfilled);
     CHECK_FALSE(result.leak);
-    CHECK(result.requests_sent >= kExact.budget);
+    CHECK(result.requests_sent >= kExact.tries);
   }
   trial.note_contents();
   const auto on_server = search_all_budgets(trial, kExact, 2, Interrupt());
@@ -248,12 +248,12 @@ TEST_CASE("budgets: small units and short holds neither take for ever nor accuse
     search.limit.window = is_of_a_day ? 24h : 1min;
     search.units = is_of_a_day ? 400 : 1;
     search.hold = is_of_a_day ? 1s : 10s;
-    search.budget = 5'000;
+    search.tries = 5'000;
     BudgetModelTrial model(search.limit);
     const auto result = search_budgets(model, search, Interrupt());
     CHECK(result.held == search.limit.limit);
     CHECK(result.leaked == 0);
-    CHECK(result.requests_sent < 10 * search.budget);
+    CHECK(result.requests_sent < 10 * search.tries);
   }
 }
 

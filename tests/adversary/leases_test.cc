@@ -133,7 +133,7 @@ HoldingSearchResult search_semaphore(const Semaphore& semaphore, std::optional<i
                     {.server = &server.server(), .ttl_tolerance = 20ms});
   const HoldingSearch request{.limit = candidate.limits.front(),
                               .renews = false,
-                              .budget = 4'000,
+                              .tries = 4'000,
                               .base = kBase,
                               .tick = 1ms};
   if (!events) return search_leases(trial, request, Interrupt());
@@ -193,7 +193,7 @@ TEST_CASE("leases: the shortest schedules are found, and their times are round")
 }
 
 TEST_CASE("leases: nothing is found in concurrency, nor in its model") {
-  const HoldingSearch request{.limit = kTwo, .budget = 10'000, .base = kBase};
+  const HoldingSearch request{.limit = kTwo, .tries = 10'000, .base = kBase};
   LeaseModelTrial model(kTwo);
   TestServer server;
   const TrialKeys keys;
@@ -207,7 +207,7 @@ TEST_CASE("leases: nothing is found in concurrency, nor in its model") {
     CHECK(result.leaked == 0);
     CHECK_FALSE(result.overfilled);
     CHECK_FALSE(result.leak);
-    CHECK(result.requests_sent >= request.budget);
+    CHECK(result.requests_sent >= request.tries);
   }
   trial.note_contents();
   const auto on_server = search_all_leases(trial, request, 3, Interrupt());

@@ -24,8 +24,8 @@ make_pages() {
   rlctl burst steady -q --model --limit 1000/60s --rate 100k/min --duration 60s -o large.html
   rlctl burst poisson -q --model --limit 10/s,100/60s --algorithm gcra,fixed-window -o limits.html
   rlctl burst adversary -q --model -o adversary.html
-  rlctl burst adversary -q --model --algorithm gcra --refunds -o back.html
-  rlctl burst poisson -q --model --limit 9/7s --algorithm sliding-window-counter --against sliding-window-log \
+  rlctl burst adversary -q --model --algorithm gcra --cost 1,-1 -o back.html
+  rlctl burst poisson -q --model --limit 9/7s --algorithm sliding-window-counter --compare sliding-window-log \
     -o against.html || (($? == 1)) # they decide differently
   perl -e 'srand 1; my $t = 1795600000; for (1 .. 120000) { $t += rand 0.4; my $k = int(50 * rand() ** 3);
     printf "%.6f 10.0.%d.%d 1\n", $t, $k / 250, $k % 250 }' >access.log
@@ -53,7 +53,7 @@ passed() {
 @test "with more than 100,000 requests, bins are shown, and the keys denied most exactly" { passed bins; }
 @test "of several limits, one is chosen" { passed limits; }
 @test "a search is shown step by step; where the clock steps back, by the number of the request" { passed search; }
-@test "--against opens at the first difference" { passed difference; }
+@test "--compare opens at the first difference" { passed difference; }
 @test "nothing is wider than 390 or 1280 px, and both colour schemes are there" { passed sizes; }
 @test "without JavaScript, there are the picture and the numbers, and no controls" { passed plain; }
 @test "a page is printed on white, without controls" { passed print; }

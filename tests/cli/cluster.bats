@@ -244,7 +244,7 @@ p{
   local files
   for files in 16 24 32 48 64 72 76 80 84 88 92 100; do
     run bash -c "ulimit -n $files
-      rlctl --url $one_node --timeout 2s burst --clock real --rate max --clients 20 --keys 50 \
+      rlctl --url $one_node --timeout 2s burst steady --clock real --rate 5000/s --clients 20 --keys 50 \
         --requests 500 --limit 5/60s"
     ((status < 128)) || fail "status $status with $files open files: $output"
   done

@@ -62,7 +62,7 @@ refused|burst --script one.lua --keys -
 refused|burst --script one.lua --concurrency 2 --release -
 refused|burst --script one.lua --reserve 2 --settle -
 reads|burst --script - --args {now_ms}
-reads|burst --script one.lua --args {now_ms} --against -
+reads|burst --script one.lua --args {now_ms} --compare -
 reads|burst --replay -
 refused|burst --model -q --output -
 writes|burst adversary --model -q --algorithm fixed-window --limit 2/10s --write -
@@ -192,7 +192,8 @@ options_of() {
   run -2 --separate-stderr rlctl list -
   assert_equal "${stderr_lines[1]}" '  hint: -- - is taken literally'
   run -125 --separate-stderr rlctl run --limit 5/60s - -- true
-  assert_equal "$stderr" "rlctl: run: unexpected argument '-': standard input is not read here"
+  assert_equal "$stderr" "rlctl: run: unexpected argument '-': standard input is not read here
+Try 'rlctl run --help'."
   run -2 --separate-stderr rlctl --config - check k --limit 5/60s
   assert_equal "${stderr_lines[1]}" '  hint: a file of that name is ./-'
   RLCTL_CONFIG=- run -2 --separate-stderr rlctl check k --limit 5/60s

@@ -141,7 +141,7 @@ PERL
 for my $signal (@signals) {
   # The search goes on for long, and its files are open all the while.
   my $sent;
-  my $ran = run(command => [qw(burst adversary --model --algorithm fixed-window --budget 100000000 -q --write),
+  my $ran = run(command => [qw(burst adversary --model --algorithm fixed-window --tries 100000000 -q --write),
       "$tmp/schedule", '-o', "$tmp/picture.svg"], meanwhile => sub {
     my ($run, $pid) = @_;
     if (!$sent && (my @open = glob "$tmp/*")) { $sent = kill $signal, $pid }

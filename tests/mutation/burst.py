@@ -66,7 +66,7 @@ RUNS = {
     "limits": run("--replay costs.log", '{cost} 20000000 "" 1 {now_us}', ["allowed==119"],
                   allowed=NOTHING_LEFT_OR_ALLOWED, reads=False),
     "windows": run("--replay windows.log", '2 {cost}{cost}00000000 "" 1 {now_us}', ["allowed==242"], reads=False),
-    "search": run("adversary --limit 3/60s --budget 300", ARGUMENTS, SEARCH, allowed=NOT_DENIED, reads=False),
+    "search": run("adversary --limit 3/60s --tries 300", ARGUMENTS, SEARCH, allowed=NOT_DENIED, reads=False),
 }
 
 

@@ -34,7 +34,7 @@ row() {
   IFS='|' read -r _ _ _ _ _ boundary adversary _ < <(grep -F "| \`$1\` |" README.md)
   assert_equal "$(most worst boundary --limit 10/1s --exec "$1")" "${boundary// /}"
   [[ $adversary == *[0-9]* ]] || return 0
-  assert_equal "$(most most.worst adversary --limit 10/1s --budget 1000 --exec "$1")" "${adversary// /}"
+  assert_equal "$(most most.worst adversary --limit 10/1s --tries 1000 --exec "$1")" "${adversary// /}"
 }
 
 # bats test_tags=night

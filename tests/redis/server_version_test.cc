@@ -37,8 +37,8 @@ TEST_CASE("a node of a Cluster that hangs up is a failure, not one that must not
   auto connection = Connection::open(cluster.url(), support::kLong);
   const auto version = support::error_of([&] { (void)version_of(connection); });
   CHECK(version.failure() == Failure::kUnreachable);
-  const auto stats = support::error_of([&] { (void)read_command_stats(connection); });
-  CHECK(stats.failure() == Failure::kUnreachable);
+  const auto counts = support::error_of([&] { (void)read_call_counts(connection); });
+  CHECK(counts.failure() == Failure::kUnreachable);
 }
 
 TEST_CASE("a version is shown in its vendor's spelling") {

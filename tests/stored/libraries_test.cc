@@ -182,7 +182,7 @@ TEST_CASE("each mistake in a row is found, with its line") {
         1);
 }
 
-TEST_CASE("--as says what keys of any name hold") {
+TEST_CASE("--read-as says what keys of any name hold") {
   const Libraries remaining({}, "remaining");
   CHECK(decode(remaining, "anything", text("3")).left == 3);
   const Libraries arrival({}, "tat");

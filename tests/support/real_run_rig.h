@@ -103,18 +103,10 @@ class Rig {
     }
   }
 
-  Outcome on_schedule(Traffic& traffic, std::string_view name = "fixed-window",
-                      std::vector<Limit> limits = {kMinute}) {
+  Outcome run(Traffic& traffic, std::string_view name = "fixed-window",
+              std::vector<Limit> limits = {kMinute}) {
     const auto script = make_script({&algorithm(name), limits}, traffic, "r:");
-    return run_on_schedule(traffic, run_of(*script, std::move(limits)));
-  }
-  Outcome flat_out(Traffic& traffic, std::size_t pipeline,
-                   std::optional<microseconds> duration = {}) {
-    const auto script = make_script({&algorithm("fixed-window"), {kMinute}}, traffic, "r:");
-    return run_flat_out(traffic, run_of(*script, {kMinute}), pipeline, duration);
-  }
-  Outcome run(Traffic& traffic, bool is_flat_out, std::size_t pipeline = 10) {
-    return is_flat_out ? flat_out(traffic, pipeline) : on_schedule(traffic);
+    return run_in_real_time(traffic, run_of(*script, std::move(limits)));
   }
   RealRun run_of(Script& script, std::vector<Limit> limits) {
     return {.script = &script,

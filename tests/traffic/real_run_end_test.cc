@@ -75,23 +75,20 @@ class SlowScript final : public Script {
 
 }  // namespace
 
-TEST_CASE("a server that stops answering is a timeout in every mode") {
-  for (const bool flat_out : {false, true}) {
-    CAPTURE(flat_out);
-    Rig rig(3);
-    rig.timeout = 200ms;
-    Stream stream(100'000, 100us, 2);
-    stream.on(100, [&] { rig.kill(SIGSTOP); });
-    const auto error = failure_of([&] { return rig.run(stream, flat_out); });
-    CHECK(error.failure() == Failure::kTimeout);
-    CHECK(contains(message_of(error), "within 200ms"));
-    CHECK(contains(error.hint(), "may have been executed"));
-    rig.kill(SIGCONT);
-    // Replies to earlier requests are not taken for answers to anything else.
-    for (auto& connection : rig.connections) {
-      if (connection.outstanding() == 0) continue;
-      CHECK(failure_of([&] { return connection.call({"PING"}); }).failure() == Failure::kTimeout);
-    }
+TEST_CASE("a server that stops answering is a timeout") {
+  Rig rig(3);
+  rig.timeout = 200ms;
+  Stream stream(100'000, 100us, 2);
+  stream.on(100, [&] { rig.kill(SIGSTOP); });
+  const auto error = failure_of([&] { return rig.run(stream); });
+  CHECK(error.failure() == Failure::kTimeout);
+  CHECK(contains(message_of(error), "within 200ms"));
+  CHECK(contains(error.hint(), "may have been executed"));
+  rig.kill(SIGCONT);
+  // Replies to earlier requests are not taken for answers to anything else.
+  for (auto& connection : rig.connections) {
+    if (connection.outstanding() == 0) continue;
+    CHECK(failure_of([&] { return connection.call({"PING"}); }).failure() == Failure::kTimeout);
   }
 }
 
@@ -102,16 +99,18 @@ TEST_CASE("a slow server that does answer is not a timeout, however late the ans
     // Where the script's clock is that of the processor, a busy machine makes it last longer.
     Stream half(8, 0us);
     const auto begin = std::chrono::steady_clock::now();
-    static_cast<void>(run_on_schedule(half, rig.run_of(script, {kMinute})));
+    static_cast<void>(run_in_real_time(half, rig.run_of(script, {kMinute})));
     const auto length = std::chrono::steady_clock::now() - begin;
     rig.timeout = std::chrono::duration_cast<microseconds>(length * 3 / 2);
     // A server answers each half at once: after two seconds, and after two more.
     Stream stream(16, 0us);
     stream.second_half_after = 500ms;
     try {
-      const auto outcome = run_on_schedule(stream, rig.run_of(script, {kMinute}));
+      const auto outcome = run_in_real_time(stream, rig.run_of(script, {kMinute}));
       CHECK(outcome.measured.sent == 16);
-      return outcome.timing.value().service.max() > rig.timeout;
+      // From the first send; the second half was sent later.
+      const std::chrono::duration<double> late = rig.timeout + stream.second_half_after;
+      return outcome.pace.value().seconds > late.count();
     } catch (const Error& error) {
       if (error.failure() != Failure::kTimeout) throw;
       return false;
@@ -120,36 +119,30 @@ TEST_CASE("a slow server that does answer is not a timeout, however late the ans
 }
 
 TEST_CASE("an error reply ends the run, and nothing is left in flight") {
-  for (const bool flat_out : {false, true}) {
-    for (const std::string code : {"WRONGTYPE", "NOSCRIPT"}) {
-      CAPTURE(flat_out);
-      CAPTURE(code);
-      Rig rig(3);
-      Stream stream(100'000, 100us, 2);
-      stream.on(200, [&] {
-        static_cast<void>(rig.call({"DEL", "r:b"}));
-        static_cast<void>(code == "WRONGTYPE" ? rig.call({"LPUSH", "r:b", "x"})
-                                              : rig.call({"SCRIPT", "FLUSH"}));
-      });
-      const auto error = failure_of([&] { return rig.run(stream, flat_out); });
-      CHECK(error.code() == code);
-      if (code == "NOSCRIPT") CHECK_FALSE(error.hint().empty());
-      CHECK(rig.answers.size() < 50'000);
-      rig.check_nothing_under_way();
-    }
+  for (const std::string code : {"WRONGTYPE", "NOSCRIPT"}) {
+    CAPTURE(code);
+    Rig rig(3);
+    Stream stream(100'000, 100us, 2);
+    stream.on(200, [&] {
+      static_cast<void>(rig.call({"DEL", "r:b"}));
+      static_cast<void>(code == "WRONGTYPE" ? rig.call({"LPUSH", "r:b", "x"})
+                                            : rig.call({"SCRIPT", "FLUSH"}));
+    });
+    const auto error = failure_of([&] { return rig.run(stream); });
+    CHECK(error.code() == code);
+    if (code == "NOSCRIPT") CHECK_FALSE(error.hint().empty());
+    CHECK(rig.answers.size() < 50'000);
+    rig.check_nothing_under_way();
   }
 }
 
 TEST_CASE("a server that dies ends the run") {
-  for (const bool flat_out : {false, true}) {
-    CAPTURE(flat_out);
-    Rig rig(3);
-    Stream stream(100'000, 100us);
-    stream.on(200, [&] { rig.kill(SIGKILL); });
-    const auto error = failure_of([&] { return rig.run(stream, flat_out); });
-    CHECK(error.failure() == Failure::kUnreachable);
-    CHECK(rig.answers.size() < 50'000);
-  }
+  Rig rig(3);
+  Stream stream(100'000, 100us);
+  stream.on(200, [&] { rig.kill(SIGKILL); });
+  const auto error = failure_of([&] { return rig.run(stream); });
+  CHECK(error.failure() == Failure::kUnreachable);
+  CHECK(rig.answers.size() < 50'000);
 }
 
 TEST_CASE("one broken connection ends the run, after the others' requests have been answered") {
@@ -159,26 +152,22 @@ TEST_CASE("one broken connection ends the run, after the others' requests have b
     auto& second = rig.connections[1];
     ::shutdown(second.fd(), SHUT_RDWR);
   });
-  const auto error = failure_of([&] { return rig.on_schedule(stream); });
+  const auto error = failure_of([&] { return rig.run(stream); });
   CHECK(error.failure() == Failure::kUnreachable);
   rig.connections.erase(rig.connections.begin() + 1);
   rig.check_nothing_under_way();
 }
 
 TEST_CASE("an interrupt ends the run with all that was sent, without an exception") {
-  for (const bool flat_out : {false, true}) {
-    CAPTURE(flat_out);
-    Rig rig(3);
-    Stream stream(100'000, 100us, 3);
-    stream.on(500, [&] { rig.interrupt.raise(SIGINT); });
-    const auto outcome = rig.run(stream, flat_out);
-    CHECK(outcome.interrupted);
-    CHECK(outcome.measured.sent >= 500);
-    CHECK(outcome.measured.sent < 50'000);
-    CHECK(outcome.timing.value().service.count() == outcome.measured.sent);
-    CHECK(rig.answers.size() == static_cast<std::size_t>(outcome.measured.sent));
-    rig.check_nothing_under_way();
-  }
+  Rig rig(3);
+  Stream stream(100'000, 100us, 3);
+  stream.on(500, [&] { rig.interrupt.raise(SIGINT); });
+  const auto outcome = rig.run(stream);
+  CHECK(outcome.interrupted);
+  CHECK(outcome.measured.sent >= 500);
+  CHECK(outcome.measured.sent < 50'000);
+  CHECK(rig.answers.size() == static_cast<std::size_t>(outcome.measured.sent));
+  rig.check_nothing_under_way();
 }
 
 TEST_CASE("an interrupt immediately ends the wait for the first request") {
@@ -187,12 +176,11 @@ TEST_CASE("an interrupt immediately ends the wait for the first request") {
   stream.begins_in = 60s;
   rig.on_progress = [&](const RealProgress&) { rig.interrupt.raise(SIGINT); };
   const auto began = Clock::now();
-  const auto outcome = rig.on_schedule(stream);
+  const auto outcome = rig.run(stream);
   CHECK(Clock::now() - began < 30s);
   CHECK(outcome.interrupted);
   CHECK(outcome.measured.sent == 0);
-  CHECK(outcome.timing.value().service.count() == 0);
-  CHECK(outcome.timing.value().seconds == 0);
+  CHECK(outcome.pace.value().seconds == 0);
 }
 
 TEST_CASE("an interrupted run waits no longer for an unresponsive server than the timeout") {
@@ -205,7 +193,7 @@ TEST_CASE("an interrupted run waits no longer for an unresponsive server than th
     rig.kill(SIGSTOP);
     rig.interrupt.raise(SIGINT);
   });
-  const auto outcome = rig.on_schedule(stream);
+  const auto outcome = rig.run(stream);
   CHECK(outcome.interrupted);
   CHECK(outcome.measured.sent > 0);
   CHECK(outcome.measured.sent < 50'000);
@@ -219,26 +207,22 @@ TEST_CASE("an interrupted run waits no longer for a slow server than the timeout
   Stream stream(100, 10us);
   stream.on(60, [&] { rig.interrupt.raise(SIGINT); });
   SlowScript script(100ms, 40'000);
-  const auto outcome = run_on_schedule(stream, rig.run_of(script, {kMinute}));
+  const auto outcome = run_in_real_time(stream, rig.run_of(script, {kMinute}));
   CHECK(outcome.interrupted);
   // Waiting for all of them would have taken six seconds.
   CHECK(outcome.measured.sent < 60);
 }
 
 TEST_CASE("the consumer of decisions may throw, and nothing is left in flight") {
-  for (const bool flat_out : {false, true}) {
-    CAPTURE(flat_out);
-    Rig rig(3);
-    int decided = 0;
-    rig.on_answer = [&] {
-      if (++decided == 100) throw std::runtime_error("the disk is full");
-    };
-    Stream stream(100'000, 50us, 2);
-    CHECK_THROWS_WITH_AS(static_cast<void>(rig.run(stream, flat_out)), "the disk is full",
-                         std::runtime_error);
-    CHECK(decided == 100);
-    rig.check_nothing_under_way();
-  }
+  Rig rig(3);
+  int decided = 0;
+  rig.on_answer = [&] {
+    if (++decided == 100) throw std::runtime_error("the disk is full");
+  };
+  Stream stream(100'000, 50us, 2);
+  CHECK_THROWS_WITH_AS(static_cast<void>(rig.run(stream)), "the disk is full", std::runtime_error);
+  CHECK(decided == 100);
+  rig.check_nothing_under_way();
 }
 
 }  // namespace traffic_real_run_end_test

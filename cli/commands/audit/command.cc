@@ -56,7 +56,7 @@ void declare_options(Options& options, Plan& plan) {
       "--top", "NUMBER", into(plan.top, parse_top),
       "show at most NUMBER keys for each finding, or all (default: 20; with --json: all)");
   add_as_option(options, plan.as);
-  options.flag("--full", plan.full, kFullHelp);
+  options.flag("--no-truncate", plan.full, kFullHelp);
 }
 
 /// Looks for findings on the servers and in all keys that match a pattern, and writes them with the
@@ -233,7 +233,7 @@ void Audit::write() {
 std::string Audit::fix_for(const Finding& finding) const {
   if (finding.command.empty()) return "# " + finding.advice;
   if (!look_.full_keys && finding.key.size() > kLongestShownKey) {
-    return fmt::format("# the key has {} bytes: --full and --json print the command",
+    return fmt::format("# the key has {} bytes: --no-truncate and --json print the command",
                        finding.key.size());
   }
   auto advice = finding.advice;

@@ -92,14 +92,8 @@ std::string rounded_text(const Assertion& assertion, double value) {
 }
 
 /// The part of a failure message after the name of a run.
-std::string value_text(const Assertion& assertion, const Run& run, std::optional<double> value) {
-  const auto& measure = assertion.measure;
-  if (value) return " has " + rounded_text(assertion, *value);
-  const auto sent = run.outcome.measured.sent;
-  if (measure.needs_answers > sent) {
-    return fmt::format(" has {} answers, but needs {}", sent, measure.needs_answers);
-  }
-  return " has no value";
+std::string value_text(const Assertion& assertion, std::optional<double> value) {
+  return value ? " has " + rounded_text(assertion, *value) : " has no value";
 }
 
 /// "assertion 'worst<=1' does not hold: fixed-window has 2"; none if it holds.
@@ -109,7 +103,7 @@ std::optional<std::string> failure_of(const Assertion& assertion, std::span<cons
     const auto value = assertion.measure.of(run);
     if (value && assertion.compare(*value, assertion.value)) continue;
     if (!values.empty()) values += ", ";
-    values += run.name + value_text(assertion, run, value);
+    values += run.name + value_text(assertion, value);
   }
   if (values.empty() && !runs.empty()) return std::nullopt;
   if (values.empty()) values = "nothing was run";
@@ -194,15 +188,10 @@ Assertion parse_assertion(const std::string& text, const Plan& plan) {
                      std::string(kAssertExample));
   }
   auto measure = find_measure(trimmed(std::string_view(text).substr(0, at)), text, plan);
-  if (measure.needs_real_clock && !plan.real) {
-    throw UsageError("--assert: " + quoted_and_masked(text) + " is about " + measure.name +
-                         ", which a virtual clock cannot measure",
-                     "use --clock real");
-  }
   if (measure.needs_stepping_back && !plan.search->steps_back()) {
     throw UsageError("--assert: " + quoted_and_masked(text) + " needs a clock that steps back",
                      plan.search->exhaustive ? "leave out --exhaustive, which tries no such clock"
-                                             : "leave out --no-stepping-back");
+                                             : "leave out --monotonic");
   }
   const auto value = parse_value(trimmed(rest.substr(sign->sign.size())), text);
   return {.text = text, .measure = std::move(measure), .compare = sign->holds, .value = value};
@@ -215,13 +204,6 @@ std::vector<std::string> failures_of(std::span<const Assertion> assertions,
     if (auto failure = failure_of(assertion, runs)) failures.push_back(std::move(*failure));
     for (auto& vacuous : vacuous_of(assertion, runs)) failures.push_back(std::move(vacuous));
     for (auto& unproven : unproven_of(assertion, runs)) failures.push_back(std::move(unproven));
-  }
-  const auto is_about_times = [](const auto& one) { return one.measure.needs_real_clock; };
-  if (std::none_of(assertions.begin(), assertions.end(), is_about_times)) return failures;
-  for (const auto& run : runs) {
-    if (!why_invalid(run)) continue;
-    failures.push_back("no assertion about times holds for " + run.name +
-                       ": the sender fell behind");
   }
   return failures;
 }

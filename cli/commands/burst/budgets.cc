@@ -94,7 +94,7 @@ void require_budget_options(const Options& options, const Plan& plan) {
   constexpr std::string_view kStatesUnits = "it states the units";
   refuse({"--cost"}, kStatesUnits);
   if (plan.log.fields.cost) refuse_both("--fields cost", kReserve, kStatesUnits);
-  refuse({"--against"}, "holders follow from what each limiter allows",
+  refuse({"--compare"}, "holders follow from what each limiter allows",
          "name both: --script A.lua --script B.lua");
   refuse({"--suggest"}, "it finds limits of requests");
   if (writes(plan, ReportFormat::kHtml)) {
@@ -102,8 +102,7 @@ void require_budget_options(const Options& options, const Plan& plan) {
   }
   refuse({"--delay"}, "a hold begins when it is given");
   constexpr std::string_view kOnlyVirtual = "reservations have the virtual clock";
-  if (plan.is_real.value_or(false)) refuse_both("--clock real", kReserve, kOnlyVirtual);
-  if (plan.max_rate) refuse_both("--rate max", kReserve, kOnlyVirtual);
+  if (plan.is_real) refuse_both("--clock real", kReserve, kOnlyVirtual);
   if (plan.limit_texts.size() > 1) {
     throw UsageError("--reserve measures one limit, but there are several --limit");
   }

@@ -23,9 +23,8 @@ namespace {
 /// The values of --clock.
 constexpr std::string_view kVirtual = "virtual", kReal = "real";
 /// The --rate of a closed loop.
-constexpr std::string_view kMaxRate = "max";
 constexpr std::int64_t kMaxClients = 10'000;
-constexpr std::int64_t kMaxBudget = 1'000'000'000'000, kMaxExhaustive = 32;
+constexpr std::int64_t kMaxTries = 1'000'000'000'000, kMaxExhaustive = 32;
 
 // ---- Values ----
 
@@ -69,13 +68,15 @@ double parse_skew(const std::string& text) {
 }
 
 /// Several costs, of which a pattern takes only one: without duplicates, in the order of first
-/// mention.
+/// mention, but refunds, which are below 0, come last.
 std::vector<std::int64_t> parse_costs(const std::string& text) {
   std::vector<std::int64_t> costs;
   for (const auto& word : split_at_commas(text)) {
-    const auto cost = parse_between(word, "--cost", 1, limiter::kLargestCost);
+    const auto cost = parse_between(word, "--cost", -limiter::kLargestCost, limiter::kLargestCost);
+    if (cost == 0) throw UsageError("--cost 0 takes nothing, and gives nothing back");
     if (std::find(costs.begin(), costs.end(), cost) == costs.end()) costs.push_back(cost);
   }
+  std::stable_partition(costs.begin(), costs.end(), [](std::int64_t cost) { return cost > 0; });
   return costs;
 }
 
@@ -129,7 +130,7 @@ void add_limiters(Options& options, Plan& plan) {
   add_script_options(options, plan.script, true);
   add_exec_options(options, plan.exec);
   options
-      .value("--against", "NAME", plan.against,
+      .value("--compare", "NAME", plan.compare,
              "compare with this algorithm or script; show the first request that the two decide "
              "differently, and exit with status 1")
       .excludes("--suggest")
@@ -143,16 +144,10 @@ void add_limiters(Options& options, Plan& plan) {
 
 void add_traffic(Options& options, Plan& plan) {
   options.group("Traffic");
-  options.value(
-      "--rate", "RATE",
-      [&plan](const std::string& text) {
-        plan.max_rate = text == kMaxRate;
-        plan.request.rate = plan.max_rate ? std::nullopt : std::optional(parse_rate(text));
-      },
-      "rate of requests: 400/s, 24k/min, or max; max is as fast as the server answers (default: "
-      "from the limit)");
+  options.value("--rate", "RATE", into(plan.request.rate, parse_rate),
+                "rate of requests: 400/s, 24k/min (default: from the limit)");
   options.value("--duration", "TIME", into(plan.request.duration, duration_of("--duration")),
-                "how long the traffic lasts (default: three windows; 10s with --rate max)");
+                "how long the traffic lasts (default: three windows)");
   options
       .value("--requests", "NUMBER",
              into(plan.request.requests, number_between("--requests", 1, INT64_MAX)),
@@ -176,7 +171,7 @@ void add_traffic(Options& options, Plan& plan) {
       .excludes("--replay", "the log has the keys");
   options
       .value("--cost", "NUMBER", into(plan.costs, parse_costs),
-             "cost of each request (default: 1); for adversary also several: 1,3")
+             "cost of each request (default: 1); for adversary also several, and refunds: 1,3,-1")
       .excludes("--replay", kLogHasCosts, kNameCosts);
   options
       .value("--seed", "NUMBER", into(plan.request.seed, parse_seed),
@@ -203,10 +198,7 @@ void add_clock(Options& options, Plan& plan) {
       });
   options.value("--clients", "NUMBER",
                 into(plan.clients, number_between("--clients", 1, kMaxClients)),
-                "number of connections, under the real clock (default: 1; 50 with --rate max)");
-  options.value("--pipeline", "NUMBER",
-                into(plan.pipeline, number_between("--pipeline", 1, kMaxClients)),
-                "requests in flight per connection, with --rate max (default: 1)");
+                "number of connections, under the real clock (default: 1)");
 }
 
 void add_report(Options& options, Plan& plan) {
@@ -222,13 +214,13 @@ void add_report(Options& options, Plan& plan) {
 }
 
 void add_adversary_options(Options& options, Plan& plan) {
-  static const auto kBudgetHelp =
-      fmt::format("requests to try against each limiter (default: {})", adversary::kDefaultBudget);
+  static const auto kTriesHelp =
+      fmt::format("requests to try against each limiter (default: {})", adversary::kDefaultTries);
   auto& search = plan.search.emplace();
   options.group("Options");
   options
-      .value("--budget", "NUMBER", into(search.budget, number_between("--budget", 1, kMaxBudget)),
-             kBudgetHelp)
+      .value("--tries", "NUMBER", into(search.tries, number_between("--tries", 1, kMaxTries)),
+             kTriesHelp)
       .excludes("--exhaustive");
   options
       .value("--exhaustive", "NUMBER",
@@ -236,13 +228,8 @@ void add_adversary_options(Options& options, Plan& plan) {
              "try every schedule of up to this many requests; at the times at which a limiter's "
              "answer may change")
       .excludes("--seed", "nothing in an exhaustive search is random");
-  options.flag("--refunds", search.refunds, "also refund: requests with each cost below 0")
-      .excludes("--write", "a log has no refunds");
-  options.flag("--no-stepping-back", search.no_stepping_back,
+  options.flag("--monotonic", search.no_stepping_back,
                "do not try a clock that steps back; an exhaustive search never does");
-  options.value("--tick", "TIME", into(search.tick, duration_of("--tick")),
-                "try only times that are multiples of this; for limiters with a coarse clock "
-                "(default: 1us)");
   options.group("Options", Repeats::kNo);
   options
       .value("--write", "FILE", search.write,
@@ -406,7 +393,7 @@ Report run_and_report(const Plan& plan, Invocation& invocation) {
 }
 
 void warn_of_missing_clock(const Plan& plan, const Invocation& invocation) {
-  if (plan.real) return;
+  if (plan.is_real) return;
   for (const auto& candidate : plan.candidates) {
     if (!candidate.foreign || !traffic::lacks_clock(*candidate.foreign)) continue;
     warn(
@@ -454,13 +441,13 @@ const Command kCommand{
              "Sends the same traffic through one limiter after another, and compares the most\n"
              "that each allows within any one window with the limit. Time is virtual: a minute\n"
              "of traffic takes a moment, and the same seed gives the same result. With\n"
-             "--clock real, each request is sent when it is due, and timed. The server is a\n"
-             "private one: RLCTL_URL and the configuration name servers that are in use, so\n"
-             "only --url, -H, -p or -s on the command line sends traffic to another server.",
+             "--clock real, each request is sent when it is due. The server is a private one:\n"
+             "RLCTL_URL and the configuration name servers that are in use, so only --url, -H,\n"
+             "-p or -s on the command line sends traffic to another server.",
          .statuses =
              {
                  "done",
-                 "an assertion does not hold or proves nothing; --against: they differ",
+                 "an assertion does not hold or proves nothing; --compare: they differ",
                  "wrong usage, a log that cannot be read, or output that cannot be written",
                  kStatusUnreachable,
                  kStatusRefused,
@@ -472,9 +459,8 @@ Examples:
   rlctl burst poisson --limit 100/10s --algorithm all --keys 50
   rlctl burst adversary --algorithm gcra
   rlctl burst boundary --algorithm gcra --assert 'worst<=1.5' -o gcra.svg
-  rlctl burst poisson --limit 9/7s --algorithm gcra --against token-bucket
-  rlctl burst steady --clock real --rate 500/s --assert 'p99_us<5000'
-  rlctl burst --rate max --clients 20 --pipeline 10
+  rlctl burst poisson --limit 9/7s --algorithm gcra --compare token-bucket
+  rlctl burst steady --clock real --rate 500/s --duration 5s --limit 100/1s
   rlctl burst poisson --concurrency 5 --lease 30s --hold 2s~ --crash 1%
   rlctl burst --limit 1000/60s --reserve 100 --hold 5s --crash 1%
   rlctl burst --replay access.log --limit 100/60s --suggest 1%

@@ -249,10 +249,6 @@ void require_holder_search(const Options& options, const Plan& plan) {
     refuse_both("--write", holders, plan.reserve ? "a log has no settles" : "a log has no releases",
                 "--json has the schedules");
   }
-  if (plan.search->refunds) {
-    refuse_both("--refunds", holders,
-                plan.reserve ? "a settle gives back units" : "a release gives back a lease");
-  }
 }
 
 void require_conclusive_holders(const Plan& plan) {
@@ -269,11 +265,6 @@ void require_conclusive_holders(const Plan& plan) {
                      "use fewer leases and more events: --concurrency 2 --exhaustive 5");
   }
   const auto hold = plan.reserve ? plan.budget.spend.hold : plan.leases.lease;
-  if (plan.search->tick.count() == 0 || plan.search->tick > hold) {
-    throw UsageError(fmt::format("--tick must be more than 0, and at most the {}, not {}",
-                                 plan.reserve ? "hold" : "lease",
-                                 format_duration(plan.search->tick)));
-  }
   const auto window = plan.limits.front().window;
   const auto latest = adversary::latest_time(plan.reserve ? window + 2 * hold : window, events);
   if (search_base(plan) + latest <= limiter::kLatestNow) return;
@@ -286,12 +277,12 @@ void require_conclusive_holders(const Plan& plan) {
 
 adversary::HoldingSearch holder_request_of(const traffic::Candidate& candidate, const Plan& plan) {
   auto search = budget_search_of(plan, candidate.is_bundled());
-  const auto longest_tick = plan.reserve ? search.hold : plan.leases.lease;
   search.renews = takes_renewals(candidate);
-  search.budget = plan.search->budget;
+  search.tries = plan.search->tries;
   search.seed = plan.request.seed;
   search.base = search_base(plan);
-  search.tick = std::max(plan.search->tick, std::min(clock_tick_of(candidate), longest_tick));
+  const auto longest = plan.reserve ? search.hold : plan.leases.lease;
+  search.tick = std::clamp(clock_tick_of(candidate), microseconds{1}, longest);
   return search;
 }
 

@@ -249,7 +249,7 @@ class Page {
           runs == 1 ? first : "each limiter");
     }
     const auto sent = report_.runs.front().outcome.measured.sent;
-    const bool same = runs > 1 && !plan_.real;
+    const bool same = runs > 1 && !plan_.is_real;
     auto text =
         fmt::format("{} {}{}",
                     runs == 1   ? first + " gets"
@@ -273,7 +273,7 @@ class Page {
       return fmt::format(" in {}, from {} to {}", from, instant_text(report_.recording->first()),
                          instant_text(report_.recording->last()));
     }
-    const auto clock = plan_.real ? fmt::format(" (real time, {})", clock_text(*plan_.real)) : "";
+    const auto clock = plan_.is_real ? " (real time, " + clients_text(plan_) + ")" : "";
     const auto& run = report_.runs.front();
     const auto& events = run.events->single;
     const auto& limit = plan_.limits.front();
@@ -287,7 +287,7 @@ class Page {
       return fmt::format(": {}{}", traffic_text(report_), clock);
     }
     return fmt::format(": {} just before {}, {} just after{}", grouped(before),
-                       plan_.real ? "the edge of a window" : time_of_day(edge),
+                       plan_.is_real ? "the edge of a window" : time_of_day(edge),
                        grouped(run.outcome.measured.sent - before), clock);
   }
 
@@ -459,15 +459,8 @@ class Page {
     if (plan_.search || report_.runs.empty()) return {};
     const Look look{.utf8 = true};
     const auto origin = picture_of(report_, 2).axis.origin;
-    auto out =
-        table("Decisions", without_empty_columns(rows_of(decisions_table(report_, look, origin))));
-    if (!plan_.real) return out;
-    using traffic::Timing;
-    if (!plan_.real->is_closed_loop()) {
-      out += table("Response times", times_table(report_, "response time", &Timing::response));
-    }
-    out += table("Service times", times_table(report_, "service time", &Timing::service));
-    return out + table("Rates", rates_table(report_, look));
+    return table("Decisions",
+                 without_empty_columns(rows_of(decisions_table(report_, look, origin))));
   }
 
   std::string first_difference() const {
@@ -687,8 +680,8 @@ class Page {
       json.begin_object().field("limit", limit.limit).field("window", limit.window);
       json.field("name", limiter::format_limit(limit)).end_object();
     }
-    json.end_array().field("clock", !plan_.real);
-    json.field("edges", !plan_.real || (plan_.pattern && plan_.pattern->first_in_window));
+    json.end_array().field("clock", !plan_.is_real);
+    json.field("edges", !plan_.is_real || (plan_.pattern && plan_.pattern->first_in_window));
     json.field("dates", shows_dates(report_)).name("scenes").begin_array();
     for (const auto& scene : scenes_) write_scene(json, scene);
     json.end_array();
@@ -710,7 +703,7 @@ class Page {
   }
 
   /// Under the real clock each run has times of its own, from 0.
-  int is_real() const { return plan_.real ? 1 : 0; }
+  int is_real() const { return plan_.is_real ? 1 : 0; }
 
   void write_scene(JsonWriter& json, const Scene& scene) const {
     json.begin_object().field("title", scene.title);
@@ -719,7 +712,7 @@ class Page {
     std::vector<std::size_t> source_of;
     for (const auto& shown : scene.shown) {
       const auto source = std::find_if(sources.begin(), sources.end(), [&](const auto* one) {
-        return plan_.real == std::nullopt && have_same_requests(*one->events, *shown.events);
+        return !plan_.is_real && have_same_requests(*one->events, *shown.events);
       });
       source_of.push_back(static_cast<std::size_t>(source - sources.begin()));
       if (source == sources.end()) sources.push_back(&shown);

@@ -31,7 +31,7 @@ void write_measures(JsonWriter& json, const MeasureGroup& group, const Run& run)
   for (const auto& measure : group.measures) {
     if ((measure.outputs & kInJson) == 0) continue;
     json.name(measure.name);
-    if (const auto value = measure.shown_of(run)) {
+    if (const auto value = measure.of(run)) {
       std::visit([&json](const auto& known) { json.value(known); }, *value);
     } else {
       json.null();
@@ -41,18 +41,6 @@ void write_measures(JsonWriter& json, const MeasureGroup& group, const Run& run)
 
 void write_group(JsonWriter& json, const MeasureGroup& group, const Run& run, bool is_known) {
   write_object(json, group.name, is_known, [&] { write_measures(json, group, run); });
-}
-
-void write_times(JsonWriter& json, const std::optional<traffic::Timing>& timing) {
-  for (const auto& span : kTimedSpans) {
-    const auto* times = histogram_of(timing, span);
-    write_object(json, span.name, times != nullptr, [&] {
-      json.field("n", times->count());
-      for (const auto& statistic : time_statistics()) {
-        json.field(statistic.name, statistic.of(*times));
-      }
-    });
-  }
 }
 
 void write_suggestion(JsonWriter& json, const Report& report, const traffic::Suggestion& found) {
@@ -143,9 +131,7 @@ void write_run(JsonWriter& json, const Report& report, const Run& run) {
   write_worst_keys(json, report, run);
   write_denied_by_limit(json, measured);
   write_measures(json, kMemoryGroup, run);
-  write_measures(json, kServerGroup, run);
-  const auto& timing = run.outcome.timing;
-  write_object(json, "latency_us", timing.has_value(), [&] { write_times(json, timing); });
+  write_measures(json, kPaceGroup, run);
   write_measures(json, kDenialGroup, run);
   write_group(json, kRetryGroup, run, true);
   write_group(json, kRemainingGroup, run, measured.remaining_error.compared > 0);
@@ -190,7 +176,7 @@ void write_difference(JsonWriter& json, const Plan& plan, const std::optional<Di
     json.name("key").null();
   }
   json.field("allowed", found ? std::optional(found->allowed) : std::nullopt);
-  json.field("against_allowed", found ? std::optional(!found->allowed) : std::nullopt);
+  json.field("other_allowed", found ? std::optional(!found->allowed) : std::nullopt);
   json.field("at_end_of_ttl", found ? std::optional(found->at_end_of_ttl) : std::nullopt);
 }
 
@@ -237,9 +223,8 @@ void write_budget(JsonWriter& json, const Run& run) {
 
 void write_traffic(JsonWriter& json, const Report& report) {
   const auto& plan = report.plan;
-  const auto& real = plan.real;
   json.field("pattern", traffic_name(report)).field("seed", seed_of(report));
-  json.field("clock", real ? "real" : "virtual");
+  json.field("clock", plan.is_real ? "real" : "virtual");
   if (plan.concurrency) {
     write_lease_plan(json, plan);
     write_object(json, "replay", report.recording != nullptr,
@@ -253,8 +238,7 @@ void write_traffic(JsonWriter& json, const Report& report) {
                  [&] { write_recording(json, *report.recording); });
     return;
   }
-  json.field("clients", real ? std::optional(real->clients) : std::nullopt);
-  json.field("pipeline", real ? real->pipeline : std::nullopt);
+  json.field("clients", plan.is_real ? std::optional(plan.clients) : std::nullopt);
   write_limits(json, plan);
   write_object(json, "replay", report.recording != nullptr,
                [&] { write_recording(json, *report.recording); });
@@ -312,17 +296,17 @@ void write_search(JsonWriter& json, const Plan& plan) {
   } else {
     json.field("limit", limit.limit).field("window_us", limit.window);
     json.field("burst", limit.burst).field("cost", plan.request.cost).name("costs").begin_array();
-    for (const auto cost : search.costs) json.value(cost);
+    for (const auto cost : plan.costs) json.value(cost);
     json.end_array();
   }
-  json.field("budget", exhaustive ? std::nullopt : std::optional(search.budget));
+  json.field("tries", exhaustive ? std::nullopt : std::optional(search.tries));
   json.field("exhaustive", exhaustive).field("base_us", search_base(plan));
 }
 
 void write_findings(JsonWriter& json, const Plan& plan, const Run& run) {
   const auto& result = run.search->result;
   json.begin_object().field("algorithm", run.name).field("asked", result.requests_sent);
-  json.field("tick_us", plan.search->tick).field("unbounded", result.is_unbounded);
+  json.field("tick_us", run.search->tick()).field("unbounded", result.is_unbounded);
   json.field("tried", result.tried).field("undecided", result.undecided);
   json.field("ttls_left_out", result.ttls_left_out);
   for (const auto& [name, finding] : findings_of(result)) {
@@ -360,7 +344,7 @@ void append_json(std::string& out, const Report& report) {
   }
   json.end_array();
   if (tells_difference(report)) {
-    write_object(json, "against", true, [&] { write_difference(json, plan, report.difference); });
+    write_object(json, "compare", true, [&] { write_difference(json, plan, report.difference); });
   }
   json.end_object();
   out += '\n';

@@ -97,7 +97,7 @@ void require_lease_options(const Options& options, const Plan& plan) {
   if (plan.log.fields.cost && !plan.log.fields.has_hold()) {
     refuse_both("--fields cost", kConcurrency, kOneLease);
   }
-  refuse({"--against"}, "holders follow from what each limiter allows",
+  refuse({"--compare"}, "holders follow from what each limiter allows",
          "name both: --script A.lua --script B.lua");
   refuse({"--suggest"}, "it finds limits of requests");
   if (writes(plan, ReportFormat::kHtml)) {
@@ -106,8 +106,7 @@ void require_lease_options(const Options& options, const Plan& plan) {
   }
   refuse({"--delay"}, "a lease begins when it is given");
   constexpr std::string_view kOnlyVirtual = "leases have the virtual clock";
-  if (plan.is_real.value_or(false)) refuse_both("--clock real", kConcurrency, kOnlyVirtual);
-  if (plan.max_rate) refuse_both("--rate max", kConcurrency, kOnlyVirtual);
+  if (plan.is_real) refuse_both("--clock real", kConcurrency, kOnlyVirtual);
   if (plan.search) require_holder_search(options, plan);
   if (plan.leases.release && plan.script.scripts.empty()) {
     throw UsageError("--release requires --script: it releases what a script acquires");

@@ -31,18 +31,16 @@ struct Cell {
 namespace {
 
 using std::chrono::microseconds;
-using std::chrono::nanoseconds;
 using traffic::EndProbe;
 using traffic::Held;
-using traffic::Histogram;
 using traffic::Measured;
 using traffic::Minute;
 using traffic::MostHeld;
+using traffic::Pace;
 using traffic::RemainingError;
 using traffic::ResetError;
 using traffic::RetryError;
 using traffic::Spent;
-using traffic::Timing;
 using traffic::Worst;
 
 // --- Values of runs ------------------------------------------------------------------------------
@@ -68,16 +66,16 @@ Value of(const Run& run) {
   return value_of((measured(run).*....*members));
 }
 
-/// A member of the worst minute, or a value of the timing; unknown if the run has none.
+/// A member of the worst minute, or a value of the pace; unknown if the run has none.
 template <auto member>
 Value of_minute(const Run& run) {
   const auto& minute = measured(run).worst_minute;
   return minute ? value_of((*minute).*member) : Value();
 }
 template <auto member>
-Value of_timing(const Run& run) {
-  const auto& timing = run.outcome.timing;
-  return timing ? value_of(std::invoke(member, *timing)) : Value();
+Value of_pace(const Run& run) {
+  const auto& pace = run.outcome.pace;
+  return pace ? value_of(std::invoke(member, *pace)) : Value();
 }
 
 /// A member of the errors of a report; unknown if no decision has made it.
@@ -135,10 +133,6 @@ Value of_allowed(const Run& run) {
 
 Value bytes_per_key(const Run& run) {
   return value_of(run.outcome.bytes_per_key);
-}
-
-std::optional<nanoseconds> p99_of_lag(const Timing& timing) {
-  return timing.lag.percentile(kP99);
 }
 
 // --- What limiters could do ----------------------------------------------------------------------
@@ -223,9 +217,8 @@ bool has_delays(const Report& report) {
                      [](const Run& run) { return measured(run).longest_delay.count() > 0; });
 }
 
-/// Not in a closed loop.
-bool has_schedule(const Report& report) {
-  return report.plan.real && !report.plan.real->is_closed_loop();
+bool is_real(const Report& report) {
+  return report.plan.is_real;
 }
 
 std::string span_of(const Cell& cell) {
@@ -318,22 +311,8 @@ std::string bytes_of(const Cell& cell) {
   return fmt::format("{:.0f}", std::get<double>(*cell.value));
 }
 
-/// A time in ns, cut to whole ones.
-std::string latency_of(double ns) {
-  return latency_text(nanoseconds{static_cast<std::int64_t>(ns)});
-}
-
-std::string server_time_of(const Cell& cell) {
-  return latency_of(std::get<double>(*cell.value) * 1e3);
-}
-
 std::string lag_of(const Cell& cell) {
-  return latency_text(nanoseconds{std::get<std::int64_t>(*cell.value)});
-}
-
-std::string rate_of(const Cell& cell) {
-  const auto rate = std::get<double>(*cell.value);
-  return rate > 0 ? rate_text(rate) : std::string();
+  return latency_text(cell.time());
 }
 
 std::string sender_of(const Cell& cell) {
@@ -454,31 +433,9 @@ constexpr Measure kSpendingMeasures[] = {
     {"end_too_many", of_end_of_budget<&EndProbe::too_many>, kInAssert},
 };
 
-/// Rounds to three decimals; further ones are noise.
-Value thousandths(double number) {
-  return std::round(number * 1e3) / 1e3;
-}
-
-/// A rate of 0 means that it was not measured.
-Value rate_value(double per_second) {
-  return per_second > 0 ? thousandths(per_second) : Value();
-}
-
-constexpr auto kServerTime = of_timing<&Timing::server_us_per_call>;
-constexpr auto kOffered = of_timing<&Timing::offered_per_second>;
-constexpr auto kAchieved = of_timing<&Timing::achieved_per_second>;
-constexpr Measure kServerMeasures[] = {
-    {"server_us_per_call", kServerTime, kInAll, {}, nullptr, thousandths},
-    {"offered_per_second",
-     kOffered,
-     kInJson,
-     {"offered", rate_of, has_schedule},
-     nullptr,
-     rate_value},
-    {"achieved_per_second", kAchieved, kInAll, {"answered", rate_of}, nullptr, rate_value},
-    {"server", kServerTime, kInText, {"server per call", server_time_of}},
-    {"lag", of_timing<p99_of_lag>, kInText, {"lag p99", lag_of, has_schedule}},
-    {"valid", of_timing<&Timing::is_valid>, kInJson, {"sender", sender_of, has_schedule}},
+constexpr Measure kPaceMeasures[] = {
+    {"lag_us", of_pace<&Pace::lag>, kInJson, {"lag", lag_of, is_real}},
+    {"sender_kept_up", of_pace<&Pace::sender_kept_up>, kInJson, {"sender", sender_of, is_real}},
 };
 
 /// The worst clock minute, as monitoring shows it.
@@ -490,15 +447,6 @@ constexpr Measure kMinuteMeasures[] = {
      kInJson,
      {"denied in it", denied_in_minute_of, has_recording}},
 };
-
-TimeStatistic percentile(std::string_view name, std::string_view title, double percent) {
-  return {.name = name,
-          .title = title,
-          .needs = answers_needed(percent),
-          .ns = [percent](const Histogram& times) {
-            return as_double(times.percentile(percent)->count());
-          }};
-}
 
 // --- Names and texts -----------------------------------------------------------------------------
 
@@ -528,23 +476,7 @@ void add_asserted(std::vector<AssertedMeasure>& all, const MeasureGroup& group) 
     if ((measure.outputs & kInAssert) == 0) continue;
     all.push_back({.name = full_name(group.name, measure.name),
                    .of = [of = measure.of](const Run& run) { return as_number(of(run)); },
-                   .needs_real_clock = group.needs_real_clock,
                    .ceiling = measure.ceiling});
-  }
-}
-
-/// `times` selects the Histogram of a Timing.
-template <typename Times>
-void add_asserted_times(std::vector<AssertedMeasure>& all, Times times, std::string_view prefix) {
-  for (const auto& statistic : time_statistics()) {
-    if (!statistic.is_asserted) continue;
-    all.push_back({.name = full_name(prefix, fmt::format("{}_us", statistic.name)),
-                   .of = [times, &statistic](const Run& run) -> std::optional<double> {
-                     const auto& timing = run.outcome.timing;
-                     return timing ? statistic.of(std::invoke(times, *timing)) : std::nullopt;
-                   },
-                   .needs_real_clock = true,
-                   .needs_answers = statistic.needs});
   }
 }
 
@@ -561,10 +493,10 @@ void add_column(Table& table, std::string_view title, const Report& report, cons
   table.add(title, std::move(cells));
 }
 
-/// A table with a row for each run; `title` is the heading of their names.
-Table table_of_runs(const Report& report, std::string_view title = {}) {
+/// A table with a row for each run.
+Table table_of_runs(const Report& report) {
   Table table;
-  add_column(table, title, report, [](const Run& run) { return escaped_message(run.name); });
+  add_column(table, {}, report, [](const Run& run) { return escaped_message(run.name); });
   return table;
 }
 
@@ -606,49 +538,9 @@ std::vector<AssertedMeasure> measures_of_holders(const MeasureGroup& group) {
 const MeasureGroup kCountGroup{"", kCountMeasures}, kWorstGroup{"worst", kWorstMeasures},
     kDenialGroup{"", kDenialMeasures}, kRetryGroup{"retry_after", kRetryMeasures},
     kRemainingGroup{"remaining", kRemainingMeasures}, kResetGroup{"reset_after", kResetMeasures},
-    kMemoryGroup{"", kMemoryMeasures}, kServerGroup{"", kServerMeasures, true},
+    kMemoryGroup{"", kMemoryMeasures}, kPaceGroup{"", kPaceMeasures},
     kMinuteGroup{"worst_minute", kMinuteMeasures}, kHoldingGroup{"", kHoldingMeasures},
     kSpendingGroup{"", kSpendingMeasures};
-
-Value Measure::shown_of(const Run& run) const {
-  const auto value = of(run);
-  return shown != nullptr && value ? shown(std::get<double>(*value)) : value;
-}
-
-std::int64_t answers_needed(double percent) {
-  return std::llround(as_double(Histogram::kBeyond) / (1 - percent / 100));
-}
-
-const Histogram* histogram_of(const std::optional<Timing>& timing, const TimedSpan& span) {
-  if (!timing) return nullptr;
-  const bool needs_schedule = span.times != &Timing::service;
-  return needs_schedule && timing->response.count() == 0 ? nullptr : &((*timing).*span.times);
-}
-
-std::optional<double> TimeStatistic::of(const Histogram& times) const {
-  if (times.count() < needs) return std::nullopt;
-  return std::round(ns(times)) / 1e3;
-}
-
-const std::vector<TimeStatistic>& time_statistics() {
-  static const std::vector<TimeStatistic> kAll{
-      {"min", "", false, 1, [](const Histogram& times) { return as_double(times.min().count()); }},
-      percentile("p50", "p50", 50),
-      percentile("p75", "", 75),
-      percentile("p90", "p90", 90),
-      percentile("p95", "", 95),
-      percentile("p99", "p99", kP99),
-      percentile("p99_9", "p99.9", 99.9),
-      {"max", "max", true, 1,
-       [](const Histogram& times) { return as_double(times.max().count()); }},
-      {"mean", "mean", true, 1, &Histogram::mean_ns},
-      {"stdev", "", false, 1, &Histogram::stdev_ns}};
-  return kAll;
-}
-
-const Histogram& waited_for(const Timing& timing) {
-  return timing.response.count() > 0 ? timing.response : timing.service;
-}
 
 std::optional<std::uint64_t> seed_of(const Report& report) {
   return report.plan.pattern ? std::optional(report.plan.request.seed) : std::nullopt;
@@ -665,6 +557,7 @@ Table decisions_table(const Report& report, const Look& look, microseconds origi
   auto table = table_of_runs(report);
   for (const auto* group : kRequestGroups) add_columns(table, *group, report, look, origin);
   add_columns(table, kMinuteGroup, report, look, origin);
+  add_columns(table, kPaceGroup, report, look, origin);
   return table;
 }
 
@@ -676,36 +569,9 @@ Table budget_table(const Report& report, const Look& look, microseconds origin) 
   return holders_table(report, kSpendingGroup, look, origin);
 }
 
-Table times_table(const Report& report, std::string_view title, Histogram Timing::*times) {
-  auto table = table_of_runs(report, title);
-  const auto add = [&](std::string_view name, const auto& text) {
-    add_column(table, name, report, [&](const Run& run) {
-      const auto& timing = run.outcome.timing;
-      return timing ? text((*timing).*times) : std::string();
-    });
-  };
-  add("n", [](const Histogram& all) { return fmt::to_string(all.count()); });
-  for (const auto& statistic : time_statistics()) {
-    if (statistic.title.empty()) continue;
-    add(statistic.title, [&](const Histogram& all) {
-      return all.count() < statistic.needs ? std::string() : latency_of(statistic.ns(all));
-    });
-  }
-  return table;
-}
-
-Table rates_table(const Report& report, const Look& look) {
-  auto table = table_of_runs(report, "rates");
-  add_columns(table, kServerGroup, report, look, {});
-  return table;
-}
-
 std::vector<AssertedMeasure> traffic_measures() {
   std::vector<AssertedMeasure> all;
   for (const auto* group : kRequestGroups) add_asserted(all, *group);
-  add_asserted_times(all, waited_for, "");
-  add_asserted_times(all, &Timing::service, "service");
-  add_asserted(all, kServerGroup);
   return all;
 }
 

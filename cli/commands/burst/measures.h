@@ -47,9 +47,6 @@ struct Measure {
   Column column = {};
   /// Null if there is none, or none that users do not know, such as the requests sent.
   Ceiling (*ceiling)(const Run&) = nullptr;
-  Value (*shown)(double) = nullptr;  ///< for JSON; assertions compare the exact value
-
-  Value shown_of(const Run& run) const;
 };
 
 /// A group of measures, which is an object in JSON. In assertions, the group's name precedes those
@@ -57,46 +54,9 @@ struct Measure {
 struct MeasureGroup {
   std::string_view name;
   std::span<const Measure> measures;
-  bool needs_real_clock = false;
 };
 extern const MeasureGroup kCountGroup, kWorstGroup, kDenialGroup, kRetryGroup, kRemainingGroup,
-    kResetGroup, kMemoryGroup, kServerGroup, kMinuteGroup, kHoldingGroup, kSpendingGroup;
-
-// --- Times of a run under the real clock ---------------------------------------------------------
-
-/// The times that are measured.
-struct TimedSpan {
-  std::string_view name;
-  traffic::Histogram traffic::Timing::*times;
-};
-inline constexpr TimedSpan kTimedSpans[] = {{"service", &traffic::Timing::service},
-                                            {"response", &traffic::Timing::response},
-                                            {"lag", &traffic::Timing::lag}};
-/// Null if the run has no such times: in a closed loop requests have no due time.
-const traffic::Histogram* histogram_of(const std::optional<traffic::Timing>& timing,
-                                       const TimedSpan& span);
-
-/// A statistic of a run's times. The list is fixed, so that reports are comparable.
-struct TimeStatistic {
-  std::string_view name;   ///< in JSON and assertions
-  std::string_view title;  ///< in text; empty: not there, because a line has room for a few only
-  bool is_asserted = true;
-  std::int64_t needs = 1;  ///< the fewest times that yield it: see Histogram::percentile()
-  std::function<double(const traffic::Histogram&)> ns;
-
-  /// In µs, with three decimals at most; none if there are too few times.
-  std::optional<double> of(const traffic::Histogram& times) const;
-};
-const std::vector<TimeStatistic>& time_statistics();
-
-/// The fewest times that yield a percentile: see Histogram::percentile().
-std::int64_t answers_needed(double percent);
-/// The percentile by which a run is judged.
-inline constexpr double kP99 = 99;
-
-/// The time that a caller waits: the response time or, in a closed loop, which has no due times,
-/// the service time.
-const traffic::Histogram& waited_for(const traffic::Timing& timing);
+    kResetGroup, kMemoryGroup, kPaceGroup, kMinuteGroup, kHoldingGroup, kSpendingGroup;
 
 /// None for a log, which uses no random numbers.
 std::optional<std::uint64_t> seed_of(const Report& report);
@@ -110,11 +70,6 @@ Table decisions_table(const Report& report, const Look& look, std::chrono::micro
 Table leases_table(const Report& report, const Look& look, std::chrono::microseconds origin);
 /// A table for people: what each limiter decided about reservations, with --reserve.
 Table budget_table(const Report& report, const Look& look, std::chrono::microseconds origin);
-/// A table for people: statistics of the times of each run.
-Table times_table(const Report& report, std::string_view title,
-                  traffic::Histogram traffic::Timing::*times);
-/// A table for people: the rates; on a schedule also whether the sender kept up.
-Table rates_table(const Report& report, const Look& look);
 /// The cell for a value that is unknown or does not exist.
 inline constexpr std::string_view kNoValue = "-";
 /// "2.770 %"; a nonzero share never prints as 0.
@@ -124,9 +79,7 @@ std::string percent_text(double share);
 struct AssertedMeasure {
   std::string name;
   std::function<std::optional<double>(const Run&)> of;  ///< none if it is unknown
-  bool needs_real_clock = false;
   bool needs_stepping_back = false;  ///< known only if a search tries a clock that steps back
-  std::int64_t needs_answers = 0;    ///< with fewer, the value is unknown
   Ceiling (*ceiling)(const Run&) = nullptr;  ///< see Measure
 };
 std::vector<AssertedMeasure> traffic_measures();

@@ -105,7 +105,7 @@ TimeAxis axis_of(const Report& report, microseconds window, std::size_t most_col
   // A schedule may be a single instant.
   if (plan.search) last = std::max(last, begin + window);
   const bool has_edges =
-      plan.search || (plan.pattern && (!plan.real || plan.pattern->first_in_window));
+      plan.search || (plan.pattern && (!plan.is_real || plan.pattern->first_in_window));
   if (!has_edges) begin = std::min(begin, microseconds{0});
   return make_time_axis(
       begin, last, window, most_columns,

@@ -24,10 +24,7 @@ namespace {
 
 using limiter::Algorithm;
 
-constexpr std::string_view kSteady = "steady", kPoisson = "poisson";
-/// A closed loop ignores the times of its traffic, which never ends.
-constexpr double kRateOfClosedLoop = 1e9;
-constexpr std::int64_t kRequestsOfClosedLoop = 1'000'000'000'000'000;
+constexpr std::string_view kPoisson = "poisson";
 
 // --- KEYS and ARGV as operands -------------------------------------------------------------------
 
@@ -58,56 +55,32 @@ void extract_keys_and_args(Plan& plan, std::vector<std::string>& operands, std::
   if (!before.empty()) script.keys = std::move(before);
 }
 
-// --- The clock -----------------------------------------------------------------------------------
-
-/// The default --clients of a closed loop, as in redis-benchmark.
-constexpr std::size_t kClientsOfClosedLoop = 50;
-constexpr std::chrono::seconds kClosedLoop{10};
-
-/// The real clock, which takes the duration of a closed loop from the request; none for the virtual
-/// clock.
-std::optional<RealClock> make_clock(Plan& plan) {
-  if (!plan.is_real.value_or(plan.max_rate)) return std::nullopt;
-  if (!plan.max_rate) return RealClock{.clients = plan.clients.value_or(1)};
-  RealClock clock{.clients = plan.clients.value_or(kClientsOfClosedLoop),
-                  .pipeline = plan.pipeline.value_or(1),
-                  .duration = std::exchange(plan.request.duration, std::nullopt)};
-  if (clock.duration == std::chrono::microseconds{0}) {
-    throw UsageError("--duration must be more than 0");
-  }
-  if (!clock.duration && !plan.request.requests && !plan.log.given()) clock.duration = kClosedLoop;
-  return clock;
-}
-
 // --- A search ------------------------------------------------------------------------------------
 
-/// Throws UsageError if the search cannot find anything: too few requests to exceed the limit, or
-/// windows whose edges are not among the times.
-void require_conclusive(const SearchPlan& search, const limiter::Limit& limit) {
-  if (search.exhaustive) {
-    // A request that costs more than the limit is never allowed.
-    std::int64_t largest = 0;
-    for (const auto cost : search.costs) {
-      if (cost <= limit.limit) largest = std::max(largest, cost);
-    }
-    if (*search.exhaustive * largest <= limit.limit) {
-      throw UsageError(
-          fmt::format("--exhaustive: {} cannot exceed a limit of {}, so nothing would be proved",
-                      counted(*search.exhaustive, "request"), limit.limit),
-          fmt::format("use a smaller limit and more requests: --limit 2/{} --exhaustive 6",
-                      format_duration(limit.window)));
-    }
+/// Throws UsageError if the search cannot find anything, since it has too few requests to exceed
+/// the limit.
+void require_conclusive(const Plan& plan) {
+  const auto& exhaustive = plan.search->exhaustive;
+  const auto& limit = plan.request.limit;
+  // A request that costs more than the limit is never allowed.
+  std::int64_t largest = 0;
+  for (const auto cost : plan.costs) {
+    if (cost <= limit.limit) largest = std::max(largest, cost);
   }
-  if (search.tick.count() > 0 && limit.window % search.tick == search.tick.zero()) return;
-  throw UsageError(fmt::format("--tick: a window of {} is not a multiple of {}",
-                               format_duration(limit.window), format_duration(search.tick)),
-                   "use the resolution of the limiter's clock: 1ms or 1s");
+  if (!exhaustive || *exhaustive * largest > limit.limit) return;
+  throw UsageError(
+      fmt::format("--exhaustive: {} cannot exceed a limit of {}, so nothing would be proved",
+                  counted(*exhaustive, "request"), limit.limit),
+      fmt::format("use a smaller limit and more requests: --limit 2/{} --exhaustive 6",
+                  format_duration(limit.window)));
 }
 
 /// Throws UsageError if the times of a search may be later than the contract allows.
-void require_room(const traffic::PatternRequest& request, const SearchPlan& search) {
+void require_room(const Plan& plan) {
+  const auto& request = plan.request;
+  const auto& search = *plan.search;
   const adversary::SearchRequest searched{
-      .limit = request.limit, .costs = search.costs, .budget = search.budget, .tick = search.tick};
+      .limit = request.limit, .costs = plan.costs, .tries = search.tries, .tick = kLongestTick};
   const auto latest = search.exhaustive ? adversary::latest_time(searched, *search.exhaustive)
                                         : adversary::latest_time(searched);
   // The base is the beginning of the next window.
@@ -134,15 +107,16 @@ void require_taken(const limiter::Algorithm& algorithm, const limiter::Limit& li
 }
 
 /// Throws UsageError for a limiter that does not take every cost of a search.
-void require_costs_of_search(const traffic::Candidate& candidate, const SearchPlan& search) {
-  if (search.costs.size() == 1 || candidate.program) return;
-  const bool refunds = search.costs.back() < 0;
+void require_costs_of_search(const traffic::Candidate& candidate,
+                             const std::vector<std::int64_t>& costs) {
+  if (costs.size() == 1 || candidate.program) return;
+  const auto last = costs.back();
   if (!candidate.foreign) {
-    for (const auto cost : search.costs) {
+    for (const auto cost : costs) {
       if (cost > 0) require_taken(*candidate.algorithm, candidate.limits.front(), cost);
     }
-    if (!refunds || candidate.algorithm->has_refund) return;
-    throw UsageError(fmt::format("{} does not support --refunds", candidate.algorithm->name),
+    if (last > 0 || candidate.algorithm->has_refund) return;
+    throw UsageError(fmt::format("--cost {}: {} takes no refunds", last, candidate.algorithm->name),
                      "name others with --algorithm");
   }
   constexpr std::string_view kCost = "cost";
@@ -164,7 +138,7 @@ void require_searchable_limiters(const Plan& plan) {
     throw UsageError(fmt::format("--write requires one limiter, not {}", plan.candidates.size()),
                      "name one with --algorithm, --script or --exec");
   }
-  for (const auto& candidate : plan.candidates) require_costs_of_search(candidate, *plan.search);
+  for (const auto& candidate : plan.candidates) require_costs_of_search(candidate, plan.costs);
 }
 
 // --- The traffic and the limiters ----------------------------------------------------------------
@@ -181,8 +155,7 @@ std::string hint_for(const std::string& operand, ConfigurationSource& configurat
          "comma before the words: KEY , '{now_ms}' '{window_ms}'";
 }
 
-const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
-                                      const std::optional<RealClock>& clock, bool has_holders,
+const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands, bool has_holders,
                                       ConfigurationSource& configuration) {
   if (operands.size() > 1) {
     auto hint = hint_for(operands[1], configuration);
@@ -196,16 +169,10 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands,
                          ": the second is " + quoted_and_masked(operands[1]),
                      std::move(hint));
   }
-  const bool is_closed_loop = clock && clock->is_closed_loop();
   if (operands.empty()) {
-    if (is_closed_loop) return *traffic::find_pattern(kSteady);
     return has_holders ? *traffic::find_pattern(kPoisson) : traffic::patterns().front();
   }
-  if (const auto* pattern = traffic::find_pattern(operands[0])) {
-    if (!is_closed_loop || pattern->name == kSteady) return *pattern;
-    throw UsageError(fmt::format("patterns do not apply to --rate max: unexpected argument '{}'",
-                                 pattern->name));
-  }
+  if (const auto* pattern = traffic::find_pattern(operands[0])) return *pattern;
   if (limiter::find_algorithm(operands[0]) != nullptr) {
     throw UsageError(quoted_and_masked(operands[0]) + " is an algorithm, not a pattern",
                      "--algorithm " + operands[0]);
@@ -226,8 +193,8 @@ bool names_others(const Plan& plan) {
 /// Sets the algorithms if no limiter is named.
 void set_default_algorithms(Plan& plan) {
   if (!plan.algorithms.empty() || names_others(plan)) return;
-  if (plan.against) {
-    throw UsageError("--against compares with one limiter, but none is named",
+  if (plan.compare) {
+    throw UsageError("--compare compares with one limiter, but none is named",
                      "name it with --algorithm, --script or --exec");
   }
   plan.algorithms = {limiter::find_algorithm("fixed-window")};
@@ -235,17 +202,17 @@ void set_default_algorithms(Plan& plan) {
   if (by_default != plan.algorithms.front()) plan.algorithms.push_back(by_default);
 }
 
-/// The algorithm of --against; null without one, and for a script.
-const Algorithm* algorithm_of_against(const Plan& plan) {
-  return plan.against ? limiter::find_algorithm(*plan.against) : nullptr;
+/// The algorithm of --compare; null without one, and for a script.
+const Algorithm* algorithm_of_compare(const Plan& plan) {
+  return plan.compare ? limiter::find_algorithm(*plan.compare) : nullptr;
 }
 
 /// Adds an algorithm with its limits: without a burst if only other candidates take one.
 void add_algorithm(Plan& plan, const Algorithm& algorithm) {
   const auto has_burst = [](const Algorithm* one) { return one->has_burst; };
-  const auto* against = algorithm_of_against(plan);
+  const auto* other = algorithm_of_compare(plan);
   const bool burst_is_for_others =
-      names_others(plan) || (plan.against && (against == nullptr || against->has_burst)) ||
+      names_others(plan) || (plan.compare && (other == nullptr || other->has_burst)) ||
       std::any_of(plan.algorithms.begin(), plan.algorithms.end(), has_burst);
   auto limits = plan.limits;
   for (auto& limit : limits) {
@@ -288,26 +255,23 @@ void add_programs(Plan& plan) {
 }
 
 /// Throws UsageError for options that do not fit whether there are programs.
-void require_program_options(Plan& plan, const Options& options) {
+void require_program_options(const Plan& plan, const Options& options) {
   require_programs(options, has_programs(plan));
-  if (!has_programs(plan) || !plan.real) return;
+  if (!has_programs(plan) || !plan.is_real) return;
   if (plan.exec.clocks) {
     throw UsageError("--exec-clock is for the virtual clock: under the real one, all clocks agree");
   }
-  for (const auto option : {"--clients", "--pipeline"}) {
-    if (!options.is_given(option)) continue;
-    throw UsageError(
-        fmt::format("{}: a program says itself how many requests may be in flight", option));
+  if (options.is_given("--clients")) {
+    throw UsageError("--clients: a program says itself how many requests may be in flight");
   }
-  plan.real->clients = 1;
 }
 
-/// The script of --against, of which the same is said as of --script.
-ScriptOptions script_of_against(const Plan& plan, const Invocation& invocation) {
-  const auto& name = *plan.against;
+/// The script of --compare, of which the same is said as of --script.
+ScriptOptions script_of_compare(const Plan& plan, const Invocation& invocation) {
+  const auto& name = *plan.compare;
   if (limiter::find_script(invocation.configuration.scripts(), name) == nullptr &&
       !is_script_file(name)) {
-    throw UsageError("--against: " + quoted_and_masked(name) +
+    throw UsageError("--compare: " + quoted_and_masked(name) +
                          " is neither an algorithm nor a script" +
                          did_you_mean(name, limiter::list_names(limiter::counts_requests)),
                      "a script is a file, such as ./limiter.lua, or a section [script.NAME] of the "
@@ -315,31 +279,31 @@ ScriptOptions script_of_against(const Plan& plan, const Invocation& invocation) 
   }
   auto options = plan.script;
   options.scripts = {name};
-  options.named_with = "--against";
+  options.named_with = "--compare";
   return options;
 }
 
-/// Adds the scripts, then the algorithms to compare them with, then the limiter of --against, for
+/// Adds the scripts, then the algorithms to compare them with, then the limiter of --compare, for
 /// which there must be one other.
 void add_candidates(Plan& plan, const Invocation& invocation) {
   set_default_algorithms(plan);
   const bool log_is_input = plan.replay && std::count(plan.replay->files.begin(),
                                                       plan.replay->files.end(), kStandardInput) > 0;
   const std::string_view log = log_is_input ? "--replay -" : "";
-  const bool against_is_input = plan.against == kStandardInput;
-  add_scripts(plan, plan.script, invocation, log.empty() && against_is_input ? "--against -" : log);
+  const bool other_is_input = plan.compare == kStandardInput;
+  add_scripts(plan, plan.script, invocation, log.empty() && other_is_input ? "--compare -" : log);
   add_programs(plan);
   for (const auto* algorithm : plan.algorithms) add_algorithm(plan, *algorithm);
-  if (!plan.against) return;
+  if (!plan.compare) return;
   if (plan.candidates.size() != 1) {
     throw UsageError(
-        fmt::format("--against compares with one limiter, not {}", plan.candidates.size()),
+        fmt::format("--compare compares with one limiter, not {}", plan.candidates.size()),
         "name one with --algorithm, --script or --exec");
   }
-  if (algorithm_of_against(plan) != nullptr) {
-    add_algorithm(plan, parse_algorithm(*plan.against));
+  if (algorithm_of_compare(plan) != nullptr) {
+    add_algorithm(plan, parse_algorithm(*plan.compare));
   } else {
-    add_scripts(plan, script_of_against(plan, invocation), invocation, log);
+    add_scripts(plan, script_of_compare(plan, invocation), invocation, log);
   }
 }
 
@@ -359,11 +323,6 @@ void complete_request(Plan& plan) {
   auto& request = plan.request;
   request.keys = plan.keys.value_or(1);
   request.cost = plan.costs.front();
-  if (plan.real && plan.real->is_closed_loop()) {
-    request.rate = kRateOfClosedLoop;
-    request.requests =
-        std::min(request.requests.value_or(kRequestsOfClosedLoop), kRequestsOfClosedLoop);
-  }
   if (plan.start && plan.pattern) {
     request = traffic::starting_at(*plan.pattern, request, *plan.start);
   } else if (plan.start) {
@@ -378,22 +337,18 @@ void set_traffic(Plan& plan, const std::vector<std::string>& operands,
   if (!plan.concurrency) plan.request.limit = plan.limits.front();
   if (!plan.replay) {
     if (!plan.search) {
-      plan.pattern = &parse_pattern(operands, plan.real, has_holders(plan), configuration);
+      plan.pattern = &parse_pattern(operands, has_holders(plan), configuration);
     }
     if (plan.concurrency && plan.pattern) limit_acquires(plan);
     complete_request(plan);
   }
-  if (auto& search = plan.search) {
-    search->costs = plan.costs;
-    if (search->refunds) {
-      for (const auto cost : plan.costs) search->costs.push_back(-cost);
-    }
+  if (plan.search) {
     require_lengths(plan.limits, "burst adversary");
     if (has_holders(plan)) {
       require_conclusive_holders(plan);
     } else {
-      require_conclusive(*search, plan.request.limit);
-      require_room(plan.request, *search);
+      require_conclusive(plan);
+      require_room(plan);
     }
   }
   if (!plan.log.suggest) return;
@@ -427,56 +382,56 @@ void refuse_given(const Options& options, std::initializer_list<std::string_view
 void require_searchable(const Options& options, const Plan& plan) {
   refuse_given(options, {"--replay", "--rate", "--duration"}, kAdversary,
                "the search finds the times of the requests");
-  refuse_given(options, {"--against"}, kAdversary, "both limiters get the same traffic",
-               "save a schedule with --write, then compare: burst --replay FILE --against NAME");
-  refuse_given(options, {"--requests"}, kAdversary, "--budget limits the requests that it may try");
+  refuse_given(options, {"--compare"}, kAdversary, "both limiters get the same traffic",
+               "save a schedule with --write, then compare: burst --replay FILE --compare NAME");
+  refuse_given(options, {"--requests"}, kAdversary, "--tries limits the requests that it may try");
   constexpr std::string_view kOneKey = "a search uses one key";
   constexpr std::string_view kNoRealTime = "a search covers too many windows for real time";
   refuse_given(options, {"--key-skew"}, kAdversary, kOneKey);
   if (plan.keys) refuse_both("--keys", kAdversary, kOneKey);
-  refuse_given(options, {"--clients", "--pipeline"}, kAdversary, kNoRealTime);
-  if (plan.is_real.value_or(false)) refuse_both("--clock", kAdversary, kNoRealTime);
+  refuse_given(options, {"--clients"}, kAdversary, kNoRealTime);
+  if (plan.is_real) refuse_both("--clock", kAdversary, kNoRealTime);
   if (plan.limit_texts.size() > 1) {
     throw UsageError("adversary searches against one limit, but there are several --limit");
   }
 }
 
-void require_virtual(const Options& options, std::string_view real) {
-  refuse_given(options, {"--against"}, real, "only virtual time is the same for both");
-  refuse_given(options, {"--model"}, real, "there is no server to time");
-  refuse_given(options, {"--start"}, real, "real requests are sent now");
+void refuse_virtual(const Options& options) {
+  constexpr std::string_view kRealClock = "--clock real";
+  refuse_given(options, {"--compare"}, kRealClock, "only virtual time is the same for both");
+  refuse_given(options, {"--model"}, kRealClock, "a model has the virtual clock");
+  refuse_given(options, {"--start"}, kRealClock, "real requests are sent now");
 }
 
 /// Throws UsageError for options that cannot be used together.
 void require_consistent(const Options& options, const Plan& plan) {
-  const bool is_real = plan.is_real.value_or(plan.max_rate);
   require_lease_options(options, plan);
   require_budget_options(options, plan);
   if (plan.search) require_searchable(options, plan);
-  if (plan.is_real && is_real) require_virtual(options, "--clock real");
-  if (plan.max_rate) require_virtual(options, "--rate max");
-  if (plan.log.given() && !plan.max_rate) {
-    refuse_given(options, {"--rate", "--duration"}, "--replay", kLogHasTimes,
-                 "--rate max ignores the times");
-  }
-  if (plan.max_rate && !is_real) {
-    throw UsageError("--rate max requires --clock real: the server sets the pace",
-                     "use --clock real, or a rate like 400/s");
-  }
-  if (plan.clients && !is_real) {
+  if (plan.is_real) refuse_virtual(options);
+  if (plan.log.given()) refuse_given(options, {"--rate", "--duration"}, "--replay", kLogHasTimes);
+  if (options.is_given("--clients") && !plan.is_real) {
     throw UsageError("--clients requires --clock real: the virtual clock uses one connection");
   }
-  if (plan.pipeline && !plan.max_rate) throw UsageError("--pipeline requires --rate max");
   if (plan.keys && plan.log.given()) {
     refuse_both("--keys", "--replay", "the log has the keys", kNameKeys);
   }
   if (options.is_given("--key-skew") && plan.keys.value_or(1) == 1) {
     throw UsageError("--key-skew needs more than one key", "add --keys NUMBER");
   }
-  if (plan.costs.size() > 1 && !plan.search) {
-    throw UsageError(fmt::format("--cost must be one number for a pattern, not '{}'",
+  const bool has_refunds = plan.costs.back() < 0;
+  if (!plan.search && (plan.costs.size() > 1 || has_refunds)) {
+    throw UsageError(fmt::format("--cost must be one number above 0 for a pattern, not '{}'",
                                  fmt::join(plan.costs, ",")),
-                     "rlctl burst adversary mixes costs");
+                     "rlctl burst adversary mixes costs, and refunds");
+  }
+  if (plan.costs.front() < 0) {
+    throw UsageError(
+        fmt::format("--cost {}: a search needs a cost above 0, too", plan.costs.front()),
+        fmt::format("--cost 1,{}", plan.costs.front()));
+  }
+  if (has_refunds && plan.search->write) {
+    refuse_both("--cost " + std::to_string(plan.costs.back()), "--write", "a log has no refunds");
   }
 }
 
@@ -543,15 +498,12 @@ Resolved resolved_options(const Plan& plan, const Invocation& invocation) {
   if (plan.replay) values["--replay"] = plan.replay->files;
   const bool is_random = !plan.replay && !(plan.search && plan.search->exhaustive);
   if (is_random) values["--seed"] = {std::to_string(plan.request.seed)};
-  if (is_random && plan.search) values["--budget"] = {std::to_string(plan.search->budget)};
+  if (is_random && plan.search) values["--tries"] = {std::to_string(plan.search->tries)};
   values["--clock"] = {};  // the virtual one is the default
-  if (const auto& real = plan.real) {
+  if (plan.is_real) {
     values["--clock"] = {"real"};
-    if (!has_programs(plan)) {  // which say themselves how many may be in flight
-      values["--clients"] = {std::to_string(real->clients)};
-      if (real->pipeline) values["--pipeline"] = {std::to_string(*real->pipeline)};
-    }
-    if (real->duration) values["--duration"] = {format_duration(*real->duration)};
+    // Programs say themselves how many requests may be in flight.
+    if (!has_programs(plan)) values["--clients"] = {std::to_string(plan.clients)};
   }
   if (const auto& url = invocation.connection.url) {
     values["--url"] = {redis::display(redis::parse_url(*url))};
@@ -563,11 +515,11 @@ Resolved resolved_options(const Plan& plan, const Invocation& invocation) {
 /// from the --write file, against the same limiters.
 void set_commands(Plan& plan, const Invocation& invocation) {
   const auto append = [&](std::vector<std::string>& words, const Resolved& values) {
-    const auto options = invocation.options.repeated(values, plan.real.has_value());
+    const auto options = invocation.options.repeated(values, plan.is_real);
     words.insert(words.end(), options.begin(), options.end());
     // Of a server under the virtual clock, the time does not matter.
     const auto& timeout = invocation.connection.timeout;
-    if (timeout && has_programs(plan) && !plan.real)
+    if (timeout && has_programs(plan) && !plan.is_real)
       words.insert(words.end(), {"--timeout", *timeout});
   };
   auto values = resolved_options(plan, invocation);
@@ -576,8 +528,8 @@ void set_commands(Plan& plan, const Invocation& invocation) {
   if (plan.search) plan.command.emplace_back(kAdversary);
   append(plan.command, values);
   if (!plan.search) return;
-  for (const auto* option : {"--seed", "--budget", "--tick", "--cost", "--start", "--exhaustive",
-                             "--refunds", "--no-stepping-back"}) {
+  for (const auto* option :
+       {"--seed", "--tries", "--cost", "--start", "--exhaustive", "--monotonic"}) {
     values[option] = {};
   }
   const auto& file = plan.search->write;
@@ -600,7 +552,6 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
     throw UsageError("unexpected argument " + quoted_and_masked(operands[0]),
                      hint_for(operands[0], invocation.configuration));
   }
-  plan.real = make_clock(plan);
   if (plan.concurrency) {
     set_leases(plan, invocation.options);
   } else {

@@ -29,26 +29,16 @@ inline constexpr const char *kDefaultLimit = "1000/60s", *kSearchLimit = "5/60s"
 /// The value of --algorithm for each algorithm that counts requests.
 inline constexpr const char* kAllAlgorithms = "all";
 
-/// How traffic is sent under the real clock: on a schedule, or without one in a closed loop.
-struct RealClock {
-  std::size_t clients = 1;  ///< connections; requests use them in turn
-  /// In a closed loop: the requests in flight per connection.
-  std::optional<std::size_t> pipeline = {};
-  /// In a closed loop: the duration, unless the traffic ends earlier.
-  std::optional<std::chrono::microseconds> duration = {};
-
-  bool is_closed_loop() const noexcept { return pipeline.has_value(); }
-};
+/// The times of a search are multiples of the unit of the time that a script gets, which is at most
+/// this, or of 1 µs.
+inline constexpr std::chrono::milliseconds kLongestTick{1};
 
 /// How `rlctl burst adversary` searches.
 struct SearchPlan {
-  std::int64_t budget = adversary::kDefaultBudget;  ///< requests against each limiter
-  /// Tries every schedule of at most this many requests at critical times, instead of `budget`.
+  std::int64_t tries = adversary::kDefaultTries;  ///< requests against each limiter
+  /// Tries every schedule of at most this many requests at critical times, instead of `tries`.
   std::optional<int> exhaustive = {};
-  std::chrono::microseconds tick{1};      ///< times are multiples of this
-  bool refunds = false;                   ///< --refunds
-  std::vector<std::int64_t> costs = {};   ///< the costs of requests; refunds are below 0, and last
-  bool no_stepping_back = false;          ///< --no-stepping-back
+  bool no_stepping_back = false;          ///< --monotonic
   std::optional<std::string> write = {};  ///< the file for the schedule
 
   /// Whether it also tries a clock that steps back.
@@ -87,7 +77,7 @@ struct Plan {
   ExecOptions exec = {};
   ReplayArguments log = {};
   std::vector<const limiter::Algorithm*> algorithms = {};  ///< each once
-  std::optional<std::string> against = {};  ///< the limiter to compare the only other one with
+  std::optional<std::string> compare = {};  ///< the limiter to compare the only other one with
   /// --concurrency: leases are asked for. Then the only limit is this number and --lease.
   std::optional<std::int64_t> concurrency = {};
   LeasePlan leases = {};
@@ -97,11 +87,11 @@ struct Plan {
   bool model = false;                      ///< the models decide, without a server
   traffic::PatternRequest request = {};    ///< what the pattern is asked for
   std::optional<std::uint32_t> keys = {};  ///< the number of keys
+  /// The costs of requests: one for traffic; for a search, refunds are below 0, and last.
   std::vector<std::int64_t> costs{1};
   std::optional<std::chrono::microseconds> start = {};
-  std::optional<bool> is_real = {};  ///< --clock; by default real only with --rate max
-  bool max_rate = false;             ///< --rate max
-  std::optional<std::size_t> clients = {}, pipeline = {};
+  bool is_real = false;                   ///< --clock real: requests are sent when they are due
+  std::int64_t clients = 1;               ///< connections under the real clock, used in turn
   std::optional<SearchPlan> search = {};  ///< instead of traffic
   std::vector<ReportFile> files = {};     ///< to which the report is written
   bool quiet = false;
@@ -114,7 +104,6 @@ struct Plan {
   /// Each with its own limits; scripts first, then programs.
   std::vector<traffic::Candidate> candidates = {};
   bool has_configured_script = false;            ///< one of them is from the configuration
-  std::optional<RealClock> real = {};            ///< none: the virtual clock
   std::vector<std::string> command = {};         ///< repeats this plan
   std::vector<std::string> replay_command = {};  ///< replays a search's schedule
 };

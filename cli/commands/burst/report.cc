@@ -13,19 +13,6 @@
 #include "cli/commands/burst/measures.h"
 
 namespace rlctl::cli::burst {
-namespace {
-
-using traffic::Histogram;
-using traffic::Timing;
-
-/// "p99 1.2 ms", or "at most" the longest time if there are too few times.
-std::string tail_text(const Histogram& histogram) {
-  const auto p99 = histogram.percentile(kP99);
-  return (p99 ? "p99 " : "at most ") + latency_text(p99.value_or(histogram.max()));
-}
-
-}  // namespace
-
 std::vector<std::string> command_lines(const std::vector<std::string>& words, std::size_t columns) {
   constexpr std::string_view kNext = " \\", kIndent = "    ";
   std::vector<std::string> lines{""};
@@ -49,15 +36,12 @@ std::vector<std::string> command_lines(const std::vector<std::string>& words, st
   return lines;
 }
 
-std::string clock_text(const RealClock& clock) {
-  auto text = fmt::format("{} loop, {} client{}", clock.is_closed_loop() ? "closed" : "open",
-                          clock.clients, plural(clock.clients));
-  if (clock.pipeline) text += fmt::format(", pipeline {}", *clock.pipeline);
-  return text;
+std::string clients_text(const Plan& plan) {
+  return fmt::format("{} client{}", plan.clients, plural(plan.clients));
 }
 
 bool tells_difference(const Report& report) {
-  return report.plan.against && !report.interrupted;
+  return report.plan.compare && !report.interrupted;
 }
 
 std::string difference_text(const Plan& plan, const Difference& found) {
@@ -84,7 +68,7 @@ std::string left_out_text(const adversary::SearchResult& result) {
 std::vector<OwnWindow> own_windows(const Report& report, const Run& run,
                                    const traffic::Worst& worst) {
   const auto* algorithm = run.is_bundled ? limiter::find_algorithm(run.name) : nullptr;
-  const bool is_known = algorithm != nullptr && algorithm->has_own_windows && !report.plan.real;
+  const bool is_known = algorithm != nullptr && algorithm->has_own_windows && !report.plan.is_real;
   if (!is_known || worst.allowed == 0) return {};
   const auto& limit = report.plan.limits[worst.limit];
   const auto before = worst.allowed - worst.after_edge;
@@ -124,11 +108,10 @@ bool has_refunds(const Report& report) {
 }
 
 bool shows_dates(const Report& report) {
-  return report.recording && !report.plan.real;
+  return report.recording && !report.plan.is_real;
 }
 
 std::string traffic_text(const Report& report) {
-  if (report.plan.real && report.plan.real->is_closed_loop()) return "as fast as answers come";
   if (report.plan.search && report.plan.concurrency) {
     return "the schedule that holds too many leases, or loses a slot";
   }
@@ -167,16 +150,12 @@ std::string rate_text(double per_second) {
   return fmt::format("{:.{}f}/s", per_second, per_second < 100 ? 1 : 0);
 }
 
-std::optional<std::string> why_invalid(const Run& run) {
-  const auto& timing = run.outcome.timing;
-  if (!timing || timing->is_valid()) return std::nullopt;
-  auto text = fmt::format("{}: the sender fell behind: lag {}, service {}", run.name,
-                          tail_text(timing->lag), tail_text(timing->service));
-  if (timing->sent_per_second < timing->offered_per_second * Timing::kKeptUp) {
-    text += fmt::format(", {} of {} sent", rate_text(timing->sent_per_second),
-                        rate_text(timing->offered_per_second));
-  }
-  return text + "; the times are not reliable";
+std::optional<std::string> why_late(const Run& run) {
+  const auto& pace = run.outcome.pace;
+  if (!pace || pace->sender_kept_up()) return std::nullopt;
+  return fmt::format("{}: the sender fell behind: {} of {} sent, {} late at most", run.name,
+                     rate_text(pace->sent_per_second), rate_text(pace->offered_per_second),
+                     latency_text(pace->lag));
 }
 
 HoldersVerdict holders_verdict(const Report& report, const Run& run) {

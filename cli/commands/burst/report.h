@@ -25,11 +25,15 @@ namespace rlctl::cli::burst {
 struct SearchFindings {
   adversary::SearchResult result = {};
   std::int64_t limit = 1;  ///< units within a window
-  /// The placeholder that gives a foreign script a time rounded more coarsely than the tick, though
-  /// finely compared with the window. Null if there is none.
-  const traffic::Placeholder* rounded_by = nullptr;
+  /// Times are multiples of the unit of the placeholder that tells a foreign script the time. Null:
+  /// of 1 µs, since there is none, or since the unit is more than kLongestTick or than a tenth of
+  /// the window.
+  const traffic::Placeholder* clock = nullptr;
   bool has_refunds = false;  ///< in the schedule that allows the most: its outcome lacks them
 
+  std::chrono::microseconds tick() const {
+    return clock != nullptr ? clock->tick : std::chrono::microseconds{1};
+  }
   /// The units in a finding's worst window, as a multiple of the limit.
   double ratio_of(const adversary::Finding& finding) const {
     return static_cast<double>(finding.score.worst) / static_cast<double>(limit);
@@ -98,7 +102,7 @@ struct Report {
   /// The last run covers only the beginning of the traffic, or some runs are missing.
   bool interrupted = false;
   bool failed = false;                        ///< an error, not Ctrl-C, interrupted the report
-  std::optional<Difference> difference = {};  ///< between the two limiters of --against
+  std::optional<Difference> difference = {};  ///< between the two limiters of --compare
 };
 
 // --- Outputs -------------------------------------------------------------------------------------
@@ -196,8 +200,8 @@ std::vector<Remark> remarks_on(const Report& report, const Run& run);
 /// What is known of a search's finding; `run` is one of the report's.
 std::vector<Remark> remarks_on_search(const Report& report, const Run& run);
 
-/// "open loop, 1 client", "closed loop, 50 clients, pipeline 1"
-std::string clock_text(const RealClock& clock);
+/// "1 client"
+std::string clients_text(const Plan& plan);
 /// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.
 std::string ratio_text(double ratio);
 /// "1000/s", "12.5/s"
@@ -212,8 +216,8 @@ std::string within_text(std::chrono::microseconds span);
 /// message.
 std::string xml(std::string_view text);
 
-/// Says why the measured times of a run cannot be trusted, such as "fixed-window: the sender fell
-/// behind: ...". Returns std::nullopt if they can be trusted, or if nothing was timed.
-std::optional<std::string> why_invalid(const Run& run);
+/// Says that requests were sent later than they were due, such as "fixed-window: the sender fell
+/// behind: ..."; none if the sender kept up, or if the clock was virtual.
+std::optional<std::string> why_late(const Run& run);
 
 }  // namespace rlctl::cli::burst

@@ -59,13 +59,13 @@ std::optional<std::string> why_of(const traffic::Candidate& candidate,
 /// was too short to tell.
 std::optional<std::string> why_overloaded(const Run& run) {
   constexpr double kLongEnough = 1;  // seconds: the wait for the last answers hardly matters
-  const auto& timing = run.outcome.timing;
-  if (!timing || timing->seconds < kLongEnough) return std::nullopt;
-  if (timing->achieved_per_second >= traffic::Timing::kKeptUp * timing->sent_per_second)
+  const auto& pace = run.outcome.pace;
+  if (!pace || pace->seconds < kLongEnough) return std::nullopt;
+  if (pace->answered_per_second >= traffic::Pace::kKeptUp * pace->sent_per_second)
     return std::nullopt;
-  return fmt::format(
-      "{}: the server answered {} of {}, so times grow with the length of the traffic", run.name,
-      rate_text(timing->achieved_per_second), rate_text(timing->sent_per_second));
+  return fmt::format("{}: the server answered {} of {}, so it decided ever later than was sent",
+                     run.name, rate_text(pace->answered_per_second),
+                     rate_text(pace->sent_per_second));
 }
 
 std::string inverted_text(const traffic::AllowedWhen& when) {
@@ -230,15 +230,9 @@ Parts parts_of(const RunInProgress& run, const traffic::RealProgress& progress) 
     return parts;
   }
   const auto all = seconds_in_all(run, progress);
-  const auto& timing = *progress.timing;
   parts.push_back({10, fmt::format("{:.1f}/{:.1f}s", progress.seconds, all)});
-  parts.push_back({4, run.is_closed_loop ? rate_text(timing.achieved_per_second)
-                                         : rate_text(timing.offered_per_second) + " offered"});
   parts.push_back({6, fmt::format("{} allowed", progress.allowed)});
   parts.push_back({5, fmt::format("{} denied", progress.denied)});
-  if (const auto p99 = waited_for(timing).percentile(kP99)) {
-    parts.push_back({3, "p99 " + latency_text(*p99)});
-  }
   const auto runs_left = static_cast<double>(run.of - run.number - 1);
   parts.push_back({8, left_text(all * (1 + runs_left) - progress.seconds)});
   parts.push_back({0, "Ctrl-C stops"});
@@ -268,16 +262,10 @@ Parts parts_of(const SearchInProgress& search) {
 /// How long a run will take, if the plan limits its time and not its number of requests.
 std::optional<double> planned_seconds(const Plan& plan, const replay::Recording* recording) {
   using Seconds = std::chrono::duration<double>;
-  const bool is_closed_loop = plan.real->is_closed_loop();
   const auto& request = plan.request;
-  if (recording != nullptr && !is_closed_loop) {
-    return Seconds(recording->last() - recording->first()).count();
-  }
-  const auto& duration = is_closed_loop ? plan.real->duration : request.duration;
-  const bool limits_requests = request.requests && !plan.real->duration;
-  if (plan.pattern && (limits_requests || plan.pattern->rate.empty())) return std::nullopt;
-  if (duration) return Seconds(*duration).count();
-  if (is_closed_loop) return std::nullopt;
+  if (recording != nullptr) return Seconds(recording->last() - recording->first()).count();
+  if (request.requests || plan.pattern->rate.empty()) return std::nullopt;
+  if (request.duration) return Seconds(*request.duration).count();
   return Seconds(traffic::kPatternWindows * request.limit.window).count();
 }
 
@@ -347,15 +335,16 @@ class DecisionComparison {
 
 // --- Searches ------------------------------------------------------------------------------------
 
-/// The placeholder whose rounding may explain a finding, see SearchFindings::rounded_by; else null.
-const traffic::Placeholder* rounding_of(const traffic::Candidate& candidate, const Plan& plan) {
-  // If the time is coarser, a finding shows more than the rounding.
+/// See SearchFindings::clock. Only a millisecond is left out: it is the unit of TTLs, too, and what
+/// a coarser clock lets through is no small matter.
+const traffic::Placeholder* clock_of(const traffic::Candidate& candidate, microseconds window) {
   constexpr int kTicksOfWindow = 10;
   if (!candidate.foreign) return nullptr;
-  const auto* rounded = coarsest_time(*candidate.foreign);
-  const bool matters = rounded != nullptr && rounded->tick > plan.search->tick &&
-                       kTicksOfWindow * rounded->tick <= plan.limits.front().window;
-  return matters ? rounded : nullptr;
+  const auto* clock = coarsest_time(*candidate.foreign);
+  const bool is_fine = clock != nullptr && clock->tick <= kLongestTick &&
+                       kTicksOfWindow * clock->tick <= window &&
+                       window % clock->tick == microseconds{0};
+  return is_fine ? clock : nullptr;
 }
 
 /// The outcome of a finding's schedule. The measurement knows no refunds.
@@ -396,9 +385,9 @@ class Session {
     if (has_programs(plan_)) {
       programs_ = program_settings(plan_.exec, invocation.connection, invocation.configuration,
                                    invocation.interrupt);
-      programs_.has_virtual_clock = !plan_.real;
+      programs_.has_virtual_clock = !plan_.is_real;
     }
-    if (plan_.against) comparison_.emplace();
+    if (plan_.compare) comparison_.emplace();
   }
 
   void run() {
@@ -416,10 +405,10 @@ class Session {
 
   void run_all() {
     for (std::size_t i = 0; i < plan_.candidates.size() && !report_.interrupted; ++i) {
-      report_.runs.push_back(plan_.real ? run_real(i) : run_or_blame(i));
+      report_.runs.push_back(plan_.is_real ? run_real(i) : run_or_blame(i));
       const auto& run = report_.runs.back();
       report_.interrupted = run.outcome.interrupted;
-      if (const auto why = why_invalid(run)) {
+      if (const auto why = why_late(run)) {
         const auto* advice = plan_.replay                  ? "a log with fewer requests a second"
                              : plan_.pattern->rate.empty() ? "fewer --requests"
                                                            : "a lower --rate";
@@ -519,8 +508,8 @@ class Session {
   RunTraffic traffic_soon(microseconds round_trip) const {
     constexpr microseconds kReady{50'000}, kForEachClient{200};
     constexpr int kRoundTrips = 6;  // twice as many as a run needs before its first request
-    const auto clients = static_cast<std::int64_t>(plan_.real->clients);
-    const auto start = system_time() + kReady + kForEachClient * clients + kRoundTrips * round_trip;
+    const auto start =
+        system_time() + kReady + kForEachClient * plan_.clients + kRoundTrips * round_trip;
     if (recording_) {
       return {.traffic = std::make_unique<traffic::ShiftedTraffic>(recording_->traffic(),
                                                                    recording_->first(), start),
@@ -666,13 +655,11 @@ class Session {
   /// What all runs of the traffic under the real clock have in common.
   traffic::RealRun real_run_of(std::size_t number, const std::string& name, const RunTraffic& run) {
     const auto& candidate = plan_.candidates[number];
-    const bool is_closed_loop = plan_.real->is_closed_loop();
     const RunInProgress shown{.name = name,
                               .number = number,
                               .of = plan_.candidates.size(),
                               .seconds = planned_seconds(plan_, recording_),
-                              .requests = std::max<std::int64_t>(run.traffic->size(), 1),
-                              .is_closed_loop = is_closed_loop};
+                              .requests = std::max<std::int64_t>(run.traffic->size(), 1)};
     const auto on_progress = [this, shown](const traffic::RealProgress& progress) {
       if (!progress_.enabled()) return;
       // Leave the last column free; see Progress.
@@ -682,13 +669,7 @@ class Session {
             .interrupt = &invocation_.interrupt,
             .on_decision = on_decision_of(candidate, name, *run.traffic),
             .on_progress = on_progress,
-            .zero = is_closed_loop ? std::nullopt : std::optional(run.zero)};
-  }
-
-  Run finished_real(const traffic::Candidate& candidate, traffic::Outcome outcome,
-                    const RunTraffic& run) {
-    const auto origin = plan_.real->is_closed_loop() ? outcome.timeline.begin() : run.begin;
-    return finished(candidate, std::move(outcome), *run.traffic, origin);
+            .zero = run.zero};
   }
 
   Run run_program_in_real_time(std::size_t number) {
@@ -699,19 +680,17 @@ class Session {
     program.start_and_wait();
     const auto traffic = traffic_soon(microseconds{0});
     const auto run = real_run_of(number, name, traffic);
-    auto outcome = plan_.real->is_closed_loop()
-                       ? exec::run_flat_out(program, *traffic.traffic, run, plan_.real->duration)
-                       : exec::run_on_schedule(program, *traffic.traffic, run);
+    auto outcome = exec::run_in_real_time(program, *traffic.traffic, run);
     if (!outcome.interrupted) program.finish();
     progress_.clear();
-    return finished_real(candidate, std::move(outcome), traffic);
+    return finished(candidate, std::move(outcome), *traffic.traffic, traffic.begin);
   }
 
   Run run_real(std::size_t number) {
     const auto& candidate = plan_.candidates[number];
     if (candidate.program) return run_program_in_real_time(number);
     const std::string name(name_of(candidate));
-    const auto connections = server_->connections(plan_.real->clients);
+    const auto connections = server_->connections(static_cast<std::size_t>(plan_.clients));
     const traffic::Surroundings surroundings{.virtual_clock = false,
                                              .keys_only = !server_->is_private()};
     const auto prefix = server_->next_prefix();
@@ -728,14 +707,10 @@ class Session {
     run.script = script.get();
     run.connections = connections;
     run.timeout = server_->timeout();
-    const bool is_closed_loop = plan_.real->is_closed_loop();
-    auto outcome = is_closed_loop
-                       ? traffic::run_flat_out(*traffic.traffic, run, *plan_.real->pipeline,
-                                               plan_.real->duration)
-                       : traffic::run_on_schedule(*traffic.traffic, run);
+    auto outcome = traffic::run_in_real_time(*traffic.traffic, run);
     progress_.clear();  // cleaning up may write a warning
     warn_of_change(*script);
-    return finished_real(candidate, std::move(outcome), traffic);
+    return finished(candidate, std::move(outcome), *traffic.traffic, traffic.begin);
   }
 
   /// Shows the progress of the search against a limiter.
@@ -783,11 +758,11 @@ class Session {
     Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
     auto& findings = run.search.emplace();
     findings.limit = plan_.limits.front().limit;
-    findings.rounded_by = rounding_of(candidate, plan_);
+    findings.clock = clock_of(candidate, plan_.limits.front().window);
     LimiterTrial limiter(candidate, plan_.model ? nullptr : server_.get(), programs_);
     auto* script = limiter.script_trial();
     if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
-    findings.result = search(number, limiter, findings.rounded_by);
+    findings.result = search(number, limiter, findings.tick());
     if (!findings.result.interrupted) limiter.finish();
     const auto& most = findings.result.most;
     std::int64_t highest_cost = 1;
@@ -806,7 +781,7 @@ class Session {
     measured.denied_after = findings.result.denied_after;
     run.outcome.interrupted = findings.result.interrupted;
     if (script != nullptr) run.outcome.replies = script->decider().replies();
-    run.hint = reply_hint(run, candidate, plan_.search->costs == std::vector<std::int64_t>{1});
+    run.hint = reply_hint(run, candidate, plan_.costs == std::vector<std::int64_t>{1});
     progress_.clear();  // cleaning up may write a warning
     return run;
   }
@@ -842,21 +817,18 @@ class Session {
     return run;
   }
 
-  /// `rounded_by`: see SearchFindings.
-  adversary::SearchResult search(std::size_t number, LimiterTrial& limiter,
-                                 const traffic::Placeholder* rounded_by) {
+  adversary::SearchResult search(std::size_t number, LimiterTrial& limiter, microseconds tick) {
     const auto& plan = *plan_.search;
     const auto& candidate = plan_.candidates[number];
     const auto& interrupt = invocation_.interrupt;
     const auto* unit = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
     const adversary::SearchRequest request{
         .limit = plan_.limits.front(),
-        .costs = plan.costs,
-        .budget = plan.budget,
+        .costs = plan_.costs,
+        .tries = plan.tries,
         .seed = plan_.request.seed,
         .base = search_base(plan_),
-        .tick = plan.tick,
-        .rounding = rounded_by != nullptr ? rounded_by->tick : microseconds{0},
+        .tick = tick,
         .clock_unit = unit != nullptr ? unit->tick : microseconds{0},
         .steps_back = plan.steps_back()};
     const SearchProgress progress(*this, number);

@@ -32,7 +32,6 @@ struct RunInProgress {
   std::size_t number = 0, of = 1;      ///< from 0
   std::optional<double> seconds = {};  ///< if known
   std::int64_t requests = 0;           ///< roughly
-  bool is_closed_loop = false;
 };
 
 /// A search in progress.

@@ -195,9 +195,8 @@ class Drawing {
     const auto& request = report_.plan.request;
     double y = 28 - kTitleLine;
     for (const auto& line : title_lines()) text(kMargin, y += kTitleLine, "title", line);
-    if (const auto& real = report_.plan.real) {
-      text(right_, 28, "soft end", "real time, " + clock_text(*real));
-    }
+    if (report_.plan.is_real)
+      text(right_, 28, "soft end", "real time, " + clients_text(report_.plan));
     std::string about(traffic_text(report_));
     if (report_.plan.search && report_.plan.search->exhaustive) {
       about += "; every schedule of up to " + counted(*report_.plan.search->exhaustive, "request");
@@ -213,7 +212,7 @@ class Drawing {
     if (report_.plan.concurrency) about += "; " + holds_text(report_.plan);
     if (report_.plan.reserve) about += "; " + reservations_text(report_.plan);
     if (request.cost > 1 && !report_.plan.reserve) about += fmt::format(", cost {}", request.cost);
-    if (!report_.plan.real) about += ", virtual time";
+    if (!report_.plan.is_real) about += ", virtual time";
     if (report_.interrupted) about += ", interrupted";
     text(kMargin, y + 20, "soft", about);
     legend(y + 42);
@@ -402,11 +401,12 @@ class Drawing {
       text(x_of(tick.at), y + 18, std::string("soft").append(place), tick.text);
     }
     text((left_ + right_) / 2, y + 36, "soft middle",
-         picture_.axis.recorded_at                       ? "time in UTC"
-         : picture_.axis.is_about_edge                   ? "time from the edge of a window"
-         : report_.recording                             ? "time from the first request"
-         : report_.plan.real || report_.plan.concurrency ? "time from the beginning"
-                                                         : "time from the beginning of a window");
+         picture_.axis.recorded_at     ? "time in UTC"
+         : picture_.axis.is_about_edge ? "time from the edge of a window"
+         : report_.recording           ? "time from the first request"
+         : report_.plan.is_real || report_.plan.concurrency
+             ? "time from the beginning"
+             : "time from the beginning of a window");
   }
 
   double x_of(double column) const {
@@ -423,7 +423,7 @@ class Drawing {
   }
 
   std::vector<std::string> title_lines() const {
-    return lines_of(title(), report_.plan.real ? kTitleLettersBesideClock : kTitleLetters,
+    return lines_of(title(), report_.plan.is_real ? kTitleLettersBesideClock : kTitleLetters,
                     kTitleLines);
   }
 

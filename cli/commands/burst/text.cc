@@ -17,9 +17,7 @@ namespace {
 
 using adversary::Finding;
 using std::chrono::microseconds;
-using traffic::Histogram;
 using traffic::Suggestion;
-using traffic::Timing;
 
 /// A run's name, escaped for a terminal.
 std::string shown_name(const Run& run) {
@@ -63,10 +61,10 @@ std::string about_text(const Report& report) {
     about = fmt::format("every schedule of up to {} at critical times",
                         counted(*plan.search->exhaustive, what));
   } else if (plan.search) {
-    about += fmt::format(", a budget of {} {}s each", plan.search->budget, what);
+    about += fmt::format(", {} {}s to try each", plan.search->tries, what);
   }
   if (plan.request.keys > 1) about += fmt::format(", {} keys", plan.request.keys);
-  const auto& costs = plan.search ? plan.search->costs : plan.costs;
+  const auto& costs = plan.costs;
   if (!plan.reserve && (costs.size() > 1 || costs.front() > 1)) {
     about += fmt::format(", cost {}", fmt::join(costs, ", "));
   }
@@ -80,22 +78,6 @@ std::string ended_text(const Report& report) {
   return how + (report.failed ? "covers the decisions before it" : "covers the beginning only");
 }
 
-/// The answers needed for each percentile that some run lacks; empty if no run lacks any.
-std::string needs_text(const Report& report) {
-  std::string text;
-  for (const auto& statistic : time_statistics()) {
-    const auto lacks = [&](const Run& run) {
-      const auto& timing = run.outcome.timing;
-      return timing && timing->service.count() < statistic.needs;
-    };
-    if (statistic.title.empty() || statistic.needs == 1) continue;
-    if (std::none_of(report.runs.begin(), report.runs.end(), lacks)) continue;
-    text +=
-        fmt::format("{}{} needs {}", text.empty() ? "" : ", ", statistic.title, statistic.needs);
-  }
-  return text;
-}
-
 std::string limit_text(std::int64_t limit, const Report& report) {
   return fmt::format("{} per {}", limit, window_text(report.plan.limits.front()));
 }
@@ -105,7 +87,7 @@ std::string limit_text(std::int64_t limit, const Report& report) {
 /// The bound that the algorithm guarantees, so that reaching it does not look like a fault.
 std::string promise_of(const limiter::Algorithm& algorithm, const Plan& plan) {
   const auto& limit = plan.limits.front();
-  const auto& costs = plan.search->costs;
+  const auto& costs = plan.costs;
   std::string text(algorithm.allows_at_most);
   const auto cost = *std::max_element(costs.begin(), costs.end());
   if (algorithm.has_delay && costs.size() > 1) {
@@ -123,26 +105,14 @@ std::string promise_of(const limiter::Algorithm& algorithm, const Plan& plan) {
   return text + fmt::format(": {} + {}", *burst, back);
 }
 
-/// If the schedule shows no more than the rounding of the time that the script gets: how to leave
-/// it out. Otherwise empty.
-std::string rounding_text(const SearchFindings& search, const limiter::Limit& limit) {
-  const auto& score = search.result.most.score;
-  if (search.rounded_by == nullptr || score.worst <= limit.limit) return {};
-  const auto tick = search.rounded_by->tick;
-  if (limit.window - score.worst_span >= tick) return {};
-  const auto& beyond = search.result.beyond_rounding;
-  if (beyond && beyond->worst >= score.worst) return {};
-  const auto* what = beyond ? "this many" : "the excess";
-  const auto found =
-      fmt::format("found {} only in windows within {} of a full one", what, exact_text(tick));
-  const auto why = search.result.rounding_agrees
-                       ? fmt::format(", which {{{}}} rounds off; --tick {} ignores it",
-                                     search.rounded_by->name, format_duration(tick))
-                       : std::string();
+/// That the search did not try what the rounding of the script's time lets through; empty if the
+/// script gets every microsecond.
+std::string rounding_text(const SearchFindings& search) {
+  if (search.clock == nullptr) return {};
   return fmt::format(
-      "{}{}{}", found, why,
-      beyond ? fmt::format(" ({} remain {})", beyond->worst, within_text(beyond->worst_span))
-             : std::string());
+      "times are multiples of {}, as {{{}}} is: what its rounding lets through was "
+      "not tried",
+      exact_text(search.tick()), search.clock->name);
 }
 
 /// What an exhaustive search has proved, and for which schedules. Empty after another search.
@@ -167,15 +137,10 @@ std::string proof_text(const adversary::SearchResult& result, const Plan& plan) 
 }
 
 /// The times that an exhaustive search tries.
-std::string critical_text(const SearchPlan& search) {
-  const auto tick = exact_text(search.tick);
-  return fmt::format(
-      "the time of the previous request; {} later; 1/4, 1/2 and 3/4 of a window later; and {} "
-      "before, at, and {} after the next edge of the clock's windows and one window after each "
-      "earlier "
-      "request",
-      tick, tick, tick);
-}
+constexpr std::string_view kCriticalTimes =
+    "the time of the previous request; 1 µs later; 1/4, 1/2 and 3/4 of a window later; and 1 µs "
+    "before, at, and 1 µs after the next edge of the clock's windows and one window after each "
+    "earlier request; where times are multiples of more, that instead of 1 µs";
 
 // --- The report ----------------------------------------------------------------------------------
 
@@ -266,10 +231,10 @@ class TextReport {
         block_.row("program", escaped_message(program->name), command_line(program->words));
       }
     }
-    if (plan_.real) {
-      block_.row("clock", "real time", clock_text(*plan_.real));
+    if (plan_.is_real) {
+      block_.row("clock", "real time", clients_text(plan_));
     } else {
-      block_.row("clock", "virtual time", "latencies not measured");
+      block_.row("clock", "virtual time");
     }
     if (report_.interrupted) block_.row("", block_.tone(ended_text(report_), Tone::kWarning));
   }
@@ -284,7 +249,7 @@ class TextReport {
     const auto* origin = axis.is_about_edge  ? "from the edge of a window"
                          : report_.recording ? "from the first request"
                                              : "from the beginning";
-    const bool each_its_own = plan_.real && report_.runs.size() > 1;
+    const bool each_its_own = plan_.is_real && report_.runs.size() > 1;
     block_.row("times", origin,
                each_its_own ? "each run from its own"
                             : instant_text(report_.runs.front().begin + axis.origin));
@@ -342,21 +307,6 @@ class TextReport {
       out_ += '\n';
       append_table(rows);
     }
-  }
-
-  void append_timing() {
-    const bool has_schedule = !plan_.real->is_closed_loop();
-    if (has_schedule) {
-      times_table(report_, "response time", &Timing::response).append(out_, look_);
-      out_ += '\n';
-    }
-    times_table(report_, "service time", &Timing::service).append(out_, look_);
-    out_ += '\n';
-    rates_table(report_, look_).append(out_, look_);
-    if (has_schedule) block_.row("response", "from due to answered", "however late it was sent");
-    block_.row("service", "from sent to answered");
-    const auto needs = needs_text(report_);
-    if (!needs.empty()) block_.row(kNoValue, "too few answers", needs);
   }
 
   void append_verdict(const Suggestion& suggestion, const Run& run) {
@@ -421,7 +371,7 @@ class TextReport {
     append_summary();
   }
 
-  /// What --against found.
+  /// What --compare found.
   void append_difference() {
     if (report_.difference) {
       append_sentence("differ", "yes, " + difference_text(plan_, *report_.difference));
@@ -452,10 +402,6 @@ class TextReport {
         append_top_denied();
       }
       out_ += '\n';
-      if (plan_.real) {
-        append_timing();
-        out_ += '\n';
-      }
       append_suggestions();
       append_plot(out_, report_, look_);
       out_ += '\n';
@@ -470,7 +416,7 @@ class TextReport {
   void append_schedule(const Finding& finding) {
     constexpr std::size_t kMaxRows = 20;
     const auto instants = adversary::instants_of(finding.schedule);
-    const bool shows_cost = plan_.search->costs.size() > 1;
+    const bool shows_cost = plan_.costs.size() > 1;
     std::vector<Cells> rows{{"at", shows_cost ? "cost" : "", "requests", "allowed", "denied"}};
     for (const auto& instant : std::span(instants).first(std::min(instants.size(), kMaxRows))) {
       const auto answers = std::span(finding.answers).subspan(instant.first, instant.count);
@@ -556,11 +502,8 @@ class TextReport {
         append_findings(report_.runs[i], candidate);
       }
     }
-    auto times = window_origin_text(search_base(plan_));
-    const auto tick = plan_.search->tick;
-    if (tick > microseconds{1}) times += "; multiples of " + exact_text(tick);
-    append_sentence("times", times);
-    if (plan_.search->exhaustive) append_sentence("critical", critical_text(*plan_.search));
+    append_sentence("times", window_origin_text(search_base(plan_)));
+    if (plan_.search->exhaustive) append_sentence("critical", std::string(kCriticalTimes));
     out_ += '\n';
   }
 
@@ -583,7 +526,7 @@ std::vector<Remark> remarks_on_search(const Report& report, const Run& run) {
     if (!text.empty()) remarks.push_back({label, std::move(text)});
   };
   add("hint", run.hint.value_or(""));
-  add("rounding", rounding_text(*run.search, plan.limits.front()));
+  add("rounding", rounding_text(*run.search));
   const auto proof = proof_text(result, plan), left_out = left_out_text(result);
   add("proof", proof);
   if (proof.empty() && !left_out.empty()) add("left out", "skipped " + left_out);

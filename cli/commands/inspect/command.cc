@@ -63,7 +63,7 @@ void declare_options(Options& options, Plan& plan) {
   options.value("--entries", "NUMBER", into(plan.entries, parse_entries),
                 "list this many of the newest entries, or all (default: 20)");
   add_as_option(options, plan.as);
-  options.flag("--full", plan.full, kFullHelp);
+  options.flag("--no-truncate", plan.full, kFullHelp);
   add_watch_option(options, plan.watch, "repeat every TIME (default: 1s) until Ctrl-C")
       .excludes("--now", kNowFixesTheClock);
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);

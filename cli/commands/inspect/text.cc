@@ -97,8 +97,8 @@ void append_foreign(TextBlock& block, const Inspection& inspection) {
 /// The row to write for a key that no row describes.
 void append_suggestion(TextBlock& block, const Inspection& inspection) {
   const auto& type = inspection.content.type;
-  const std::string_view as = type == "string" ? " with --as count or --as remaining, or"
-                              : type == "zset" ? " with --as times or --as leases, or"
+  const std::string_view as = type == "string" ? " with --read-as count or --read-as remaining, or"
+                              : type == "zset" ? " with --read-as times or --read-as leases, or"
                                                : "";
   block.note(fmt::format("tell it{} in the configuration file:", as), Tone::kDim);
   for (const auto& line : stored::suggested_row(inspection.key, inspection.content.type)) {

@@ -104,7 +104,7 @@ class HolderTrial {
 };
 
 /// How many events a search sends; one of many leases sends more.
-constexpr std::int64_t kBudget = 10'000;
+constexpr std::int64_t kTries = 10'000;
 
 /// What is searched of a limiter, whose holders keep something for `hold`.
 adversary::HoldingSearch search_of(const traffic::Candidate& candidate, microseconds hold) {
@@ -113,7 +113,7 @@ adversary::HoldingSearch search_of(const traffic::Candidate& candidate, microsec
   return {.limit = limit,
           .renews = takes_renewals(candidate),
           .hold = hold,
-          .budget = kBudget,
+          .tries = kTries,
           .base = traffic::window_from(kStart, limit),
           .tick = std::min(hold, std::max(kTick, clock_tick_of(candidate)))};
 }
@@ -146,7 +146,7 @@ Observed observe_leases(const Subject& subject, Connector& connector,
   HolderTrial trial(candidate, connector, settings, limit.window / 10);
   const auto* time = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
   auto search = search_of(candidate, limit.window);
-  search.budget = std::max(kBudget, 100 * limit.limit);
+  search.tries = std::max(kTries, 100 * limit.limit);
   const auto result = with_progress([&](const adversary::OnSearchProgress& on_progress) {
     return adversary::search_leases(*trial, search, invocation.interrupt, on_progress);
   });

@@ -87,7 +87,7 @@ void declare_options(Options& options, Plan& plan) {
   options.flag("--totals", plan.only_totals, "print totals by algorithm and policy, but no keys")
       .excludes("--top", "--totals always covers all keys")
       .excludes("--sort");
-  options.flag("--full", plan.full, kFullHelp);
+  options.flag("--no-truncate", plan.full, kFullHelp);
   add_watch_option(options, plan.watch,
                    "show the first ones again every TIME (default: 1s) until Ctrl-C")
       .excludes("--totals");

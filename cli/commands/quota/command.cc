@@ -57,7 +57,7 @@ void declare_options(Options& options, Plan& plan) {
   options.flag("--must-exist", plan.must_exist, "report UNKNOWN for a KEY that does not exist");
   add_limit_options(options, plan.limit, false);
   add_as_option(options, plan.as);
-  options.flag("--full", plan.full, kFullHelp);
+  options.flag("--no-truncate", plan.full, kFullHelp);
   options.flag("-q,--quiet", plan.quiet, "print only what is not OK");
   options.value(
       "--textfile", "FILE", plan.textfile,
@@ -143,9 +143,10 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
   }
   if (state.form->library.empty()) {
     const auto& type = state.form->type;
-    const std::string_view as = type == "string" ? "--as count or --as remaining tells it, or "
-                                : type == "zset" ? "--as times or --as leases tells it, or "
-                                                 : "";
+    const std::string_view as =
+        type == "string" ? "--read-as count or --read-as remaining tells it, or "
+        : type == "zset" ? "--read-as times or --read-as leases tells it, or "
+                         : "";
     return Problem{.code = "unknown",
                    .message = holds + stored::looks_text(state) + ": " + state.unknown,
                    .hint = std::string(as) + "a row [library.NAME] in the configuration file"};

@@ -646,7 +646,7 @@ void add_options(Options& options, Plan& plan) {
       .excludes("--restore");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
   options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");
-  options.flag("--full", plan.full, kFullHelp);
+  options.flag("--no-truncate", plan.full, kFullHelp);
   options.flag("-q,--quiet", plan.quiet, kQuietHelp);
   options.group("Limits of KEY");
   add_limit_options(options, plan.limit, false);

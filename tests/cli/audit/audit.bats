@@ -62,8 +62,8 @@ ttl_long warning spend:ann
 ttl_long warning usage:ann'
   assert_regex "$(detail quota:daily:acme:20251127)" '^expires in .*: if this counts requests, it resets only then$'
   run -1 rlctl audit
-  # A row, or --as, says that it counts. Of its limit, it does so for a day, or a month.
-  assert_regex "$(detail quota:daily:acme:20251127 --as count)" '^its window ends only in .*: 4711 units used$'
+  # A row, or --read-as, says that it counts. Of its limit, it does so for a day, or a month.
+  assert_regex "$(detail quota:daily:acme:20251127 --read-as count)" '^its window ends only in .*: 4711 units used$'
   for row in 4711/day 4711/30d 99999/30d; do
     printf '[library.quota]\nkey = "quota:*"\ntype = "string"\nvalue = "count"\nlimit = "%s"\n' "$row" >"$RLCTL_CONFIG"
     assert_regex "$(detail quota:daily:acme:20251127)" "^its window of .* ends only in .*: 4711 of ${row%/*} used$"
@@ -115,7 +115,7 @@ ttl_long warning usage:ann'
   assert_output --partial 'WARNING - spend:a 87.4% used (87.43 of 100)'
   run -1 rlctl quota left:a
   assert_output --partial 'WARNING - left:a 87.5% used (87.5 of 100)'
-  run -0 rlctl inspect --as count --limit 100/30d spend:a --config /dev/null
+  run -0 rlctl inspect --read-as count --limit 100/30d spend:a --config /dev/null
   assert_line --regexp '^used +87\.43 of 100 '
   # Less than a unit is left: nothing that costs one is allowed.
   run -0 rlctl inspect spend:c --json
@@ -364,7 +364,7 @@ reserved() { seq -f "$1	1	id%g" "$2" | rlctl check -q --limit 1M/30d --hold 1d -
     cli FLUSHALL >/dev/null
     rlctl check -q victim --limit 5/60s --algorithm gcra
     # Keys with a NUL byte: redis-cli can fix the first; no command line of rlctl can name the second.
-    rlctl check -q later --limit 5/1d --algorithm gcra --now "$later"
+    rlctl check -q later --limit 5/60s --algorithm gcra --now "$later"
     cli EVAL 'redis.call("RESTORE", "victim\0kept", 0, redis.call("DUMP", KEYS[1]))
       redis.call("RESTORE", "victim\0evil", redis.call("PTTL", KEYS[2]), redis.call("DUMP", KEYS[2]))
       redis.call("DEL", KEYS[2])' 2 victim later >/dev/null
@@ -450,8 +450,8 @@ no_ttl critical rlflx:bob'
   assert_equal "$(found | sort | paste -sd ,)" "no_ttl warning hits,no_ttl warning microseconds,no_ttl warning \
 rate:login:ann,no_ttl warning seconds,no_ttl warning swrl:ann"
   assert_equal "$(rlctl audit --json rate:login:ann | gojq -r .fix)" "rlctl --url unix://$socket inspect -- rate:login:ann"
-  # With a row, or --as, it is known.
-  assert_equal "$(rlctl audit --as count --json hits | gojq -r .severity)" critical
+  # With a row, or --read-as, it is known.
+  assert_equal "$(rlctl audit --read-as count --json hits | gojq -r .severity)" critical
 }
 
 @test "buckets with a burst of hours, and with any number of units, are healthy" {

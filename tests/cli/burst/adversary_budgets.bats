@@ -4,7 +4,7 @@ load ../../support/common
 # `rlctl burst adversary --reserve`: the search for schedules of reserves and settles. budgets_test.cc checks what it finds
 # for which budget; this file tests the command line.
 
-search() { rlctl burst adversary --limit 10/60s --reserve 10 --hold 10s --budget 3000 "$@"; }
+search() { rlctl burst adversary --limit 10/60s --reserve 10 --hold 10s --tries 3000 "$@"; }
 
 setup() {
   cd "$project/examples/pitfalls" || return
@@ -29,9 +29,9 @@ without_blanks() {
 }
 
 @test "a limit of many reservations is searched as fast, and a full table is not taken for a loss" {
-  run -0 rlctl burst adversary --reserve 1 --hold 10s --limit 1000000000/60s --budget 3000 --model
+  run -0 rlctl burst adversary --reserve 1 --hold 10s --limit 1000000000/60s --tries 3000 --model
   assert_line --partial 'at most 1000000000 of 1000000000 units spent and held, none lost'
-  run -0 rlctl burst adversary --reserve 1 --hold 10s --limit 501/60s --budget 3000
+  run -0 rlctl burst adversary --reserve 1 --hold 10s --limit 501/60s --tries 3000
   assert_line --partial 'at most 501 of 501 units spent and held, none lost'
 }
 
@@ -39,7 +39,7 @@ without_blanks() {
   : >"$TMPDIR/err"
   # shellcheck disable=SC2016 # expanded by the other shell
   run -0 ends_by INT '(($(work "$command_pid") > 20))' bash -c 'exec rlctl burst adversary --limit 10/60s --reserve 4 \
-    --hold 10s --budget 1000000000000 --model >"$TMPDIR/out" 2>"$TMPDIR/err"'
+    --hold 10s --tries 1000000000000 --model >"$TMPDIR/out" 2>"$TMPDIR/err"'
   run -0 cat "$TMPDIR/out"
   assert_line --partial 'at most 10 of 10 units spent and held, none lost so far'
 }
@@ -124,13 +124,13 @@ for line in sys.stdin:
             held[name] = asked["units"], now + asked["hold_us"]
     print(int(allowed), flush=True)
 PY
-  run -0 search --exec "python3 $TMPDIR/forgets.py" --budget 1000
+  run -0 search --exec "python3 $TMPDIR/forgets.py" --tries 1000
   assert_output --partial 'more than the limit'
 }
 
 @test "options that do not fit are refused" {
   local option
-  for option in '--actual 5' '--settle-after 2s' '--settle-twice 5%' '--crash 1%' '--write -' --refunds '-o x.svg' \
+  for option in '--actual 5' '--settle-after 2s' '--settle-twice 5%' '--crash 1%' '--write -' '-o x.svg' \
     '--reserve 11'; do
     # shellcheck disable=SC2086 # an option and its value
     run -2 search $option

@@ -5,7 +5,7 @@ load ../../support/set_semaphore
 # `rlctl burst adversary --concurrency`: the search for schedules of leases. leases_test.cc checks what it finds for which
 # semaphore; this file tests the command line.
 
-search() { rlctl burst adversary --concurrency 2 --lease 10s --budget 3000 "$@"; }
+search() { rlctl burst adversary --concurrency 2 --lease 10s --tries 3000 "$@"; }
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
@@ -35,7 +35,7 @@ without_blanks() {
   assert_line --partial '--exhaustive 4'
   refute_output --partial '--hold'
   run -0 --separate-stderr rlctl burst adversary --concurrency 2 --lease 10s --model --exhaustive 3 --json
-  assert_equal "$(gojq -c '[.exhaustive, .budget, (.runs[0] | .undecided, .held, .leaked, .leak, .tried > 2000)]' <<<"$output")" \
+  assert_equal "$(gojq -c '[.exhaustive, .tries, (.runs[0] | .undecided, .held, .leaked, .leak, .tried > 2000)]' <<<"$output")" \
     '[3,null,0,2,0,null,true]'
 }
 
@@ -91,7 +91,7 @@ for line in sys.stdin:
         held[name] = now + asked["lease_us"]
     print(int(allowed), flush=True)
 PY
-  run -0 search --exec 'python3 lock.py' --budget 1000
+  run -0 search --exec 'python3 lock.py' --tries 1000
   assert_line --partial 'at most 2 of 2 held at once, no slot lost'
 }
 
@@ -99,7 +99,6 @@ PY
   run -2 search --hold 2s
   assert_output --partial '--hold'
   run -2 search --write -
-  run -2 search --refunds
   run -2 search -o x.svg
   run -2 rlctl burst adversary --concurrency 2 --exhaustive 2
   assert_output --partial 'nothing would be proved'

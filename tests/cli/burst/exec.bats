@@ -238,7 +238,7 @@ keep="sh -c 'tee requests | sed -u s/.*/1/'"
 }
 
 @test "a reset comes before each schedule, and the numbers begin anew" {
-  run -0 rlctl burst adversary --budget 200 --limit 1/60s -q --exec "sh -c 'tee requests | sed -u \"/reset/d; s/.*/1/\"'"
+  run -0 rlctl burst adversary --tries 200 --limit 1/60s -q --exec "sh -c 'tee requests | sed -u \"/reset/d; s/.*/1/\"'"
   run -0 gojq -s 'reduce .[] as $line ({id: 0, resets: 0, wrong: 0};
     if $line.reset then {id: 0, resets: (.resets + 1), wrong} else
     {id: $line.id, resets, wrong: (.wrong + if $line.id == .id + 1 then 0 else 1 end)} end)
@@ -251,31 +251,31 @@ keep="sh -c 'tee requests | sed -u s/.*/1/'"
 @test "a fixed window in Python is the same limiter as the model and the script" {
   local requests
   requests=$(scaled 10000 100000)
-  run -0 rlctl burst poisson --exec 'python3 fixed.py' --against fixed-window --requests "$requests" --keys 7 --limit 50/s
+  run -0 rlctl burst poisson --exec 'python3 fixed.py' --compare fixed-window --requests "$requests" --keys 7 --limit 50/s
   assert_line --regexp '^differ +no: fixed.py and fixed-window decide all '
-  run -0 rlctl burst poisson --exec 'python3 fixed.py' --against fixed-window --requests "$requests" --model \
+  run -0 rlctl burst poisson --exec 'python3 fixed.py' --compare fixed-window --requests "$requests" --model \
     --keys 7 --key-skew 1 --cost 3 --limit 100/s
-  run -0 rlctl burst poisson --exec 'python3 log.py' --against sliding-window-log --requests "$requests" --keys 5 \
+  run -0 rlctl burst poisson --exec 'python3 log.py' --compare sliding-window-log --requests "$requests" --keys 5 \
     --limit 50/s --model
-  run -1 rlctl burst --exec 'python3 fixed.py' --against sliding-window-log --model --limit 100/60s
+  run -1 rlctl burst --exec 'python3 fixed.py' --compare sliding-window-log --model --limit 100/60s
   assert_line --partial "differ     yes, first at request 101 (key '1'): fixed.py allows it,"
 }
 
 @test "the adversary finds twice the limit of a fixed window in Python, and the report repeats itself" {
-  run -0 rlctl burst adversary --exec 'python3 fixed.py' --budget 5000
+  run -0 rlctl burst adversary --exec 'python3 fixed.py' --tries 5000
   assert_line 'fixed.py  2.00× the limit: 10 within 10 s'
   assert_line --regexp '^program +fixed.py +python3 fixed.py$'
-  run -0 rlctl burst adversary --exec 'python3 fixed.py' --budget 5000 --json
+  run -0 rlctl burst adversary --exec 'python3 fixed.py' --tries 5000 --json
   local first=$output
   run -0 bash -c "$(gojq -r .command <<<"$first") --json"
   assert_output "$first"
-  run -0 rlctl burst adversary --exec 'python3 fixed.py' --budget 5000 --write worst.log -q
+  run -0 rlctl burst adversary --exec 'python3 fixed.py' --tries 5000 --write worst.log -q
   run -0 rlctl burst --replay worst.log --exec 'python3 fixed.py' --limit 5/60s --json
   assert_equal "$(gojq '.runs[0].worst.ratio' <<<"$output")" 2
 }
 
 @test "a correct log in Python never exceeds its limit, and tells no wrong retry_after" {
-  run -0 rlctl burst adversary --exec 'python3 log.py' --limit 2/60s --budget 5000 --assert 'worst<=1' \
+  run -0 rlctl burst adversary --exec 'python3 log.py' --limit 2/60s --tries 5000 --assert 'worst<=1' \
     --assert 'wrongly_denied==0' --assert 'most_stepping_back<=1'
   assert_line 'log.py  never above the limit'
   run -0 rlctl burst adversary --exec 'python3 log.py' --limit 2/60s --exhaustive "$(scaled 4 5)" --assert 'worst<=1'
@@ -303,7 +303,7 @@ for line in sys.stdin:
     if "reset" not in line:
         print(random.randint(0, 1), flush=True)
 PYTHON
-  run --separate-stderr rlctl burst adversary --exec 'python3 chance.py' --budget 2000 -q
+  run --separate-stderr rlctl burst adversary --exec 'python3 chance.py' --tries 2000 -q
   assert_equal "$status" 2
   assert_regex "$stderr" 'gave different answers to the same schedule'
 }
@@ -318,7 +318,7 @@ for line in sys.stdin:
         left -= 1
         print(int(left >= 0), flush=True)
 PYTHON
-  run --separate-stderr rlctl burst adversary --exec 'python3 forever.py' --budget 2000 -q
+  run --separate-stderr rlctl burst adversary --exec 'python3 forever.py' --tries 2000 -q
   assert_equal "$status" 2
   assert_regex "$stderr" 'gave different answers to the same schedule'
 }
@@ -350,7 +350,7 @@ TOML
   local options=(--config configured/config.toml burst --limit 100/60s)
   run -0 rlctl "${options[@]}" --script mine --json
   assert_equal "$(gojq -c '.runs[] | [.algorithm, .worst.ratio]' <<<"$output")" '["mine",2]'
-  run -0 rlctl "${options[@]}" --script mine --against fixed-window -q
+  run -0 rlctl "${options[@]}" --script mine --compare fixed-window -q
   run -2 rlctl "${options[@]}" --script gone
   assert_line "rlctl: burst: gone: cannot run './none': no such file or directory"
   run -2 rlctl "${options[@]}" --script mine --args x

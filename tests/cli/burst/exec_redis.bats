@@ -42,8 +42,8 @@ PYTHON
 # against_fixed OPTION…: the program decides each of some requests as fixed-window does.
 traffic=(poisson --keys 3 --limit 5/10s --duration 500s --timeout 60s)
 against_fixed() {
-  run -0 rlctl burst "${traffic[@]}" --against fixed-window --model --json "$@"
-  assert_equal "$(gojq -c '.against.differs, (.runs[0].sent > 500)' <<<"$output")" $'false\ntrue'
+  run -0 rlctl burst "${traffic[@]}" --compare fixed-window --model --json "$@"
+  assert_equal "$(gojq -c '.compare.differs, (.runs[0].sent > 500)' <<<"$output")" $'false\ntrue'
 }
 
 @test "the Redis server of a program has the time of its requests" {
@@ -55,17 +55,17 @@ against_fixed() {
 
 @test "a key lives through the millisecond in which it expires, and a difference then is named so" {
   printf '%s k\n' 100.0 110.0005 >requests.log
-  run -1 rlctl burst --replay requests.log --limit 1/10s --exec 'python3 counter.py' --against sliding-window-log \
+  run -1 rlctl burst --replay requests.log --limit 1/10s --exec 'python3 counter.py' --compare sliding-window-log \
     --timeout 60s --json
-  assert_equal "$(gojq -c '.against | [.request, .allowed, .at_end_of_ttl]' <<<"$output")" '[2,false,true]'
-  run -1 rlctl burst --replay requests.log --limit 1/10s --exec 'python3 counter.py' --against sliding-window-log \
+  assert_equal "$(gojq -c '.compare | [.request, .allowed, .at_end_of_ttl]' <<<"$output")" '[2,false,true]'
+  run -1 rlctl burst --replay requests.log --limit 1/10s --exec 'python3 counter.py' --compare sliding-window-log \
     --timeout 60s
   assert_regex "$(tr -s ' \n' ' ' <<<"$output")" 'within the millisecond in which a key in Redis expires'
 }
 
 # bats test_tags=night
 @test "what a program keeps in Redis is gone for the next schedule" {
-  run -0 rlctl burst adversary --budget 3000 --limit 5/60s --exec 'python3 counter.py' --json --timeout 60s
+  run -0 rlctl burst adversary --tries 3000 --limit 5/60s --exec 'python3 counter.py' --json --timeout 60s
   assert_equal "$(gojq -c '.runs[0] | [.most.worst.allowed > 5, .most.worst.allowed <= 10]' <<<"$output")" '[true,true]'
 }
 
@@ -121,8 +121,8 @@ SH
 @test "--exec-clock gives a program the time of each request as its own" {
   against_fixed --exec 'python3 wall.py wall' --exec-clock wall
   against_fixed --exec 'python3 wall.py monotonic' --exec-clock all
-  run -1 rlctl burst "${traffic[@]}" --against fixed-window --model -q --exec 'python3 wall.py wall'
-  run -1 rlctl burst "${traffic[@]}" --against fixed-window --model -q --exec 'python3 wall.py monotonic' \
+  run -1 rlctl burst "${traffic[@]}" --compare fixed-window --model -q --exec 'python3 wall.py wall'
+  run -1 rlctl burst "${traffic[@]}" --compare fixed-window --model -q --exec 'python3 wall.py monotonic' \
     --exec-clock wall
 }
 

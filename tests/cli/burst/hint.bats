@@ -28,7 +28,7 @@ hints() {
   assert_equal "$(gojq -r '.runs[0] | .algorithm, .hint' <<<"$output")" "$2"$'\n'"$1"
   assert_equal "$stderr" "$warning"
 }
-search=(adversary --budget 2000)
+search=(adversary --tries 2000)
 
 # --- replies -----------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ LUA
 @test "the report has the hint, also under the real clock; an algorithm has none" {
   run -0 rlctl burst --script inverted.lua --args '{now}' --limit 5/60s
   assert_line 'hint       inverted.lua: the reply may be inverted: the first request was'
-  run -0 rlctl burst adversary --budget 2000 --script inverted.lua --args '{now}'
+  run -0 rlctl burst adversary --tries 2000 --script inverted.lua --args '{now}'
   assert_line 'hint       the reply may be inverted: the first request was denied, and a later'
   run -0 --separate-stderr rlctl burst --clock real --script inverted.lua --limit 5/1s --json
   assert_equal "$(gojq -r '.runs[0].hint' <<<"$output")" "$inverted try --allowed-when zero"

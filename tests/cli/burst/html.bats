@@ -40,7 +40,7 @@ data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\
   grep -F 'No span of 3' x.html | grep -F 'exceeds the limit.'
   rlctl burst adversary -q --model --algorithm fixed-window -o x.html
   grep -F '<h1>fixed-window allowed 10 requests within 10' x.html
-  run -1 rlctl burst poisson -q --model --limit 9/7s --algorithm sliding-window-counter --against sliding-window-log \
+  run -1 rlctl burst poisson -q --model --limit 9/7s --algorithm sliding-window-counter --compare sliding-window-log \
     -o x.html
   grep -F 'differ at request 15' x.html
 }

@@ -55,7 +55,7 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
   assert_line 'never.lua  allows nothing'
   run -0 texts 'over end' x.svg
   assert_output 'allows nothing'
-  run -0 rlctl burst adversary --budget 2000 --script never.lua --args '{now}' -o x.svg
+  run -0 rlctl burst adversary --tries 2000 --script never.lua --args '{now}' -o x.svg
   assert_line 'never.lua  allows nothing'
   run -0 texts 'over end' x.svg
   assert_output 'allows nothing'
@@ -100,7 +100,7 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 }
 
 @test "the picture of a schedule with refunds has no curve, and says that it lacks them" {
-  run -0 rlctl burst adversary --model --limit 2/10s --algorithm gcra --refunds -o x.svg --json
+  run -0 rlctl burst adversary --model --limit 2/10s --algorithm gcra --cost 1,-1 -o x.svg --json
   local cost
   cost=$(gojq '[.runs[0].most.schedule[].cost] | min' <<<"$output")
   assert_equal "$cost" -1
@@ -111,13 +111,13 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
 
 @test "the picture of a script without a bound says so" {
   echo 'return 1' >yes.lua
-  rlctl burst adversary --budget 2000 -q --limit 4/s --script yes.lua -o x.svg
+  rlctl burst adversary --tries 2000 -q --limit 4/s --script yes.lua -o x.svg
   run -0 texts soft x.svg
   assert_line 'as many as were sent: no bound was found'
 }
 
 @test "a search, even with the smallest budget, can write its picture to standard output" {
-  run -0 as svg rlctl burst adversary --model --algorithm gcra --budget 200
+  run -0 as svg rlctl burst adversary --model --algorithm gcra --tries 200
   xmllint --noout - <<<"$output"
 }
 

@@ -231,7 +231,7 @@ LUA
   printf '%s\n' 'if KEYS[2] ~= ARGV[1] then return redis.error_reply("OTHER " .. ARGV[1]) end' \
     'return redis.call("INCR", KEYS[2]) <= 5' >named.lua
   run -0 rlctl burst --script named.lua --limit 5/60s --keys 'a:{key}' --keys 'b:{key}' --args '{key2}'
-  run -0 rlctl burst adversary --budget 500 --script named.lua --limit 5/60s --keys 'a:{key}' --keys 'b:{key}' \
+  run -0 rlctl burst adversary --tries 500 --script named.lua --limit 5/60s --keys 'a:{key}' --keys 'b:{key}' \
     --args '{key2}'
   run -0 rlctl -u private: debug named.lua x y --args '{key2}' --trace -q
   run -2 --separate-stderr rlctl burst --script named.lua --limit 5/60s --args '{key2}'

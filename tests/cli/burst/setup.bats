@@ -49,16 +49,16 @@ allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | gojq '.ru
   assert_output 13
 }
 
-@test "every schedule of a search, every probe of lint and both sides of --against are prepared" {
-  local -a search=(burst adversary --budget 2000)
+@test "every schedule of a search, every probe of lint and both sides of --compare are prepared" {
+  local -a search=(burst adversary --tries 2000)
   run -0 --separate-stderr rlctl "${search[@]}" "${limiter[@]}" "${prepared[@]}" --json
   assert_equal "$(gojq '.runs[0].most.worst.ratio' <<<"$output")" 1
   run -0 rlctl burst adversary --exhaustive 4 "${limiter[@]:0:2}" --limit 2/60s --setup 'HSET {key} rate {limit}'
   run -0 --separate-stderr rlctl "${search[@]}" --limit 5/60s --script shared.lua --setup 'SET tokens 5' --json
   assert_equal "$(gojq '.runs[0].most.worst.ratio' <<<"$output")" 1
-  run -1 rlctl burst steady --requests 9 "${limiter[@]}" "${prepared[@]}" --against fixed-window --rate 1/10s
+  run -1 rlctl burst steady --requests 9 "${limiter[@]}" "${prepared[@]}" --compare fixed-window --rate 1/10s
   cp limiter.lua other.lua
-  run -0 rlctl burst steady --requests 9 "${limiter[@]}" "${prepared[@]}" --against other.lua
+  run -0 rlctl burst steady --requests 9 "${limiter[@]}" "${prepared[@]}" --compare other.lua
   run -2 rlctl lint limiter.lua --limit 5/60s --setup 'HSET {key} rate 5'
   assert_line --partial 'limiter.lua:3: no-ttl'
 }

@@ -11,7 +11,7 @@ setup_file() { start_server; }
   assert_output ''
 }
 
-@test "times in each unit are read, as a row, --as and the size of the numbers tell" {
+@test "times in each unit are read, as a row, --read-as and the size of the numbers tell" {
   local unit factor second key how i
   second=$(cli TIME | head -n 1)
   while read -r unit factor; do
@@ -26,7 +26,7 @@ setup_file() { start_server; }
         run -0 rlctl inspect "$key" --limit 5/600s
         assert_line --regexp '^used +3 of 5 '
       done
-      run -0 rlctl inspect "$key" --limit 5/600s --as times --config /dev/null
+      run -0 rlctl inspect "$key" --limit 5/600s --read-as times --config /dev/null
       assert_line --regexp '^used +3 of 5 '
       assert_line --partial "$(date -u -d "@$((second - 3))" +%Y-%m-%dT%H:%M:%S)"
       run -0 rlctl list "$key" --limit 5/600s

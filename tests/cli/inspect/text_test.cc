@@ -218,7 +218,7 @@ leases     3, by their end
 key        login:ann              string, 200 bytes, no ttl
 holds      42                     a number
 used       unknown                whether it counts up or down is not known
-           tell it with --as count or --as remaining,
+           tell it with --read-as count or --read-as remaining,
            or in the configuration file:
     [library.login]
     key = 'login:*'

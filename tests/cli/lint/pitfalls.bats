@@ -57,7 +57,7 @@ finds() {
   local command=${lines[-1]#    }
   assert_equal "$command" "rlctl burst adversary --script first-request-window.lua --limit 10/2s --args '{window_s}' \
 --allowed-when '<=limit'"
-  run -0 bash -c "$command --budget 2000"
+  run -0 bash -c "$command --tries 2000"
   assert_output --partial '1.90× the limit'
 }
 

@@ -227,18 +227,18 @@ TOML
     '["fixed-window",1,0,0] ["gcra",2,1,0]'
 }
 
-@test "keys that only look like a limiter's are listed with --all, without a use; --as tells what they hold" {
+@test "keys that only look like a limiter's are listed with --all, without a use; --read-as tells what they hold" {
   cli SET hits 12 >/dev/null
   run --separate-stderr rlctl list
   assert_failure 1
   assert_equal "$(rlctl list --all --json | gojq -c '[.key, .library, .used, .ratio]')" '["hits",null,null,null]'
-  assert_equal "$(rlctl list --as count --limit 24/60s --json | gojq -c '[.key, .used, .ratio]')" '["hits",12,0.5]'
+  assert_equal "$(rlctl list --read-as count --limit 24/60s --json | gojq -c '[.key, .used, .ratio]')" '["hits",12,0.5]'
 }
 
 @test "columns are as wide as what they hold, for the numbers of other programs too" {
   cli SET clock 170000000000000 EX 100 >/dev/null
   use a 3
-  run --separate-stderr rlctl list --as count --sort key
+  run --separate-stderr rlctl list --read-as count --sort key
   assert_success
   local column=${lines[0]%%used*}used
   assert_equal "${lines[1]:0:${#column}}" '              3'
@@ -399,7 +399,7 @@ TOML
   assert_output --partial 'article: sliding-window-zset  swrl:ann'
 }
 
-@test "keys of more than 200 bytes are cut in text, unless --full, and never in JSON" {
+@test "keys of more than 200 bytes are cut in text, unless --no-truncate, and never in JSON" {
   local key cut
   printf -v key '%0300d' 0
   cut=${key:0:200}
@@ -414,11 +414,11 @@ TOML
     run rlctl "${words[@]}"
     assert_output --regexp "$cut(\\.\\.\\.|…)"
     refute_output --partial "$cut"0
-    run rlctl "${words[@]}" --full
+    run rlctl "${words[@]}" --no-truncate
     assert_output --partial "$key"
     run rlctl "${words[@]}" --json
     assert_output --partial "\"$key\""
   done
   run rlctl audit
-  assert_output --partial '# the key has 300 bytes: --full and --json print the command'
+  assert_output --partial '# the key has 300 bytes: --no-truncate and --json print the command'
 }

@@ -106,9 +106,9 @@ END
     'RATELIMIT OK - nobody does not exist (0 of 5) | used=0;4;4.75;0;5 remaining=5;;;0;5 reset=0s'
   assert_equal "$(cli DBSIZE)" 0
   cli SET somebody 0 EX 86400 >/dev/null
-  run -0 rlctl quota somebody --as count --limit 5/1d
+  run -0 rlctl quota somebody --read-as count --limit 5/1d
   assert_output --partial 'somebody unused (0 of 5)'
-  assert_equal "$(rlctl quota nobody somebody --as count --limit 5/1d --json | gojq -c '[.limits[] | [.key, .exists, .used]]')" \
+  assert_equal "$(rlctl quota nobody somebody --read-as count --limit 5/1d --json | gojq -c '[.limits[] | [.key, .exists, .used]]')" \
     '[["nobody",false,0],["somebody",true,0]]'
 }
 
@@ -175,9 +175,9 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
 
 @test "a range in units needs no limit" {
   cli SET counter 7 >/dev/null
-  run -1 rlctl quota counter -w 5 -c 10 --as count
+  run -1 rlctl quota counter -w 5 -c 10 --read-as count
   assert_output 'RATELIMIT WARNING - counter 7 used | used=7;5;10;0'
-  run -3 rlctl quota counter --as count
+  run -3 rlctl quota counter --read-as count
   assert_output --partial "UNKNOWN - the state of 'counter' does not include its limit"
 }
 
@@ -410,30 +410,30 @@ rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is
   for row in '2 3 66.6%' '3 4 75%' '1 1000 0.1%' '8001 10000 80.01%' '9999 10000 99.9%' '3 2 150%'; do
     read -r used limit text <<<"$row"
     cli SET k "$used" >/dev/null
-    run rlctl quota k --limit "$limit/1d" --as count
+    run rlctl quota k --limit "$limit/1d" --read-as count
     assert_output --partial " - k $text used ($used of $limit)"
   done
 }
 
 @test "thresholds in performance data have no exponent" {
   cli SET k 1 >/dev/null
-  run rlctl quota k -w 0.00001% -c 100000000000 --as count --limit 100/1d
+  run rlctl quota k -w 0.00001% -c 100000000000 --read-as count --limit 100/1d
   assert_output --partial 'used=1;0.00001;100000000000;0'
 }
 
-@test "a number whose direction is not known is UNKNOWN, and --as or a row tells it" {
+@test "a number whose direction is not known is UNKNOWN, and --read-as or a row tells it" {
   cli SET hits:ann 9 EX 60 >/dev/null
   run -3 rlctl quota --limit 10/60s hits:ann
   assert_line --index 0 "RATELIMIT UNKNOWN - 'hits:ann' holds 9: whether it counts up or down is not known"
-  assert_line --index 1 --partial '--as count or --as remaining'
-  run -1 rlctl quota --limit 10/60s --as count hits:ann
+  assert_line --index 1 --partial '--read-as count or --read-as remaining'
+  run -1 rlctl quota --limit 10/60s --read-as count hits:ann
   assert_output --partial '90% used (9 of 10)'
-  run -0 rlctl quota --limit 10/60s --as remaining hits:ann
+  run -0 rlctl quota --limit 10/60s --read-as remaining hits:ann
   assert_output --partial '10% used (1 of 10)'
   printf '[library.hits]\nkey = "hits:*"\ntype = "string"\nvalue = "remaining"\nlimit = "10/60s"\n' >"$BATS_TEST_TMPDIR/c"
   run -0 rlctl --config "$BATS_TEST_TMPDIR/c" quota hits:ann
   assert_output --partial '10% used (1 of 10)'
-  run -3 rlctl quota --as left hits:ann
+  run -3 rlctl quota --read-as left hits:ann
 }
 
 @test "the keys of limiters in public reports are judged the right way round, or UNKNOWN" {

@@ -1,7 +1,7 @@
 # needs: server
 load ../../support/common
 
-# `rlctl burst --against`: the first request about which two limiters differ.
+# `rlctl burst --compare`: the first request about which two limiters differ.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
@@ -24,15 +24,15 @@ refused() {
 }
 
 @test "the first request about which two algorithms differ is shown, with status 1" {
-  run -1 rlctl burst boundary --limit 100/60s --algorithm fixed-window --against sliding-window-log
+  run -1 rlctl burst boundary --limit 100/60s --algorithm fixed-window --compare sliding-window-log
   output=$(tr -s ' ' <<<"$output")
   mapfile -t lines <<<"$output"
   assert_output --partial "differ yes, first at request 101 (key '1'): fixed-window allows it,"
-  assert_line ' --against sliding-window-log --seed 1'
+  assert_line ' --compare sliding-window-log --seed 1'
 }
 
 @test "the printed command repeats the comparison" {
-  local command=(burst boundary --limit 5/60s --algorithm fixed-window --against sliding-window-log)
+  local command=(burst boundary --limit 5/60s --algorithm fixed-window --compare sliding-window-log)
   run -1 rlctl "${command[@]}" --json
   local first=$output
   run -1 bash -c "$(gojq -r .command <<<"$first") --json"
@@ -40,42 +40,42 @@ refused() {
 }
 
 @test "limiters that decide alike have status 0, and both are in the report" {
-  run -0 rlctl burst poisson --limit 5/10s --algorithm sliding-window-log --against sliding-window-zset
+  run -0 rlctl burst poisson --limit 5/10s --algorithm sliding-window-log --compare sliding-window-zset
   assert_line --regexp '^differ +no: sliding-window-log and sliding-window-zset decide all [0-9,]+ requests$'
   assert_line --regexp '^sliding-window-zset '
-  run -0 rlctl burst poisson --limit 5/10s --algorithm sliding-window-log --against sliding-window-zset --json --model
-  assert_equal "$(jq -c '.against, [.runs[].algorithm]' <<<"$output")" '{"algorithm":"sliding-window-zset","differs":false,"request":null,"at_us":null,"key":null,"allowed":null,"against_allowed":null,"at_end_of_ttl":null}
+  run -0 rlctl burst poisson --limit 5/10s --algorithm sliding-window-log --compare sliding-window-zset --json --model
+  assert_equal "$(jq -c '.compare, [.runs[].algorithm]' <<<"$output")" '{"algorithm":"sliding-window-zset","differs":false,"request":null,"at_us":null,"key":null,"allowed":null,"other_allowed":null,"at_end_of_ttl":null}
 ["sliding-window-log","sliding-window-zset"]'
 }
 
 @test "another's script is compared with an algorithm, and two scripts with each other" {
   printf '%s\n' '0 a' '1 a' '60.5 a' '60.999999 a' >requests.log
-  run -1 rlctl burst --replay requests.log --limit 2/60s "${early[@]}" --against sliding-window-log --json
-  assert_equal "$(gojq -c '.against | [.request, .key, .allowed, .against_allowed]' <<<"$output")" '[4,"a",true,false]'
+  run -1 rlctl burst --replay requests.log --limit 2/60s "${early[@]}" --compare sliding-window-log --json
+  assert_equal "$(gojq -c '.compare | [.request, .key, .allowed, .other_allowed]' <<<"$output")" '[4,"a",true,false]'
   sed 's/ + 1))/))/' early.lua >exact.lua
-  run -1 rlctl burst --replay requests.log --limit 2/60s "${early[@]}" --against exact.lua --json
-  assert_equal "$(gojq -c '.against | [.algorithm, .request]' <<<"$output")" '["exact.lua",4]'
-  run -0 rlctl burst --replay requests.log --limit 2/60s "${early[@]}" --against early.lua -q
+  run -1 rlctl burst --replay requests.log --limit 2/60s "${early[@]}" --compare exact.lua --json
+  assert_equal "$(gojq -c '.compare | [.algorithm, .request]' <<<"$output")" '["exact.lua",4]'
+  run -0 rlctl burst --replay requests.log --limit 2/60s "${early[@]}" --compare early.lua -q
   cat >limiters.toml <<'TOML'
 [script.exact]
 file = "exact.lua"
 args = "{now_us} {window_us} {limit} {id}"
 TOML
-  run -1 rlctl --config limiters.toml burst --replay requests.log --limit 2/60s --algorithm fixed-window --against exact --json
-  assert_equal "$(gojq -c '.against.algorithm' <<<"$output")" '"exact"'
+  run -1 rlctl --config limiters.toml burst --replay requests.log --limit 2/60s --algorithm fixed-window --compare exact --json
+  assert_equal "$(gojq -c '.compare.algorithm' <<<"$output")" '"exact"'
 }
 
 @test "the key with the difference is named" {
   printf '%s\n' '50 b' '50 a' '51 a' '52 c' '60 c' '60.5 a' '61 b' >requests.log
-  run -1 rlctl burst --replay requests.log --limit 2/60s --algorithm fixed-window --against sliding-window-log --json
-  assert_equal "$(gojq -c '.against | [.request, .key, .at_us]' <<<"$output")" '[6,"a",60500000]'
+  run -1 rlctl burst --replay requests.log --limit 2/60s --algorithm fixed-window --compare sliding-window-log --json
+  assert_equal "$(gojq -c '.compare | [.request, .key, .at_us]' <<<"$output")" '[6,"a",60500000]'
 }
 
 @test "standard input is read by one of the limiters and the log" {
-  refused '--script - and --against - both read standard input' --script - --against - <<<'return 1'
+  refused '--script - and --compare - both read standard input' --script - --compare - <<<'return 1'
   assert_line '  hint: pass a file for one of them'
-  refused '--against - and --replay - both read standard input' --algorithm gcra --against - --replay - <<<'1 a'
-  run -0 rlctl burst --requests 1 --algorithm gcra --against - -q <<<'return 1'
+  refused '--compare - and --replay - both read standard input' --algorithm gcra --compare - --replay - <<<'1 a'
+  run -0 rlctl burst --requests 1 --algorithm gcra --compare - -q <<<'return 1'
 }
 
 @test "a burst is for whichever of the two limiters takes one" {
@@ -83,14 +83,14 @@ TOML
   for limiters in 'gcra fixed-window' 'fixed-window gcra'; do
     # shellcheck disable=SC2086 # two words
     set -- $limiters
-    run -1 rlctl burst --model --limit 5/60s --burst 3 --algorithm "$1" --against "$2" --json
+    run -1 rlctl burst --model --limit 5/60s --burst 3 --algorithm "$1" --compare "$2" --json
     assert_equal "$(gojq -r '[.runs[].algorithm] | join(" ")' <<<"$output")" "$limiters"
   done
 }
 
 @test "a comparison leaves no key on another server" {
   start_server
-  run -1 --separate-stderr rlctl burst boundary -s "$socket" --limit 5/60s --algorithm fixed-window --against sliding-window-log -q
+  run -1 --separate-stderr rlctl burst boundary -s "$socket" --limit 5/60s --algorithm fixed-window --compare sliding-window-log -q
   assert_equal "$(cli DBSIZE)" 0
 }
 
@@ -100,7 +100,7 @@ redis.call('SET', KEYS[1], '1', 'PX', 60000)
 for i = 1, 2e6 do end
 return redis.call('INCR', 'all') <= tonumber(ARGV[1]) and 1 or 0
 LUA
-  local command=(burst steady --keys 6 --requests 3 --rate 1/s --limit 1/60s --args '{limit}' --against fixed-window)
+  local command=(burst steady --keys 6 --requests 3 --rate 1/s --limit 1/60s --args '{limit}' --compare fixed-window)
   run -1 --separate-stderr rlctl "${command[@]}" --script slow.lua -q
   [[ $stderr == 'rlctl: burst: warning: the server was held up while TTLs ran, so that real time may have made the difference; use an idle machine'* ]] || fail "$stderr"
   # Each request is written once, so there is one run.
