@@ -41,6 +41,12 @@ std::vector<Cells> rows_of(const std::vector<Cells>& columns, std::size_t begin,
   return rows;
 }
 
+/// A cell as it is printed. What escapes needs `storage`.
+std::string_view shown_cell(std::string_view cell, std::string& storage) {
+  if (is_plain(cell, Printed::kLine)) return cell;
+  return storage = printable(cell, Printed::kLine);
+}
+
 }  // namespace
 
 Columns::Columns(std::span<const Cells> rows, Numbers numbers) : Columns(numbers) {
@@ -49,8 +55,9 @@ Columns::Columns(std::span<const Cells> rows, Numbers numbers) : Columns(numbers
 
 void Columns::widen(const Cells& row) {
   widths_.resize(std::max(widths_.size(), row.size()));
+  std::string storage;
   for (std::size_t i = 0; i < row.size(); ++i) {
-    widths_[i] = std::max(widths_[i], display_width(printable(row[i], Printed::kLine)));
+    widths_[i] = std::max(widths_[i], display_width(shown_cell(row[i], storage)));
   }
 }
 
@@ -69,11 +76,11 @@ bool Columns::is_number(std::size_t column) const noexcept {
 }
 
 std::string Columns::line(const Cells& row) const {
-  std::string line;
+  std::string line, storage;
   std::size_t used = 0, column = 0;
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (widths_[i] == 0) continue;
-    const auto cell = printable(row[i], Printed::kLine);
+    const auto cell = shown_cell(row[i], storage);
     if (const auto width = display_width(cell); width > 0) {
       const auto begin = is_number(i) ? column + widths_[i] - width : column;
       pad(line, used, begin);

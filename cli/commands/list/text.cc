@@ -120,10 +120,12 @@ RowTable::RowTable(const Look& look)
     : look_(look), columns_(Numbers::kAllButLast, min_widths(look)) {}
 
 Cells RowTable::cells_of(const Row& row) const {
-  Cells cells;
-  for (const auto& column : kColumns) {
-    const bool has_room = look_.columns >= column.min_room;
-    cells.push_back(has_room ? toned(column.text(row), column.tone(row), look_.colour) : "");
+  Cells cells(kColumns.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto& column = kColumns.at(i);
+    if (look_.columns < column.min_room) continue;
+    cells[i] = column.text(row);
+    if (look_.colour) cells[i] = toned(cells[i], column.tone(row), true);
   }
   return cells;
 }
