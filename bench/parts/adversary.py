@@ -18,7 +18,7 @@ def search(_client, quick):
     command = [RLCTL, "burst", "adversary", "-q", "--algorithm"]
     scripts, _ = in_turn({name: [*command, name] for name in names}, rounds)
     models, _ = in_turn({name: [*command, name, "--model"] for name in names}, rounds)
-    print(f"`rlctl burst adversary`, limit 5/60s, the default budget; the time of the whole process, "
+    print(f"`rlctl burst adversary`, limit 5/60s, the default --tries; the time of the whole process, "
           f"including\nthe start of a private server. {rounds} rounds, alternating; medians in ms.\n")
     of_scripts = {name: statistics.median(scripts[name]) for name in names}
     table(["", "scripts", "`--model`"],
@@ -54,9 +54,9 @@ def every_schedule(_client, quick):
                 schedules, seconds = exhaustive_run([*burst, *words, "--exhaustive", str(requests)])
                 every.append(seconds / schedules)
                 # As many requests as a tenth of these schedules have, each from its beginning.
-                budget = schedules * requests // 10
+                tries = schedules * requests // 10
                 begun = time.monotonic()
-                subprocess.run([*burst, *words, "--monotonic", "--tries", str(budget), "-q"], check=True)
+                subprocess.run([*burst, *words, "--monotonic", "--tries", str(tries), "-q"], check=True)
                 replays.append((time.monotonic() - begun) / (schedules / 10))
             ratio = median_ratio(replays, every)
             ratios.append(ratio)

@@ -76,7 +76,7 @@ replay::FieldOptions parse_fields(const std::string& text) {
     const auto* const found = std::find_if(targets.begin(), targets.end(),
                                            [&](const auto& row) { return row.first == name; });
     if (found == targets.end()) refuse(part, "has an unknown name");
-    if (field.empty()) refuse(part, "names no field");
+    if (field.empty() && name != "cost") refuse(part, "names no field");
     if (*found->second) refuse(text, fmt::format("has {} twice", name));
     *found->second = field;
   }
@@ -127,7 +127,8 @@ void add_log_options(Options& options, ReplayArguments& target) {
              }));
   of_log(options.value("--fields", "FIELDS", into(target.fields, parse_fields),
                        "fields that hold the time, the key (default: the client's address) and the "
-                       "cost: time=ts,key=ip,cost=n; hold=ms:ms is how long a lease was held"));
+                       "cost: time=ts,key=ip,cost=n; with --concurrency, how long a lease was "
+                       "held: hold=duration:ms"));
   of_log(options.value("--ipv6-prefix", "BITS", into(target.ipv6_prefix, parse_prefix),
                        "the part of an IPv6 address that is the client (64: its /64)"));
   of_log(options.flag("--strict", target.strict, "fail on a line that cannot be read"));
@@ -202,7 +203,7 @@ void require_costs(std::span<const traffic::Candidate> candidates,
       }
     } catch (const UsageError& error) {
       throw UsageError(std::string("--replay: ") + error.what(),
-                       "--fields cost=NAME takes the costs from another field");
+                       "--fields cost= counts every request as 1");
     }
   }
 }

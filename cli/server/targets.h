@@ -78,9 +78,8 @@ std::vector<KeyTarget> find_targets(const std::string& key, const std::optional<
 /// policy that stores it there, if there is one.
 KeyTarget found_target(const std::string& key, const limiter::Configuration& configuration);
 
-/// The built-in rows about the keys of other libraries, after those of the configuration and that
-/// of
-/// --read-as.
+/// The rows of the configuration and of --read-as, then the built-in ones, about the keys of other
+/// libraries.
 stored::Libraries libraries_of(ConfigurationSource& configuration,
                                const std::optional<std::string>& as = {});
 /// Declares --read-as.

@@ -41,7 +41,7 @@ std::vector<Cells> rows_of(const std::vector<Cells>& columns, std::size_t begin,
   return rows;
 }
 
-/// A cell as it is printed. What escapes needs `storage`.
+/// The cell itself if it is plain, otherwise its escaped copy in `storage`.
 std::string_view shown_cell(std::string_view cell, std::string& storage) {
   if (is_plain(cell, Printed::kLine)) return cell;
   return storage = printable(cell, Printed::kLine);

@@ -143,7 +143,7 @@ int margin_digits(const Score& score, microseconds window);
 std::vector<microseconds> critical_gaps(const limiter::Limit& limit);
 
 /// Schedules, from time 0 on, under which limiters are known to fail. The most promising come
-/// first, since the budget may not cover all. Each request has this cost; a schedule has at most
+/// first, since the tries may not cover all. Each request has this cost; a schedule has at most
 /// `most`.
 std::vector<Schedule> forward_schedules(const limiter::Limit& limit, std::int64_t cost,
                                         std::int64_t most);

@@ -380,8 +380,19 @@ microseconds latest_time(const SearchRequest& request) {
                   latest_of_forward(request.limit, fills, most_requests(fills)));
 }
 
+namespace {
+
+/// The step of the limiter's clock, if that is fine compared with the window.
+microseconds clock_step(const SearchRequest& request) {
+  constexpr int kStepsOfWindow = 10;
+  const bool is_fine = kStepsOfWindow * request.clock_unit <= request.limit.window;
+  return is_fine ? std::max(request.tick, request.clock_unit) : request.tick;
+}
+
+}  // namespace
+
 Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request) {
-  return score_of(schedule, answers, request.limit, request.tick);
+  return score_of(schedule, answers, request.limit, clock_step(request));
 }
 
 bool is_weaker(const Finding& one, const Finding& other, microseconds window) {
@@ -674,7 +685,7 @@ void continue_edge(Trial& trial, const SearchRequest& request, SearchResult& res
   const auto number = edge->score.wrongly_denied.front();
   auto later = edge->schedule;
   later.resize(number + 1);
-  later.back().at += request.tick;
+  later.back().at += clock_step(request);
   bool is_allowed_later = false;
   run_continued(trial, request, result, {later},
                 [&](const Finding& found) { is_allowed_later = found.answers.back().allowed; });

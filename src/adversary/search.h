@@ -111,7 +111,7 @@ SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt&
 
 // ---- Parts that both searches use ----
 
-/// The score of answers by a clock as coarse as the request's tick.
+/// The score of answers by a clock as coarse as the limiter's.
 Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request);
 /// Whether `one` is a weaker finding than `other`: it has fewer units or, with equal units, a much
 /// longer span or, if that is about equal too, more requests.
@@ -126,8 +126,8 @@ using OnSent = std::function<void(std::int64_t sent)>;
 /// `stepping_back` with one that may. Each finding is made smaller: it loses the requests that it
 /// does not need, instants are joined, and each moves to the roundest time that still shows the
 /// finding. Then continues the schedule of a denial at the edge, to see whether that is all. Sends
-/// at most the request's budget for each, nothing after an interrupt, and counts what it sends in
-/// SearchResult::requests_sent.
+/// at most as many requests as there are tries for each, nothing after an interrupt, and counts
+/// what it sends in SearchResult::requests_sent.
 SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const SearchResult& forward,
                            const SearchResult& stepping_back, const Interrupt& interrupt,
                            const OnSent& on_sent = {});

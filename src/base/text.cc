@@ -421,8 +421,8 @@ Glyph glyph_at(std::string_view text) noexcept {
 std::size_t display_width(std::string_view text) noexcept {
   std::size_t columns = 0;
   while (!text.empty()) {
-    const bool is_usual = text.front() >= ' ' && text.front() <= '~';
-    const auto glyph = is_usual ? Glyph{.bytes = 1, .columns = 1} : glyph_at(text);
+    const bool is_printable_ascii = text.front() >= ' ' && text.front() <= '~';
+    const auto glyph = is_printable_ascii ? Glyph{.bytes = 1, .columns = 1} : glyph_at(text);
     columns += glyph.columns;
     text.remove_prefix(glyph.bytes);
   }

@@ -204,8 +204,8 @@ std::optional<limiter::Decision> Program::take() {
     if (is_first) require_clocks();
     ++answered_;
     if (is_first && pipeline_ > 1 && environment_.needs_time()) set_pipeline(1);
-    // Not sooner: a busy processor would make its start late.
-    if (is_first) one_cpu_.emplace(child_->pid());
+    // Not sooner: a busy processor would make its start late. Under the real clock both may work.
+    if (is_first && settings_.has_virtual_clock) one_cpu_.emplace(child_->pid());
     due_ = deadline_after(settings_.timeout);
     return answer.decision;
   }

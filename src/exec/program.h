@@ -54,7 +54,7 @@ struct Settings {
 
 /// Keeps this thread on the processor on which it runs, and with it the threads that another
 /// process has now, until it is destroyed; then this thread may run on all that it might use at
-/// first. Sharing a processor is faster because only one of the two works at a time.
+/// first. Sharing a processor is faster if only one of the two works at a time.
 class OneCpu {
  public:
   explicit OneCpu(pid_t other);

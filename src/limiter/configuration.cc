@@ -119,7 +119,7 @@ bool continues(char byte) {
 }
 
 /// The first `head` and the last `tail` bytes of a longer text, with "..." between. If an "@"
-/// follows the first bytes, they may have the beginning of a password, and are dropped too.
+/// follows the first bytes, they may contain the beginning of a password, and are dropped too.
 std::string cut(std::string_view text, std::size_t head = 40, std::size_t tail = 0) {
   if (text.size() <= head + tail + 3) return std::string(text);
   auto begin = text.size() - tail;

@@ -77,7 +77,7 @@ using CallCounts = std::map<std::string, std::int64_t, std::less<>>;
 /// Throws Error.
 std::optional<CallCounts> read_call_counts(Connection& connection);
 
-/// The sum for all commands that run scripts and functions.
+/// How many of the calls ran scripts or functions.
 std::int64_t calls_of_scripts(const CallCounts& counts);
 
 // ---- Private servers ----

@@ -230,7 +230,9 @@ LineKind LogReader::read_request(Entry& entry) {
     return bad(fmt::format("its key is longer than {} KB", kMaxKey >> 10));
   }
   entry.cost = 1;
-  if (fields_.has_hold() && !values[kCost]) return bad("it has no time to hold");
+  if (fields_.has_hold() && !values[kCost]) {
+    return bad(fmt::format("it has no field '{}', the time to hold", *fields_.cost));
+  }
   if (values[kCost]) {
     has_cost_ = true;
     const auto& unit = fields_.cost_unit;
@@ -266,7 +268,7 @@ bool LogReader::is_plausible(const Entry& entry) const {
 }
 
 std::string LogReader::never_found() const {
-  return fields_.cost && !has_cost_ ? "'" + *fields_.cost + "'" : std::string();
+  return fields_.has_cost() && !has_cost_ ? "'" + *fields_.cost + "'" : std::string();
 }
 
 std::string_view LogReader::key_field() const {
@@ -391,7 +393,8 @@ std::vector<Way> ways_of(std::span<const LogFormat> formats, const Beginning& be
 [[noreturn]] void unknown(const Beginning& beginning, const std::vector<Way>& ways) {
   constexpr const char* kGeneral =
       "--format takes nginx's log_format, such as '$remote_addr [$time_local] $any'; --fields "
-      "time=NAME,key=NAME names fields; rlctl burst --formats lists the formats with a name";
+      "time=NAME,key=NAME names fields, and cost= counts each request as 1; rlctl burst --formats "
+      "lists the formats with a name";
   auto rest = beginning.lines;
   const auto first = take_until(rest, "\n");
   if (ways.empty() || (ways.front().found == 0 && ways.front().requests == 0)) {

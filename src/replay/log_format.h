@@ -30,12 +30,15 @@ enum class LineKind {
 
 /// The names of the fields; none: the usual ones.
 struct FieldOptions {
-  std::optional<std::string> time = {}, key = {}, cost = {};
-  /// The cost is a time in this unit instead; Entry::cost is then in whole ms, rounded up.
+  std::optional<std::string> time = {}, key = {};
+  std::optional<std::string> cost = {};  ///< empty: no such field, each request costs 1
+  /// The field of the cost holds the time for which a lease was held, in this unit; Entry::cost is
+  /// then in whole ms, rounded up.
   std::optional<microseconds> cost_unit = {};
 
   bool operator==(const FieldOptions&) const = default;
   bool any() const { return time || key || cost; }
+  bool has_cost() const { return cost && !cost->empty() && !has_hold(); }
   bool has_hold() const { return cost_unit.has_value(); }
 };
 

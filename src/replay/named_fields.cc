@@ -65,7 +65,8 @@ RoleNames::RoleNames(const FieldOptions& chosen) {
                                    std::pair(kCost, &chosen.cost)}) {
     if (!*name) continue;
     settle(role, **name);
-    is_chosen_[role] = true;
+    if ((*name)->empty()) names_[role].names.clear();
+    is_chosen_[role] = !(*name)->empty();
   }
   if (chosen.time) clear(kDate);
 }
@@ -157,9 +158,9 @@ class ColumnReader final : public FieldReader {
  public:
   ColumnReader(const FieldOptions& options, bool is_w3c, char separator)
       : roles_(options),
-        cost_name_(!options.cost        ? ""
+        cost_name_(options.has_cost()   ? "cost"
                    : options.has_hold() ? "hold"
-                                        : "cost"),
+                                        : ""),
         is_w3c_(is_w3c),
         separator_(separator) {}
 
@@ -246,95 +247,6 @@ class ColumnReader final : public FieldReader {
 
 constexpr std::size_t kShownFields = 12;
 
-/// Lines that name their fields; those with the best names are taken.
-class NamedReader : public FieldReader {
- public:
-  /// Each line must have an address if it `has_address`, whatever the key is.
-  NamedReader(RoleNames roles, bool has_address)
-      : roles_(std::move(roles)), has_address_(has_address) {}
-
-  LineKind read(std::string_view line, Values& values) final {
-    reset();
-    if (auto why = find(line); !why.empty()) return bad(std::move(why));
-    for (const auto role : kOfRequest) {
-      if (found_[role].rank) values[role] = found_[role].text;
-    }
-    if (values[kDate] && !may_be_of_a_day(name(kTime))) values[kDate].reset();
-    if (has_address_ && !values[kAddress]) return bad(lacks(kAddress));
-    if (!values[kMessage] && !values[kKey]) return bad(lacks(kKey));
-    return is_of_another_algorithm() ? LineKind::kOther : LineKind::kRequest;
-  }
-
-  /// If a field is missing in a later line, no other replaces it, since that would mean something
-  /// else.
-  void settle() final {
-    if (std::exchange(is_settled_, true)) return;
-    names_.clear();
-    for (const auto role : kOfRequest) {
-      if (found_[role].rank) {
-        roles_.settle(role, found_[role].name);
-      } else if (role != kCost) {
-        roles_.clear(role);
-      }
-    }
-    std::erase_if(sought_, [&](Role role) { return !roles_.has_names(role); });
-  }
-
-  bool has_names() const final { return !has_address_ && !names_.empty(); }
-  std::string_view name(Role role) const final { return found_[role].name; }
-
- protected:
-  /// Calls offer() for each field of a line. Returns why the line is bad, or an empty text.
-  virtual std::string find(std::string_view line) = 0;
-
-  void offer(std::string_view name, std::string_view value) {
-    for (const auto role : sought_) {
-      const auto fits = roles_.rank(role, name);
-      auto& found = found_[role];
-      if (!fits || (found.rank && *found.rank < *fits)) continue;
-      found.rank = fits;
-      if (!is_settled_) found.name = name;
-      found.text = value;
-    }
-    if (!is_settled_ && names_.size() <= kShownFields) names_.emplace_back(name);
-    if (name == "algorithm") algorithm_ = value;
-  }
-
-  void reset() {
-    for (auto& found : found_) found.rank.reset();
-    algorithm_.reset();
-    if (!is_settled_) names_.clear();
-  }
-
- private:
-  struct Found {
-    std::optional<std::size_t> rank = {};
-    std::string name = {}, text = {};
-  };
-
-  std::string lacks(Role role) const {
-    const auto shown = std::span(names_).first(std::min(names_.size(), kShownFields));
-    return fmt::format("it has no field {}{}{}{}", roles_.describe(role),
-                       names_.empty() ? "" : ", but ", fmt::join(shown, ", "),
-                       names_.size() > kShownFields ? ", ..." : "");
-  }
-
-  /// The .jsonl of `rlctl burst` has each request once per algorithm.
-  bool is_of_another_algorithm() {
-    if (!algorithm_ || name(kTime) != "at_us") return false;
-    if (!first_algorithm_) first_algorithm_ = algorithm_;
-    return *first_algorithm_ != *algorithm_;
-  }
-
-  RoleNames roles_;
-  bool has_address_;
-  std::vector<Role> sought_{kOfRequest.begin(), kOfRequest.end()};
-  std::array<Found, kRoles> found_;
-  bool is_settled_ = false;
-  std::vector<std::string> names_;  ///< of all fields, for messages
-  std::optional<std::string> algorithm_, first_algorithm_;
-};
-
 using Json = nlohmann::json;
 
 /// Offers the fields of a JSON object, by their paths: "request.client_ip". Only texts and numbers,
@@ -409,18 +321,97 @@ std::string repaired(std::string_view line) {
   return text;
 }
 
-class JsonReader final : public NamedReader {
+/// JSON objects, of which the fields with the best names are taken.
+class JsonReader final : public FieldReader {
  public:
-  using NamedReader::NamedReader;
+  /// Each line must have an address if it `has_address`, whatever the key is.
+  JsonReader(RoleNames roles, bool has_address)
+      : roles_(std::move(roles)), has_address_(has_address) {}
+
+  LineKind read(std::string_view line, Values& values) override {
+    reset();
+    if (auto why = find(line); !why.empty()) return bad(std::move(why));
+    for (const auto role : kOfRequest) {
+      if (found_[role].rank) values[role] = found_[role].text;
+    }
+    if (values[kDate] && !may_be_of_a_day(name(kTime))) values[kDate].reset();
+    if (has_address_ && !values[kAddress]) return bad(lacks(kAddress));
+    if (!values[kMessage] && !values[kKey]) return bad(lacks(kKey));
+    return is_of_another_algorithm() ? LineKind::kOther : LineKind::kRequest;
+  }
+
+  /// If a field is missing in a later line, no other replaces it, since that would mean something
+  /// else.
+  void settle() override {
+    if (std::exchange(is_settled_, true)) return;
+    names_.clear();
+    for (const auto role : kOfRequest) {
+      if (found_[role].rank) {
+        roles_.settle(role, found_[role].name);
+      } else if (role != kCost) {
+        roles_.clear(role);
+      }
+    }
+    std::erase_if(sought_, [&](Role role) { return !roles_.has_names(role); });
+  }
+
+  bool has_names() const override { return !has_address_ && !names_.empty(); }
+  std::string_view name(Role role) const override { return found_[role].name; }
 
  private:
-  std::string find(std::string_view line) override {
+  struct Found {
+    std::optional<std::size_t> rank = {};
+    std::string name = {}, text = {};
+  };
+
+  /// Calls offer() for each field of a line. Returns why the line is bad, or an empty text.
+  std::string find(std::string_view line) {
     if (paths_.read(line)) return {};
     reset();
     if (line.starts_with('{') && paths_.read(repaired(line))) return {};
     return fmt::format("it {}", json_fault(line, kNotAnObject));
   }
 
+  void offer(std::string_view name, std::string_view value) {
+    for (const auto role : sought_) {
+      const auto fits = roles_.rank(role, name);
+      auto& found = found_[role];
+      if (!fits || (found.rank && *found.rank < *fits)) continue;
+      found.rank = fits;
+      if (!is_settled_) found.name = name;
+      found.text = value;
+    }
+    if (!is_settled_ && names_.size() <= kShownFields) names_.emplace_back(name);
+    if (name == "algorithm") algorithm_ = value;
+  }
+
+  void reset() {
+    for (auto& found : found_) found.rank.reset();
+    algorithm_.reset();
+    if (!is_settled_) names_.clear();
+  }
+
+  std::string lacks(Role role) const {
+    const auto shown = std::span(names_).first(std::min(names_.size(), kShownFields));
+    return fmt::format("it has no field {}{}{}{}", roles_.describe(role),
+                       names_.empty() ? "" : ", but ", fmt::join(shown, ", "),
+                       names_.size() > kShownFields ? ", ..." : "");
+  }
+
+  /// The .jsonl of `rlctl burst` has each request once per algorithm.
+  bool is_of_another_algorithm() {
+    if (!algorithm_ || name(kTime) != "at_us") return false;
+    if (!first_algorithm_) first_algorithm_ = algorithm_;
+    return *first_algorithm_ != *algorithm_;
+  }
+
+  RoleNames roles_;
+  bool has_address_;
+  std::vector<Role> sought_{kOfRequest.begin(), kOfRequest.end()};
+  std::array<Found, kRoles> found_;
+  bool is_settled_ = false;
+  std::vector<std::string> names_;  ///< of all fields, for messages
+  std::optional<std::string> algorithm_, first_algorithm_;
   PathReader<std::function<void(const std::string&, const std::string&)>> paths_{
       [this](const std::string& path, const std::string& text) { offer(path, text); }};
 };

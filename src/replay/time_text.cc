@@ -30,12 +30,6 @@ int month_number(std::string_view name) {
   return 0;
 }
 
-std::optional<microseconds> read_parts(std::string_view year, std::string_view month,
-                                       std::string_view day, std::string_view rest) {
-  const auto iso = fmt::format("{}-{:02}-{:0>2}T{}", year, month_number(month), day, rest);
-  return read_iso(iso, IsoSource::kLogged).at;
-}
-
 /// 10/Oct/2000:13:55:36 -0700, which is ISO 8601 but for the date; with blanks or dashes, too.
 std::optional<microseconds> read_common(std::string_view text) {
   Scanner scanner(text);
@@ -45,7 +39,9 @@ std::optional<microseconds> read_common(std::string_view text) {
   if (!scanner.any_of("/ -")) return std::nullopt;
   const auto year = scanner.take(4);
   if (!scanner.any_of(": ")) return std::nullopt;
-  return read_parts(year, month, day, scanner.take(text.size()));
+  const auto iso =
+      fmt::format("{}-{:02}-{:0>2}T{}", year, month_number(month), day, scanner.take(text.size()));
+  return read_iso(iso, IsoSource::kLogged).at;
 }
 
 /// The decimal places from a unit to µs: seconds 6, ns -3.

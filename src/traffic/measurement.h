@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -12,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/number.h"
 #include "limiter/limit.h"
 #include "redis/reply.h"
 #include "traffic/traffic.h"
@@ -267,18 +267,20 @@ class Measurement {
 // ---- The pace of a run under the real clock ----
 
 /// Whether a run's requests were sent when they were due, and answered as fast as they were sent.
-/// Rates are 0 if they are not known: of one request, or if all were due at once.
 struct Pace {
-  /// A sender or a server that reaches this share of the rate has kept up.
-  static constexpr double kKeptUp = 0.99;
-
   microseconds lag{0};             ///< the longest time from when a request was due to sending it
-  double offered_per_second = 0;   ///< as scheduled
-  double sent_per_second = 0;      ///< from the first send to the last
+  microseconds span{0};            ///< from when the first request was due to when the last one was
+  double sent_per_second = 0;      ///< from the first send to the last; 0 if that is no time
   double seconds = 0;              ///< from the first send to the last answer
   double answered_per_second = 0;  ///< within `seconds`
 
-  bool sender_kept_up() const noexcept { return sent_per_second >= kKeptUp * offered_per_second; }
+  /// Whether no request was sent later than by a hundredth of the span, or by 1 ms.
+  bool sender_kept_up() const noexcept { return lag <= std::max(microseconds{1000}, span / 100); }
+  /// Whether 99 % of the rate of sending was answered; true if the run was shorter than a second,
+  /// in which the wait for the last answers counts too much.
+  bool server_kept_up() const noexcept {
+    return seconds < 1 || answered_per_second >= 0.99 * sent_per_second;
+  }
 };
 
 // ---- Requests over time ----
@@ -418,7 +420,7 @@ struct Outcome {
   /// The memory of a key in Redis at the end of the traffic, on average over the keys that exist
   /// then; std::nullopt without a server.
   std::optional<double> bytes_per_key = {};
-  std::optional<Pace> pace = {};  ///< under the real clock
+  std::optional<Pace> pace = {};  ///< under the real clock, if anything was sent
   RepliesSeen replies = {};       ///< empty without a script
   bool was_stalled = false;       ///< see Decider::was_stalled()
   bool interrupted = false;       ///< covers only the beginning of the traffic

@@ -57,10 +57,7 @@ double rate(std::int64_t requests, Clock::duration duration) {
 }  // namespace
 
 void PaceRecorder::add_sent(Instant now, Instant due) {
-  if (sent_++ == 0) {
-    first_sent_ = now;
-    first_due_ = due;
-  }
+  if (sent_++ == 0) first_sent_ = now;
   last_sent_ = now;
   last_due_ = due;
   lag_ = std::max<std::chrono::nanoseconds>(lag_, now - due);
@@ -71,13 +68,14 @@ void PaceRecorder::add_answer(Instant now) {
   last_answer_ = now;
 }
 
-Pace PaceRecorder::pace() const {
+std::optional<Pace> PaceRecorder::pace() const {
+  if (sent_ == 0) return std::nullopt;
   const auto until_answered = answered_ > 0 ? last_answer_ - first_sent_ : Clock::duration{0};
-  return {.lag = std::chrono::floor<std::chrono::microseconds>(lag_),
-          .offered_per_second = rate(sent_, last_due_ - first_due_),
-          .sent_per_second = rate(sent_, last_sent_ - first_sent_),
-          .seconds = as_seconds(until_answered),
-          .answered_per_second = rate(answered_, until_answered)};
+  return Pace{.lag = std::chrono::floor<std::chrono::microseconds>(lag_),
+              .span = std::chrono::floor<std::chrono::microseconds>(last_due_ - first_due_),
+              .sent_per_second = rate(sent_, last_sent_ - first_sent_),
+              .seconds = as_seconds(until_answered),
+              .answered_per_second = rate(answered_, until_answered)};
 }
 
 RealProgress PaceRecorder::progress(Instant now, std::int64_t allowed, std::int64_t denied) const {
@@ -289,7 +287,7 @@ class Exchange {
     if (client.in_flight.empty()) return error;
     const auto number = client.in_flight.front();
     const auto& request = requests_[number];
-    // Requests seldom come together, so it is not said to be the first of several.
+    // On a schedule, the first request in flight is usually alone.
     return without_answer(error, *run_.script, request.arrival,
                           static_cast<std::int64_t>(number) + 1, false);
   }

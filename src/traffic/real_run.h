@@ -16,9 +16,8 @@
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 
-// Runs under the real clock: requests are sent when they are due. cli/commands/burst/session.cc
-// calls run_in_real_time() for scripts, on any number of connections; exec/real_run.h runs
-// programs.
+// Runs under the real clock: requests are sent when they are due, on any number of connections.
+// exec/real_run.h does the same with programs.
 
 namespace rlctl::traffic {
 
@@ -77,11 +76,11 @@ class PaceRecorder {
  public:
   void add_sent(Instant now, Instant due);
   void add_answer(Instant now);
-  /// Sets when the first request is due, for the progress.
+  /// Sets when the first request is due. Call this before the first add_sent().
   void set_first_due(Instant due) noexcept { first_due_ = due; }
 
-  /// So far.
-  Pace pace() const;
+  /// The pace so far; none if nothing was sent.
+  std::optional<Pace> pace() const;
   RealProgress progress(Instant now, std::int64_t allowed, std::int64_t denied) const;
 
  private:

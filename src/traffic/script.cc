@@ -726,16 +726,36 @@ bool lacks_clock(const ForeignLimiter& limiter) {
          });
 }
 
-const Placeholder* coarsest_time(const ForeignLimiter& limiter) {
-  const Placeholder* coarsest = nullptr;
+namespace {
+
+/// The placeholders in its keys and arguments that contain the time of the request.
+std::vector<const Placeholder*> times_of(const ForeignLimiter& limiter) {
+  std::vector<const Placeholder*> all;
   for (const auto* words : {&limiter.keys, &limiter.arguments}) {
     for (const auto& word : *words) {
-      const auto* found = word.coarsest_time();
-      if (found == nullptr) continue;
-      if (coarsest == nullptr || found->tick > coarsest->tick) coarsest = found;
+      const auto times = word.times();
+      all.insert(all.end(), times.begin(), times.end());
     }
   }
-  return coarsest;
+  return all;
+}
+
+}  // namespace
+
+bool names_time(const ForeignLimiter& limiter) {
+  return lua::needed_substitutes(limiter.source, {}).time;
+}
+
+const Placeholder* coarsest_time(const ForeignLimiter& limiter) {
+  const auto times = times_of(limiter);
+  const auto found = std::ranges::max_element(times, {}, &Placeholder::tick);
+  return found == times.end() ? nullptr : *found;
+}
+
+const Placeholder* finest_time(const ForeignLimiter& limiter) {
+  const auto times = times_of(limiter);
+  const auto found = std::ranges::min_element(times, {}, &Placeholder::tick);
+  return found == times.end() ? nullptr : *found;
 }
 
 std::string_view name_of(const Candidate& candidate) {

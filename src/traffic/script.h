@@ -83,9 +83,13 @@ bool lacks_clock(const ForeignLimiter& limiter);
 /// takes more attempts on a busy machine.
 bool may_read_ttl(const ForeignLimiter& limiter);
 
-/// The placeholder in the limiter's keys and arguments that rounds the time of the request most;
-/// null if none contains it.
+/// Whether its source names the command TIME.
+bool names_time(const ForeignLimiter& limiter);
+
+/// The placeholder in the limiter's keys and arguments that rounds the time of the request most,
+/// and the one that rounds it least; null if none contains it.
 const Placeholder* coarsest_time(const ForeignLimiter& limiter);
+const Placeholder* finest_time(const ForeignLimiter& limiter);
 
 // ---- Candidates ----
 

@@ -346,13 +346,12 @@ void Template::append(std::string& out, const TemplateValues& values) const {
   }
 }
 
-const Placeholder* Template::coarsest_time() const {
-  const Placeholder* coarsest = nullptr;
+std::vector<const Placeholder*> Template::times() const {
+  std::vector<const Placeholder*> times;
   for (const auto& [placeholder, text] : pieces_) {
-    if (placeholder == nullptr || placeholder->tick == 0us) continue;
-    if (coarsest == nullptr || placeholder->tick > coarsest->tick) coarsest = placeholder;
+    if (placeholder != nullptr && placeholder->tick > 0us) times.push_back(placeholder);
   }
-  return coarsest;
+  return times;
 }
 
 bool Template::uses_limit() const {

@@ -93,8 +93,8 @@ class Template {
   void append(std::string& out, const TemplateValues& values) const;
   /// The text as written.
   const std::string& source() const noexcept { return source_; }
-  /// The placeholder in it that rounds the time of the request most; null if none contains it.
-  const Placeholder* coarsest_time() const;
+  /// The placeholders in it that contain the time of the request.
+  std::vector<const Placeholder*> times() const;
   /// Whether it contains a part of the limit, so that there must be one.
   bool uses_limit() const;
   /// Whether it contains this placeholder.

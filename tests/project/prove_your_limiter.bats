@@ -7,8 +7,8 @@ load ../support/readme
 
 setup_file() {
   # A small search finds the same.
-  export RLCTL_PROVE_BUDGET
-  RLCTL_PROVE_BUDGET=$(scaled 2000 50000)
+  export RLCTL_PROVE_TRIES
+  RLCTL_PROVE_TRIES=$(scaled 2000 50000)
   unset RLCTL_CONFIG
   workspace=$BATS_FILE_TMPDIR
   export workspace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "support/random.h"
+#include "traffic/real_run.h"
 
 namespace rlctl::traffic {
 std::ostream& operator<<(std::ostream& out, const Timeline::Bin& bin) {
@@ -143,16 +144,41 @@ TEST_CASE("each unit is counted") {
   CHECK(sum(timeline.bins()) == Timeline::Bin{6, 2});
 }
 
-TEST_CASE("a sender has kept up if it reached 99 % of the offered rate, whatever was answered") {
-  Pace pace{.offered_per_second = 1000, .sent_per_second = 990, .answered_per_second = 500};
-  CHECK(pace.sender_kept_up());
-  pace.sent_per_second = 989.9;
-  pace.answered_per_second = 1000;
-  CHECK_FALSE(pace.sender_kept_up());
+TEST_CASE("a sender has kept up if it was late by a hundredth of the span or by 1 ms") {
+  CHECK(Pace{.lag = 50ms, .span = 5s}.sender_kept_up());
+  CHECK_FALSE(Pace{.lag = 50'001us, .span = 5s}.sender_kept_up());
+  CHECK(Pace{.lag = 1ms}.sender_kept_up());
+  CHECK_FALSE(Pace{.lag = 1001us}.sender_kept_up());
 }
 
-TEST_CASE("a sender of one request or of none has kept up") {
-  CHECK(Pace{}.sender_kept_up());
+TEST_CASE("a server has kept up if it answered 99 % of what was sent, within a second or more") {
+  Pace pace{.sent_per_second = 1000, .seconds = 1, .answered_per_second = 990};
+  CHECK(pace.server_kept_up());
+  pace.answered_per_second = 989;
+  CHECK_FALSE(pace.server_kept_up());
+  pace.seconds = 0.9;
+  CHECK(pace.server_kept_up());
+}
+
+TEST_CASE("the pace of requests is that of their sending and of the answers") {
+  using rlctl::traffic::Instant;
+  const Instant due{};
+  PaceRecorder times;
+  times.set_first_due(due);
+  CHECK_FALSE(times.pace());
+  times.add_sent(due + 1s, due);
+  CHECK(times.pace()->lag == 1s);
+  CHECK(times.pace()->span == 0s);
+  CHECK_FALSE(times.pace()->sender_kept_up());
+  times.add_sent(due + 2s, due + 2s);
+  times.add_sent(due + 3s, due + 4s);
+  times.add_answer(due + 2s);
+  times.add_answer(due + 5s);
+  CHECK(times.pace()->lag == 1s);
+  CHECK(times.pace()->span == 4s);
+  CHECK(times.pace()->sent_per_second == 1);
+  CHECK(times.pace()->seconds == 4);
+  CHECK(times.pace()->answered_per_second == 0.25);
 }
 
 }  // namespace traffic_outcome_test

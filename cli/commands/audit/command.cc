@@ -237,19 +237,22 @@ std::string Audit::fix_for(const Finding& finding) const {
                        finding.key.size());
   }
   auto advice = finding.advice;
+  const auto advise = [&](std::string_view text) {
+    advice.append(advice.empty() ? "" : ", ").append(text);
+  };
   std::vector<std::string> words;
   if (finding.command.front() == "rlctl") {
     words = rlctl_words(invocation_.options, invocation_.connection, invocation_.configuration);
     words.insert(words.end(), finding.command.begin() + 1, finding.command.end());
     if (const auto& key = words.back(); !every_shell_reads(key)) {
       if (key.find('\0') != key.npos) return "# no shell can pass a key with a NUL byte to rlctl";
-      advice += advice.empty() ? "in bash, ksh or zsh" : ", in bash, ksh or zsh";
+      advise("in bash, ksh or zsh");
     }
   } else {
     const bool has_address =
         url_.scheme != redis::Scheme::kSentinel && url_.scheme != redis::Scheme::kPrivate;
     words = has_address ? redis_cli_words(url_, "audit") : std::vector<std::string>{"redis-cli"};
-    if (!has_address) advice += advice.empty() ? "on the master" : ", on the master";
+    if (!has_address) advise("on the master");
     const std::vector<std::string_view> command(finding.command.begin() + 1, finding.command.end());
     append_redis_command(words, command);
   }

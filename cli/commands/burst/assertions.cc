@@ -91,11 +91,6 @@ std::string rounded_text(const Assertion& assertion, double value) {
   return fmt::format("{}", value);
 }
 
-/// The part of a failure message after the name of a run.
-std::string value_text(const Assertion& assertion, std::optional<double> value) {
-  return value ? " has " + rounded_text(assertion, *value) : " has no value";
-}
-
 /// "assertion 'worst<=1' does not hold: fixed-window has 2"; none if it holds.
 std::optional<std::string> failure_of(const Assertion& assertion, std::span<const Run> runs) {
   std::string values;
@@ -103,7 +98,7 @@ std::optional<std::string> failure_of(const Assertion& assertion, std::span<cons
     const auto value = assertion.measure.of(run);
     if (value && assertion.compare(*value, assertion.value)) continue;
     if (!values.empty()) values += ", ";
-    values += run.name + value_text(assertion, value);
+    values += run.name + (value ? " has " + rounded_text(assertion, *value) : " has no value");
   }
   if (values.empty() && !runs.empty()) return std::nullopt;
   if (values.empty()) values = "nothing was run";
@@ -212,11 +207,17 @@ std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
                                      std::span<const Run> runs) {
   std::vector<std::string> warnings;
   for (const auto& run : runs) {
-    if (!run.search || run.search->result.tried) continue;
-    const auto left_out = left_out_text(run.search->result);
-    if (left_out.empty()) continue;
+    if (!run.search) continue;
     const auto holds = [&](const auto& one) { return holds_as_upper_bound(one, run); };
     if (std::none_of(assertions.begin(), assertions.end(), holds)) continue;
+    if (const auto* clock = run.search->clock) {
+      warnings.push_back(fmt::format(
+          "warning: {}: the assertions cover requests at multiples of {} only, as in {{{}}}",
+          run.name, exact_text(clock->tick), clock->name));
+    }
+    const auto left_out = left_out_text(run.search->result);
+    // Of an exhaustive search, the assertion fails.
+    if (left_out.empty() || run.search->result.tried) continue;
     warnings.push_back(
         fmt::format("warning: {}: the assertions do not cover {}", run.name, left_out));
   }

@@ -93,7 +93,7 @@ void require_budget_options(const Options& options, const Plan& plan) {
   refuse({"--burst"}, "a budget has no burst");
   constexpr std::string_view kStatesUnits = "it states the units";
   refuse({"--cost"}, kStatesUnits);
-  if (plan.log.fields.cost) refuse_both("--fields cost", kReserve, kStatesUnits);
+  if (plan.log.fields.has_cost()) refuse_both("--fields cost", kReserve, kStatesUnits);
   refuse({"--compare"}, "holders follow from what each limiter allows",
          "name both: --script A.lua --script B.lua");
   refuse({"--suggest"}, "it finds limits of requests");

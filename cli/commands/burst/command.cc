@@ -22,7 +22,7 @@ namespace {
 
 /// The values of --clock.
 constexpr std::string_view kVirtual = "virtual", kReal = "real";
-/// The --rate of a closed loop.
+/// The largest --clients, --tries and --exhaustive.
 constexpr std::int64_t kMaxClients = 10'000;
 constexpr std::int64_t kMaxTries = 1'000'000'000'000, kMaxExhaustive = 32;
 
@@ -228,7 +228,7 @@ void add_adversary_options(Options& options, Plan& plan) {
              "try every schedule of up to this many requests; at the times at which a limiter's "
              "answer may change")
       .excludes("--seed", "nothing in an exhaustive search is random");
-  options.flag("--monotonic", search.no_stepping_back,
+  options.flag("--monotonic", search.monotonic,
                "do not try a clock that steps back; an exhaustive search never does");
   options.group("Options", Repeats::kNo);
   options

@@ -273,7 +273,8 @@ class Page {
       return fmt::format(" in {}, from {} to {}", from, instant_text(report_.recording->first()),
                          instant_text(report_.recording->last()));
     }
-    const auto clock = plan_.is_real ? " (real time, " + clients_text(plan_) + ")" : "";
+    const auto clock =
+        plan_.is_real ? " (real time, " + counted(plan_.clients, "client") + ")" : "";
     const auto& run = report_.runs.front();
     const auto& events = run.events->single;
     const auto& limit = plan_.limits.front();
@@ -687,7 +688,7 @@ class Page {
     json.end_array();
     if (!open_.empty()) json.field("open", open_);
     if (report_.difference) {
-      json.field("difference", report_.difference->at - report_.runs.front().begin * is_real());
+      json.field("difference", report_.difference->at - report_.runs.front().begin * own_time());
       json.field("differing", report_.difference->request);
     }
     json.end_object();
@@ -703,7 +704,8 @@ class Page {
   }
 
   /// Under the real clock each run has times of its own, from 0.
-  int is_real() const { return plan_.is_real ? 1 : 0; }
+  /// 1 if each run has a time of its own, as under the real clock; else 0.
+  int own_time() const { return plan_.is_real ? 1 : 0; }
 
   void write_scene(JsonWriter& json, const Scene& scene) const {
     json.begin_object().field("title", scene.title);
@@ -728,7 +730,7 @@ class Page {
 
   void write_requests(JsonWriter& json, const Scene::Shown& shown) const {
     const auto& events = *shown.events;
-    const auto begin = shown.run->begin * is_real();
+    const auto begin = shown.run->begin * own_time();
     json.begin_object().name("keys").begin_array();
     for (const auto& key : events.keys) json.value(escaped_text(key));
     json.end_array();
@@ -747,7 +749,7 @@ class Page {
   void write_run(JsonWriter& json, const Scene::Shown& shown, std::size_t source_number,
                  const Events& source) const {
     const auto& [run, events, worst, worst_key] = shown;
-    const auto begin = run->begin * is_real();
+    const auto begin = run->begin * own_time();
     json.begin_object().field("name", escaped_message(run->name)).field("source", source_number);
     json.field("sent", plan_.search ? static_cast<std::int64_t>(events->single.size())
                                     : run->outcome.measured.sent);
@@ -783,7 +785,7 @@ class Page {
   }
 
   void write_bins(JsonWriter& json, const Run& run, const Events& events) const {
-    const auto begin = run.begin * is_real();
+    const auto begin = run.begin * own_time();
     json.name("whole").begin_array();
     for (const auto key : events.whole) json.value(key);
     json.end_array().field("from", events.from - begin).field("to", events.to - begin);

@@ -94,7 +94,7 @@ void require_lease_options(const Options& options, const Plan& plan) {
   refuse({"--limit", "--burst"}, "it counts requests", "a lease has --lease, not a window");
   constexpr std::string_view kOneLease = "each holder has one lease";
   refuse({"--cost"}, kOneLease);
-  if (plan.log.fields.cost && !plan.log.fields.has_hold()) {
+  if (plan.log.fields.has_cost()) {
     refuse_both("--fields cost", kConcurrency, kOneLease);
   }
   refuse({"--compare"}, "holders follow from what each limiter allows",

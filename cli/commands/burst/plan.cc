@@ -396,7 +396,7 @@ void require_searchable(const Options& options, const Plan& plan) {
   }
 }
 
-void refuse_virtual(const Options& options) {
+void require_options_of_real_clock(const Options& options) {
   constexpr std::string_view kRealClock = "--clock real";
   refuse_given(options, {"--compare"}, kRealClock, "only virtual time is the same for both");
   refuse_given(options, {"--model"}, kRealClock, "a model has the virtual clock");
@@ -408,7 +408,7 @@ void require_consistent(const Options& options, const Plan& plan) {
   require_lease_options(options, plan);
   require_budget_options(options, plan);
   if (plan.search) require_searchable(options, plan);
-  if (plan.is_real) refuse_virtual(options);
+  if (plan.is_real) require_options_of_real_clock(options);
   if (plan.log.given()) refuse_given(options, {"--rate", "--duration"}, "--replay", kLogHasTimes);
   if (options.is_given("--clients") && !plan.is_real) {
     throw UsageError("--clients requires --clock real: the virtual clock uses one connection");
@@ -423,11 +423,11 @@ void require_consistent(const Options& options, const Plan& plan) {
   if (!plan.search && (plan.costs.size() > 1 || has_refunds)) {
     throw UsageError(fmt::format("--cost must be one number above 0 for a pattern, not '{}'",
                                  fmt::join(plan.costs, ",")),
-                     "rlctl burst adversary mixes costs, and refunds");
+                     "rlctl burst adversary takes several costs, and refunds");
   }
   if (plan.costs.front() < 0) {
     throw UsageError(
-        fmt::format("--cost {}: a search needs a cost above 0, too", plan.costs.front()),
+        fmt::format("--cost {}: a search also needs a cost above 0", plan.costs.front()),
         fmt::format("--cost 1,{}", plan.costs.front()));
   }
   if (has_refunds && plan.search->write) {

@@ -29,8 +29,8 @@ inline constexpr const char *kDefaultLimit = "1000/60s", *kSearchLimit = "5/60s"
 /// The value of --algorithm for each algorithm that counts requests.
 inline constexpr const char* kAllAlgorithms = "all";
 
-/// The times of a search are multiples of the unit of the time that a script gets, which is at most
-/// this, or of 1 µs.
+/// The times of a search are multiples of 1 µs, or of the unit of the script's clock if that is at
+/// most this long.
 inline constexpr std::chrono::milliseconds kLongestTick{1};
 
 /// How `rlctl burst adversary` searches.
@@ -38,11 +38,11 @@ struct SearchPlan {
   std::int64_t tries = adversary::kDefaultTries;  ///< requests against each limiter
   /// Tries every schedule of at most this many requests at critical times, instead of `tries`.
   std::optional<int> exhaustive = {};
-  bool no_stepping_back = false;          ///< --monotonic
+  bool monotonic = false;                 ///< --monotonic
   std::optional<std::string> write = {};  ///< the file for the schedule
 
   /// Whether it also tries a clock that steps back.
-  bool steps_back() const noexcept { return !no_stepping_back && !exhaustive; }
+  bool steps_back() const noexcept { return !monotonic && !exhaustive; }
 };
 
 /// What the options say about leases.

@@ -13,6 +13,7 @@
 #include "cli/commands/burst/measures.h"
 
 namespace rlctl::cli::burst {
+
 std::vector<std::string> command_lines(const std::vector<std::string>& words, std::size_t columns) {
   constexpr std::string_view kNext = " \\", kIndent = "    ";
   std::vector<std::string> lines{""};
@@ -34,10 +35,6 @@ std::vector<std::string> command_lines(const std::vector<std::string>& words, st
     }
   }
   return lines;
-}
-
-std::string clients_text(const Plan& plan) {
-  return fmt::format("{} client{}", plan.clients, plural(plan.clients));
 }
 
 bool tells_difference(const Report& report) {
@@ -153,8 +150,7 @@ std::string rate_text(double per_second) {
 std::optional<std::string> why_late(const Run& run) {
   const auto& pace = run.outcome.pace;
   if (!pace || pace->sender_kept_up()) return std::nullopt;
-  return fmt::format("{}: the sender fell behind: {} of {} sent, {} late at most", run.name,
-                     rate_text(pace->sent_per_second), rate_text(pace->offered_per_second),
+  return fmt::format("{}: the sender fell behind: requests were sent up to {} late", run.name,
                      latency_text(pace->lag));
 }
 

@@ -25,9 +25,8 @@ namespace rlctl::cli::burst {
 struct SearchFindings {
   adversary::SearchResult result = {};
   std::int64_t limit = 1;  ///< units within a window
-  /// Times are multiples of the unit of the placeholder that tells a foreign script the time. Null:
-  /// of 1 µs, since there is none, or since the unit is more than kLongestTick or than a tenth of
-  /// the window.
+  /// The placeholder that tells the script the time, if the search uses only multiples of its unit;
+  /// null if it uses every µs.
   const traffic::Placeholder* clock = nullptr;
   bool has_refunds = false;  ///< in the schedule that allows the most: its outcome lacks them
 
@@ -200,8 +199,6 @@ std::vector<Remark> remarks_on(const Report& report, const Run& run);
 /// What is known of a search's finding; `run` is one of the report's.
 std::vector<Remark> remarks_on_search(const Report& report, const Run& run);
 
-/// "1 client"
-std::string clients_text(const Plan& plan);
 /// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.
 std::string ratio_text(double ratio);
 /// "1000/s", "12.5/s"

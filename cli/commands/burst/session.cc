@@ -55,15 +55,12 @@ std::optional<std::string> why_of(const traffic::Candidate& candidate,
                                              .text_of = is_search ? exact_text : span_text});
 }
 
-/// "fixed-window: the server answered 500/s of 1000/s, ..."; none if it kept up, or if the traffic
-/// was too short to tell.
+/// Says that decisions came later than requests were sent, such as "fixed-window: the server
+/// answered 500/s of 1000/s, ..."; none if the server kept up, or if the clock was virtual.
 std::optional<std::string> why_overloaded(const Run& run) {
-  constexpr double kLongEnough = 1;  // seconds: the wait for the last answers hardly matters
   const auto& pace = run.outcome.pace;
-  if (!pace || pace->seconds < kLongEnough) return std::nullopt;
-  if (pace->answered_per_second >= traffic::Pace::kKeptUp * pace->sent_per_second)
-    return std::nullopt;
-  return fmt::format("{}: the server answered {} of {}, so it decided ever later than was sent",
+  if (!pace || pace->server_kept_up()) return std::nullopt;
+  return fmt::format("{}: the server answered {} of {}, so its decisions came later and later",
                      run.name, rate_text(pace->answered_per_second),
                      rate_text(pace->sent_per_second));
 }
@@ -335,16 +332,17 @@ class DecisionComparison {
 
 // --- Searches ------------------------------------------------------------------------------------
 
-/// See SearchFindings::clock. Only a millisecond is left out: it is the unit of TTLs, too, and what
-/// a coarser clock lets through is no small matter.
+/// See SearchFindings::clock. Rounding to 1 ms is left out, since TTLs are in ms, too; a coarser
+/// clock is a fault.
 const traffic::Placeholder* clock_of(const traffic::Candidate& candidate, microseconds window) {
-  constexpr int kTicksOfWindow = 10;
-  if (!candidate.foreign) return nullptr;
-  const auto* clock = coarsest_time(*candidate.foreign);
-  const bool is_fine = clock != nullptr && clock->tick <= kLongestTick &&
+  constexpr int kTicksOfWindow = 1'000;
+  constexpr microseconds kExact{1};
+  if (!candidate.foreign || names_time(*candidate.foreign)) return nullptr;
+  const auto* clock = finest_time(*candidate.foreign);
+  const bool is_used = clock != nullptr && clock->tick > kExact && clock->tick <= kLongestTick &&
                        kTicksOfWindow * clock->tick <= window &&
                        window % clock->tick == microseconds{0};
-  return is_fine ? clock : nullptr;
+  return is_used ? clock : nullptr;
 }
 
 /// The outcome of a finding's schedule. The measurement knows no refunds.
@@ -410,9 +408,11 @@ class Session {
       report_.interrupted = run.outcome.interrupted;
       if (const auto why = why_late(run)) {
         const auto* advice = plan_.replay                  ? "a log with fewer requests a second"
-                             : plan_.pattern->rate.empty() ? "fewer --requests"
+                             : plan_.pattern->rate.empty() ? "a lower --limit"
                                                            : "a lower --rate";
-        warn_once(fmt::format("{}; use {}, or an idle machine", *why, advice));
+        const auto* other =
+            plan_.candidates[i].program ? "a longer pipeline of the program" : "an idle machine";
+        warn_once(fmt::format("{}; use {}, or {}", *why, advice, other));
       }
       if (const auto why = why_overloaded(run)) warn_once(*why);
       if (run.hint) warn_once(fmt::format("{}: {}", run.name, *run.hint));

@@ -196,7 +196,7 @@ class Drawing {
     double y = 28 - kTitleLine;
     for (const auto& line : title_lines()) text(kMargin, y += kTitleLine, "title", line);
     if (report_.plan.is_real)
-      text(right_, 28, "soft end", "real time, " + clients_text(report_.plan));
+      text(right_, 28, "soft end", "real time, " + counted(report_.plan.clients, "client"));
     std::string about(traffic_text(report_));
     if (report_.plan.search && report_.plan.search->exhaustive) {
       about += "; every schedule of up to " + counted(*report_.plan.search->exhaustive, "request");

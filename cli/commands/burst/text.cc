@@ -56,12 +56,12 @@ std::string about_text(const Report& report) {
     return cost > 1 ? fmt::format("a request costs up to {}", cost) : std::string();
   }
   auto about = fmt::format("seed {}", plan.request.seed);
-  const std::string_view what = plan.concurrency ? "event" : "request";
+  const std::string_view what = has_holders(plan) ? "event" : "request";
   if (plan.search && plan.search->exhaustive) {
     about = fmt::format("every schedule of up to {} at critical times",
                         counted(*plan.search->exhaustive, what));
   } else if (plan.search) {
-    about += fmt::format(", {} {}s to try each", plan.search->tries, what);
+    about += fmt::format(", {} {}s for each limiter", plan.search->tries, what);
   }
   if (plan.request.keys > 1) about += fmt::format(", {} keys", plan.request.keys);
   const auto& costs = plan.costs;
@@ -105,19 +105,23 @@ std::string promise_of(const limiter::Algorithm& algorithm, const Plan& plan) {
   return text + fmt::format(": {} + {}", *burst, back);
 }
 
-/// That the search did not try what the rounding of the script's time lets through; empty if the
-/// script gets every microsecond.
+/// Says that the search left out what the rounding of the script's time lets through; empty if it
+/// left out nothing.
 std::string rounding_text(const SearchFindings& search) {
   if (search.clock == nullptr) return {};
   return fmt::format(
-      "times are multiples of {}, as {{{}}} is: what its rounding lets through was "
+      "requests come only at multiples of {}, as in {{{}}}; what this rounding lets through was "
       "not tried",
       exact_text(search.tick()), search.clock->name);
 }
 
 /// What an exhaustive search has proved, and for which schedules. Empty after another search.
-std::string proof_text(const adversary::SearchResult& result, const Plan& plan) {
+std::string proof_text(const SearchFindings& search, const Plan& plan) {
+  const auto& result = search.result;
   if (!result.tried) return {};
+  const auto when = search.clock == nullptr
+                        ? std::string("at critical times")
+                        : "at critical times in multiples of " + exact_text(search.tick());
   const auto tried = *result.tried, undecided = result.undecided;
   const auto requests = counted(*plan.search->exhaustive, "request");
   std::string text;
@@ -125,11 +129,11 @@ std::string proof_text(const adversary::SearchResult& result, const Plan& plan) 
     text =
         fmt::format("none: interrupted after {} schedules of up to {}", grouped(tried), requests);
   } else if (result.most.score.worst > plan.limits.front().limit) {
-    text = fmt::format("the worst of all {} schedules of up to {} at critical times",
-                       grouped(tried), requests);
+    text =
+        fmt::format("the worst of all {} schedules of up to {} {}", grouped(tried), requests, when);
   } else {
-    text = fmt::format("no schedule of up to {} at critical times leaks ({} tried)", requests,
-                       grouped(tried));
+    text =
+        fmt::format("no schedule of up to {} {} leaks ({} tried)", requests, when, grouped(tried));
   }
   if (undecided == 0) return text;
   return text + fmt::format("; skipped {} of them {}, and all that begin with these",
@@ -140,7 +144,7 @@ std::string proof_text(const adversary::SearchResult& result, const Plan& plan) 
 constexpr std::string_view kCriticalTimes =
     "the time of the previous request; 1 µs later; 1/4, 1/2 and 3/4 of a window later; and 1 µs "
     "before, at, and 1 µs after the next edge of the clock's windows and one window after each "
-    "earlier request; where times are multiples of more, that instead of 1 µs";
+    "earlier request; for a limiter with a line about rounding, 1 ms instead of 1 µs";
 
 // --- The report ----------------------------------------------------------------------------------
 
@@ -232,7 +236,7 @@ class TextReport {
       }
     }
     if (plan_.is_real) {
-      block_.row("clock", "real time", clients_text(plan_));
+      block_.row("clock", "real time", counted(plan_.clients, "client"));
     } else {
       block_.row("clock", "virtual time");
     }
@@ -527,7 +531,7 @@ std::vector<Remark> remarks_on_search(const Report& report, const Run& run) {
   };
   add("hint", run.hint.value_or(""));
   add("rounding", rounding_text(*run.search));
-  const auto proof = proof_text(result, plan), left_out = left_out_text(result);
+  const auto proof = proof_text(*run.search, plan), left_out = left_out_text(result);
   add("proof", proof);
   if (proof.empty() && !left_out.empty()) add("left out", "skipped " + left_out);
   if (result.sent_each_whole) {

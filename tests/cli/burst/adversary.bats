@@ -118,10 +118,18 @@ LUA
   assert_line 'rounding.lua never above the limit'
   assert_line 'denied nothing that an exact log would allow'
   output=$(tr -s ' \n' ' ' <<<"$output")
-  assert_output --partial ' rounding times are multiples of 1 ms, as {now_ms} is: what its rounding lets through was not tried '
+  assert_output --partial ' rounding requests come only at multiples of 1 ms, as in {now_ms}; what this rounding lets through was not tried '
   run -0 search "${ms[@]}" --json
   assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[1000,5,null]'
   assert_equal "$(gojq -c '.base_us as $base | [.runs[0].most_stepping_back.schedule[].at_us - $base] | all(. % 1000 == 0)' <<<"$output")" true
+  run -0 --separate-stderr search "${ms[@]}" --assert 'worst<=1' -q
+  assert_regex "$stderr" 'rlctl: burst: warning: rounding.lua: the assertions cover requests at multiples of 1 ms only, as in \{now_ms\}'
+  # Of a script that is told more, and of one that asks for the time, every microsecond is tried.
+  run -0 search "${ms[@]:0:3}" '{now_ms} {window_ms} {limit} {id} {window_ms} {now_us}' --json
+  assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed]' <<<"$output")" '[1,10]'
+  (echo "redis.call('TIME')" && cat rounding.lua) >asking.lua
+  run -0 search --script asking.lua "${ms[@]:2}" --json
+  assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed]' <<<"$output")" '[1,10]'
   # What a coarser time lets through is a fault.
   run -0 search "${seconds[@]}" --json
   assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed]' <<<"$output")" '[1,10]'
@@ -135,7 +143,7 @@ LUA
   refute_line --partial 'multiples of'
 }
 
-@test "a leak is found at times that are multiples of a millisecond" {
+@test "a serious leak of a script that is told milliseconds is found" {
   rounding_log
   # It forgets everything after half a window.
   run -0 search "${ms[@]:0:3}" '{now_ms} {window_ms} {limit} {id} 30000'
@@ -325,7 +333,7 @@ LUA
   assert_equal "$(gojq -c '.runs[0].most.worst.allowed > 1' <<<"$output")" true
 }
 
-@test "without a clock that steps back, the budget is for the others" {
+@test "--monotonic tries no clock that steps back" {
   run -0 search --monotonic "${trusting[@]}" --json
   assert_equal "$(gojq -c '.runs[0].most_stepping_back' <<<"$output")" null
 }

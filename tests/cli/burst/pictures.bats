@@ -116,7 +116,7 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
   assert_line 'as many as were sent: no bound was found'
 }
 
-@test "a search, even with the smallest budget, can write its picture to standard output" {
+@test "a search, even with the fewest tries, can write its picture to standard output" {
   run -0 as svg rlctl burst adversary --model --algorithm gcra --tries 200
   xmllint --noout - <<<"$output"
 }

@@ -148,6 +148,11 @@ random_log() {
   assert_equal "$(counts)" '[3,1,2,1,1]'
   printf '1 a 10001\n' >dear.log
   refused '--replay: cost 10001 is too large for sliding-window-log' --replay dear.log "${two[@]}"
+  run -0 rlctl burst -q --replay dear.log "${two[@]}" --fields cost=
+  sed 's/3$/0.3/' cost.csv >price.csv
+  refused 'not a whole number' --replay price.csv --model "${two[@]}"
+  run -0 rlctl burst --replay price.csv --model "${two[@]}" --fields cost= --json
+  assert_equal "$(counts)" '[3,3,0,1,0]'
   run -0 rlctl burst -q --replay dear.log --algorithm gcra
 }
 
@@ -388,6 +393,8 @@ any; --fields key=NAME takes another field"
   echo '{"time":1795155070,"ip":"192.0.2.1","weight":2}' >weights.jsonl
   run -0 rlctl burst --replay weights.jsonl --model "${two[@]}" --fields cost=weight --json
   assert_equal "$(gojq .runs[0].worst.allowed <<<"$output")" 2
+  run -0 rlctl burst --replay weights.jsonl --model "${two[@]}" --fields cost= --json
+  assert_equal "$(gojq .runs[0].worst.allowed <<<"$output")" 1
   run -2 rlctl burst --replay weights.jsonl --model "${two[@]}" --fields cost=wieght
   assert_output --partial "weights.jsonl: no line has the field 'wieght'"
 }
