@@ -233,7 +233,10 @@ golden=$project/tests/cli/golden
 @test "if the reader of its file exits, burst fails and leaves nothing running" {
   export TMPDIR=$BATS_TEST_TMPDIR
   mkfifo "$TMPDIR/decisions.jsonl"
-  head -n 1 "$TMPDIR/decisions.jsonl" &
+  head -n 1 "$TMPDIR/decisions.jsonl" 3>&- &
+  local reader=$!
+  # Opening the pipe, it waits for a writer.
+  wait_until eval '[[ $(<"/proc/$reader/stat") == *" (head) S "* ]]'
   run -2 rlctl burst steady --limit 100000/s -q -o "$TMPDIR/decisions.jsonl"
   assert_output --partial 'decisions.jsonl'\'': broken pipe'
   nothing_is_left
