@@ -234,9 +234,8 @@ golden=$project/tests/cli/golden
   export TMPDIR=$BATS_TEST_TMPDIR
   mkfifo "$TMPDIR/decisions.jsonl"
   head -n 1 "$TMPDIR/decisions.jsonl" 3>&- &
-  local reader=$!
   # Opening the pipe, it waits for a writer.
-  wait_until eval '[[ $(<"/proc/$reader/stat") == *" (head) S "* ]]'
+  wait_until grep -q ' (head) S ' "/proc/$!/stat"
   run -2 rlctl burst steady --limit 100000/s -q -o "$TMPDIR/decisions.jsonl"
   assert_output --partial 'decisions.jsonl'\'': broken pipe'
   nothing_is_left
