@@ -54,6 +54,9 @@ class Limiter:
             keys = ["{{key}}:count", "{{key}}:ban"]
         now = "{now_" + self.unit + "}" if self.clock == "argument" else "-"
         words = f"{{limit}} {{window_{self.unit}}} {now} {'{cost}' if self.costs else '1'} {{burst}} {{id}}"
+        # The simulation has requests at any microsecond. The search has none between the units of the time that a
+        # script is told, so every script is also told the microseconds, which it does not read.
+        words += " {now_us}"
         options = [word for key in keys for word in ("--keys", key)] + ["--args", words]
         if self.burst != self.limit:
             options += ["--burst", str(self.burst)]
