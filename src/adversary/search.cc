@@ -371,17 +371,6 @@ SearchResult search_once(Trial& trial, const SearchRequest& request, const Inter
   return shrunk_result(trial, request, forward, backward, interrupt, show);
 }
 
-}  // namespace
-
-microseconds latest_time(const SearchRequest& request) {
-  // No search takes place if the tries do not fill the limit.
-  const auto fills = std::min(most_fills(request), request.tries);
-  return std::max(kMaxWindows * request.limit.window,
-                  latest_of_forward(request.limit, fills, most_requests(fills)));
-}
-
-namespace {
-
 /// The step of the limiter's clock, if that is fine compared with the window.
 microseconds clock_step(const SearchRequest& request) {
   constexpr int kStepsOfWindow = 10;
@@ -390,6 +379,13 @@ microseconds clock_step(const SearchRequest& request) {
 }
 
 }  // namespace
+
+microseconds latest_time(const SearchRequest& request) {
+  // No search takes place if the tries do not fill the limit.
+  const auto fills = std::min(most_fills(request), request.tries);
+  return std::max(kMaxWindows * request.limit.window,
+                  latest_of_forward(request.limit, fills, most_requests(fills)));
+}
 
 Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request) {
   return score_of(schedule, answers, request.limit, clock_step(request));

@@ -126,8 +126,8 @@ using OnSent = std::function<void(std::int64_t sent)>;
 /// `stepping_back` with one that may. Each finding is made smaller: it loses the requests that it
 /// does not need, instants are joined, and each moves to the roundest time that still shows the
 /// finding. Then continues the schedule of a denial at the edge, to see whether that is all. Sends
-/// at most as many requests as there are tries for each, nothing after an interrupt, and counts
-/// what it sends in SearchResult::requests_sent.
+/// at most as many requests as there are tries for each, and nothing after an interrupt;
+/// SearchResult::requests_sent includes these requests.
 SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const SearchResult& forward,
                            const SearchResult& stepping_back, const Interrupt& interrupt,
                            const OnSent& on_sent = {});

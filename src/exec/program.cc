@@ -204,7 +204,8 @@ std::optional<limiter::Decision> Program::take() {
     if (is_first) require_clocks();
     ++answered_;
     if (is_first && pipeline_ > 1 && environment_.needs_time()) set_pipeline(1);
-    // Not sooner: a busy processor would make its start late. Under the real clock both may work.
+    // The two share a processor only once the program has started, since a busy processor would
+    // delay the start; under the real clock they never do, since both may work at the same time.
     if (is_first && settings_.has_virtual_clock) one_cpu_.emplace(child_->pid());
     due_ = deadline_after(settings_.timeout);
     return answer.decision;

@@ -69,8 +69,9 @@ std::optional<std::string> why_out_of_date(Connection& connection);
 /// since 1970, as TIME replies. Throws Error if they are not a time.
 std::chrono::microseconds server_time(ReplyView reply, std::size_t at = 0);
 
-/// How often a server has executed each command since it started, for all clients and from scripts,
-/// by its name in lower case; a command that was never called is absent.
+/// The number of times that a server has executed each command since it started, for all clients
+/// and from scripts, by the command's name in lower case. A command that was never called is
+/// absent.
 using CallCounts = std::map<std::string, std::int64_t, std::less<>>;
 
 /// INFO commandstats; in a Cluster, of all masters together. std::nullopt if the user may not ask.

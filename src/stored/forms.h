@@ -204,7 +204,7 @@ struct Decoded {
 
   /// The limit, if only its units are told.
   std::optional<std::int64_t> units = {};
-  /// The window that the key or its row tells, or else that of the limit that applies.
+  /// The window that the key or its row states; otherwise the window of the limit that applies.
   std::optional<microseconds> window = {};
   bool next_is_elsewhere = false;  ///< the counts of later windows are in other keys
   /// The stored number, of a count or of what is left of a limit; may be negative.

@@ -38,7 +38,7 @@ class Libraries {
   /// The built-in rows alone.
   Libraries();
   /// `as` is how the user reads keys of any name: a value of --read-as. A row with mistakes makes
-  /// the keys that it matches unknown. Throws UsageError if `as` is no such value.
+  /// the keys that it matches unknown. Throws UsageError if `as` is not one of as_values().
   explicit Libraries(std::span<const limiter::LibrarySection> own,
                      const std::optional<std::string>& as = {});
   ~Libraries();

@@ -215,8 +215,7 @@ void require_visible_keys(const lua::Scopes& scopes, std::string_view name) {
 }
 
 bool may_call_time(const ForeignLimiter& limiter) {
-  return contains_in_any_case(limiter.source, "time") ||
-         lua::needed_substitutes(limiter.source, {}).time;
+  return contains_in_any_case(limiter.source, "time") || names_time(limiter);
 }
 
 /// The largest n for which the source contains TABLE[n]; 0 if there is none.

@@ -216,7 +216,7 @@ std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
           run.name, exact_text(clock->tick), clock->name));
     }
     const auto left_out = left_out_text(run.search->result);
-    // Of an exhaustive search, the assertion fails.
+    // What an exhaustive search left out makes the assertion fail instead.
     if (left_out.empty() || run.search->result.tried) continue;
     warnings.push_back(
         fmt::format("warning: {}: the assertions do not cover {}", run.name, left_out));

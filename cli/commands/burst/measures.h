@@ -49,8 +49,8 @@ struct Measure {
   Ceiling (*ceiling)(const Run&) = nullptr;
 };
 
-/// A group of measures, which is an object in JSON. In assertions, the group's name precedes those
-/// of its measures. Without a name, the measures stand alone in both.
+/// A group of measures. In JSON, it is an object; in assertions, its name precedes the names of its
+/// measures. A group without a name is neither: its measures are fields and names by themselves.
 struct MeasureGroup {
   std::string_view name;
   std::span<const Measure> measures;

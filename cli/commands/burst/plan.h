@@ -61,7 +61,7 @@ struct BudgetPlan {
   std::optional<std::string> settle_arguments = {};  ///< its --args
 };
 
-/// How a report is written to a file.
+/// The format of a file to which a report is written.
 enum class ReportFormat { kSvg, kHtml, kJson, kJsonl };
 struct ReportFile {
   ReportFormat format;

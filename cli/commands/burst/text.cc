@@ -64,9 +64,8 @@ std::string about_text(const Report& report) {
     about += fmt::format(", {} {}s for each limiter", plan.search->tries, what);
   }
   if (plan.request.keys > 1) about += fmt::format(", {} keys", plan.request.keys);
-  const auto& costs = plan.costs;
-  if (!plan.reserve && (costs.size() > 1 || costs.front() > 1)) {
-    about += fmt::format(", cost {}", fmt::join(costs, ", "));
+  if (!plan.reserve && (plan.costs.size() > 1 || plan.costs.front() > 1)) {
+    about += fmt::format(", cost {}", fmt::join(plan.costs, ", "));
   }
   return about;
 }
@@ -375,7 +374,7 @@ class TextReport {
     append_summary();
   }
 
-  /// What --compare found.
+  /// Appends whether the two limiters of --compare decide alike, or where they first differ.
   void append_difference() {
     if (report_.difference) {
       append_sentence("differ", "yes, " + difference_text(plan_, *report_.difference));
