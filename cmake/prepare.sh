@@ -29,6 +29,9 @@ build  zlib1g-dev            zlib.h
 build  libssl-dev            openssl/ssl.h
 build  libcli11-dev          CLI/CLI.hpp
 build  libedit-dev           histedit.h
+build  liblua5.1-0-dev       lua5.1/lua.hpp
+build  lua-bitop-dev         lua5.1/lua-bitop.h
+build  lua-cjson-dev         lua5.1/lua-cjson.h
 server redis-tools           redis-server valkey-server redis-check-rdb
 server redis-tools           redis-cli valkey-cli
 test   redis-tools           redis-cli

@@ -24,10 +24,6 @@ constexpr std::string_view kBlanks = " \t\v\f\r";
 constexpr std::array<std::string_view, 5> kKnownFlags{"no-writes", "allow-oom", "allow-stale",
                                                       "no-cluster", "allow-cross-slot-keys"};
 
-bool is_known(std::string_view flag) {
-  return std::find(kKnownFlags.begin(), kKnownFlags.end(), flag) != kKnownFlags.end();
-}
-
 std::vector<std::string_view> split_at(std::string_view text, std::string_view separators) {
   std::vector<std::string_view> parts;
   while (!text.empty()) {
@@ -46,6 +42,10 @@ std::string_view literal(const Token& token) {
 
 }  // namespace
 
+bool is_known_flag(std::string_view flag) {
+  return std::find(kKnownFlags.begin(), kKnownFlags.end(), flag) != kKnownFlags.end();
+}
+
 std::optional<Shebang> read_shebang(std::string_view source) {
   const auto line = shebang_line(source);
   if (line.empty()) return std::nullopt;
@@ -60,7 +60,7 @@ std::optional<Shebang> read_shebang(std::string_view source) {
 std::vector<std::string_view> unknown_flags(std::string_view source) {
   auto shebang = read_shebang(source);
   if (!shebang) return {};
-  std::erase_if(shebang->flags, is_known);
+  std::erase_if(shebang->flags, is_known_flag);
   return shebang->flags;
 }
 
@@ -74,7 +74,7 @@ std::string without_unknown_flags(std::string_view source) {
     }
     std::string flags;
     for (const auto flag : split_at(word.substr(kFlags.size()), ",")) {
-      if (is_known(flag)) flags.append(flags.empty() ? "" : ",").append(flag);
+      if (is_known_flag(flag)) flags.append(flags.empty() ? "" : ",").append(flag);
     }
     if (!flags.empty()) kept.append(" ").append(kFlags).append(flags);
   }

@@ -25,6 +25,8 @@ struct Shebang {
 /// Returns std::nullopt if the source does not begin with "#!".
 std::optional<Shebang> read_shebang(std::string_view source);
 
+/// Whether Redis or Valkey know this flag of a script or function.
+bool is_known_flag(std::string_view flag);
 /// The flags in the first line that neither Redis nor Valkey knows: they refuse such a script.
 std::vector<std::string_view> unknown_flags(std::string_view source);
 /// The source without the flags that unknown_flags() returns.

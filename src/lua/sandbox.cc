@@ -1,0 +1,476 @@
+#include "lua/sandbox.h"
+
+#include <fmt/format.h>
+
+#include <lua.hpp>
+
+extern "C" {
+#include <lua-bitop.h>
+#include <lua-cjson.h>
+}
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <exception>
+#include <limits>
+#include <new>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lua/struct_library.h"
+
+namespace rlctl::lua {
+
+// What the allocator, the hook and the guards of one Lua state share.
+struct Sandbox::Box {
+  Bounds bounds;
+  std::size_t used = 0;                          ///< bytes
+  std::int64_t left = 0;                         ///< instructions of this run
+  std::exception_ptr stopped = {};               ///< why the run ends; no source may catch that
+  std::array<unsigned short, 3> random_state{};  ///< of math.random()
+  int globals = LUA_NOREF;                       ///< the real table, in the registry
+
+  static Box& of(lua_State* state) {
+    void* box = nullptr;
+    lua_getallocf(state, &box);
+    return *static_cast<Box*>(box);
+  }
+};
+
+namespace {
+
+constexpr int kInstructionsBetweenHooks = 10'000;
+constexpr std::size_t kLongestPattern = 10'000;  // bytes; each may take a frame of the C stack
+constexpr const char* kReadOnly = "Attempt to modify a readonly table";
+
+/// What a sandbox has of each library; all of a library without names.
+struct Library {
+  const char* name;
+  lua_CFunction open;
+  std::vector<std::string_view> only = {};
+};
+
+const Library kLibraries[] = {
+    {"", luaopen_base, {"assert",       "collectgarbage", "coroutine", "error",        "gcinfo",
+                        "getmetatable", "ipairs",         "next",      "pairs",        "rawequal",
+                        "rawget",       "rawset",         "select",    "setmetatable", "tonumber",
+                        "tostring",     "type",           "unpack",    "xpcall",       "_VERSION"}},
+    {"string", luaopen_string},
+    {"table", luaopen_table},
+    {"math", luaopen_math},
+    {"os", luaopen_os, {"clock"}},
+    {"bit", luaopen_bit},
+    {"cjson", luaopen_cjson},
+    {"struct", open_struct_library}};
+
+// ---- Tables that cannot be changed ----
+
+/// In the metatable of a protected table, the key of the real one: its address.
+const char kRealTable = 0;
+
+/// Pushes the real table of a protected one; pushes nothing and returns false for other values.
+bool push_real_table(lua_State* state, int index) {
+  if (!lua_istable(state, index) || lua_getmetatable(state, index) == 0) return false;
+  lua_pushlightuserdata(state, const_cast<char*>(&kRealTable));
+  lua_rawget(state, -2);
+  lua_remove(state, -2);
+  if (lua_istable(state, -1)) return true;
+  lua_pop(state, 1);
+  return false;
+}
+
+int refuse_change(lua_State* state) {
+  return luaL_error(state, kReadOnly);
+}
+
+/// Replaces the table on the top of the stack by a protected one.
+void protect(lua_State* state) {
+  lua_newtable(state);
+  lua_newtable(state);
+  lua_pushvalue(state, -3);
+  lua_setfield(state, -2, "__index");
+  lua_pushcfunction(state, refuse_change);
+  lua_setfield(state, -2, "__newindex");
+  lua_pushboolean(state, 0);
+  lua_setfield(state, -2, "__metatable");
+  lua_pushlightuserdata(state, const_cast<char*>(&kRealTable));
+  lua_pushvalue(state, -4);
+  lua_rawset(state, -3);
+  lua_setmetatable(state, -2);
+  lua_remove(state, -2);
+}
+
+int refuse_missing_global(lua_State* state) {
+  const char* name = lua_tostring(state, 2);
+  return luaL_error(state, "Script attempted to access nonexistent global variable '%s'",
+                    name != nullptr ? name : luaL_typename(state, 2));
+}
+
+// ---- Guards ----
+//
+// Each stands in place of a function of a library, which is its first upvalue.
+
+int original(lua_State* state) {
+  return lua_tocfunction(state, lua_upvalueindex(1))(state);
+}
+
+/// For functions that change a table without asking its metatable.
+int guard_change(lua_State* state) {
+  if (push_real_table(state, 1)) return refuse_change(state);
+  return original(state);
+}
+
+/// For functions that read a table without asking its metatable.
+int guard_read(lua_State* state) {
+  if (push_real_table(state, 1)) lua_replace(state, 1);
+  return original(state);
+}
+
+/// pairs(), whose own next() would not know a protected table.
+int pairs_of_any(lua_State* state) {
+  luaL_checktype(state, 1, LUA_TTABLE);
+  lua_getglobal(state, "next");
+  lua_pushvalue(state, 1);
+  lua_pushnil(state);
+  return 3;
+}
+
+int guard_pattern(lua_State* state) {
+  if (lua_isstring(state, 2) != 0 && lua_objlen(state, 2) > kLongestPattern) {
+    return luaL_error(state, "pattern has more than %d bytes", static_cast<int>(kLongestPattern));
+  }
+  return original(state);
+}
+
+int guard_unpack(lua_State* state) {
+  luaL_checktype(state, 1, LUA_TTABLE);
+  const std::int64_t first = luaL_optint(state, 2, 1);
+  const std::int64_t last =
+      lua_isnoneornil(state, 3) ? static_cast<int>(lua_objlen(state, 1)) : luaL_checkint(state, 3);
+  if (last - first >= std::numeric_limits<int>::max()) {
+    return luaL_error(state, "too many results to unpack");
+  }
+  return original(state);
+}
+
+int guard_tohex(lua_State* state) {
+  if (lua_isnumber(state, 2) != 0 && lua_tonumber(state, 2) <= -8) {
+    lua_pushinteger(state, -8);
+    lua_replace(state, 2);
+  }
+  return original(state);
+}
+
+}  // namespace
+
+// The guards that need the box.
+struct Guards {
+  /// Raises the error that ends a run again, after a function that has caught it.
+  static void require_not_stopped(lua_State* state) {
+    if (Sandbox::Box::of(state).stopped) luaL_error(state, "stopped");
+  }
+
+  static int catcher(lua_State* state) {
+    const int results = original(state);
+    require_not_stopped(state);
+    return results;
+  }
+
+  /// pcall() of Redis 7: a caught error that is a table with a text `err` becomes that text.
+  static int pcall(lua_State* state) {
+    luaL_checkany(state, 1);
+    const int status = lua_pcall(state, lua_gettop(state) - 1, LUA_MULTRET, 0);
+    require_not_stopped(state);
+    if (status != 0 && lua_istable(state, -1)) {
+      lua_getfield(state, -1, "err");
+      if (lua_isstring(state, -1) == 0) lua_pop(state, 1);
+    }
+    if (status != 0) {
+      lua_replace(state, 1);
+      lua_settop(state, 1);
+    }
+    lua_pushboolean(state, status == 0 ? 1 : 0);
+    lua_insert(state, 1);
+    return lua_gettop(state);
+  }
+
+  /// loadstring(source, name), and load(function, name), which reads all of the source first.
+  static int loadstring(lua_State* state) {
+    std::size_t size = 0;
+    const char* source = luaL_checklstring(state, 1, &size);
+    return load_text(state, {source, size}, luaL_optstring(state, 2, source));
+  }
+  static int load(lua_State* state) {
+    luaL_checktype(state, 1, LUA_TFUNCTION);
+    const char* name = luaL_optstring(state, 2, "=(load)");
+    std::string source;
+    for (;;) {
+      lua_pushvalue(state, 1);
+      lua_call(state, 0, 1);
+      if (lua_isnil(state, -1)) break;
+      if (lua_isstring(state, -1) == 0) {
+        return luaL_error(state, "reader function must return a string");
+      }
+      std::size_t size = 0;
+      const char* piece = lua_tolstring(state, -1, &size);
+      if (size == 0) break;
+      if (source.size() + size > Sandbox::Box::of(state).bounds.memory) {
+        return luaL_error(state, "not enough memory");
+      }
+      source.append(piece, size);
+      lua_pop(state, 1);
+    }
+    return load_text(state, source, name);
+  }
+  static int load_text(lua_State* state, std::string_view source, const char* name) {
+    if (Sandbox::compile(state, source, name)) return 1;
+    lua_pushnil(state);
+    lua_insert(state, -2);
+    return 2;
+  }
+
+  /// The sequence of Redis, which is that of lrand48(), and begins anew with each run.
+  static int random(lua_State* state) {
+    constexpr auto kMax = static_cast<double>(std::numeric_limits<std::int32_t>::max());
+    auto& random_state = Sandbox::Box::of(state).random_state;
+    const auto number = static_cast<double>(nrand48(random_state.data()));
+    const double part = number == kMax ? 0 : number / kMax;
+    const int bounds = lua_gettop(state);
+    if (bounds > 2) return luaL_error(state, "wrong number of arguments");
+    if (bounds == 0) {
+      lua_pushnumber(state, part);
+      return 1;
+    }
+    const int low = bounds == 2 ? luaL_checkint(state, 1) : 1;
+    const int high = luaL_checkint(state, bounds);
+    luaL_argcheck(state, low <= high, bounds, "interval is empty");
+    lua_pushnumber(state, std::floor(part * (static_cast<double>(high) - low + 1)) + low);
+    return 1;
+  }
+  static int seed_random(lua_State* state) {
+    seed(Sandbox::Box::of(state), static_cast<std::uint32_t>(luaL_checkint(state, 1)));
+    return 0;
+  }
+  static void seed(Sandbox::Box& box, std::uint32_t seed) {
+    box.random_state = {0x330E, static_cast<unsigned short>(seed & 0xffffU),
+                        static_cast<unsigned short>(seed >> 16U)};
+  }
+
+  static void hook(lua_State* state, lua_Debug* /*record*/) {
+    auto& box = Sandbox::Box::of(state);
+    if (box.bounds.interrupt != nullptr && box.bounds.interrupt->signal() != 0) {
+      Sandbox::stop(state, std::make_exception_ptr(Interrupted()));
+    }
+    box.left -= kInstructionsBetweenHooks;
+    if (box.left > 0 && !box.stopped) return;
+    Sandbox::stop(state, std::make_exception_ptr(RanTooLong(fmt::format(
+                             "ran for more than {} instructions", box.bounds.instructions))));
+  }
+
+  static void* allocate(void* box_of_state, void* block, std::size_t old_size, std::size_t size) {
+    auto& box = *static_cast<Sandbox::Box*>(box_of_state);
+    if (size > old_size && size - old_size > box.bounds.memory - box.used) return nullptr;
+    if (size == 0) {
+      std::free(block);
+      box.used -= old_size;
+      return nullptr;
+    }
+    void* const moved = std::realloc(block, size);
+    if (moved != nullptr) box.used += size - old_size;
+    return moved;
+  }
+
+  static void open(lua_State* state);
+};
+
+namespace {
+
+struct Guarded {
+  const char* library;  ///< empty: the globals
+  const char* name;
+  lua_CFunction guard;
+};
+
+constexpr Guarded kGuarded[] = {{"", "rawset", guard_change},
+                                {"", "setmetatable", guard_change},
+                                {"table", "insert", guard_change},
+                                {"table", "remove", guard_change},
+                                {"table", "sort", guard_change},
+                                {"", "rawget", guard_read},
+                                {"", "next", guard_read},
+                                {"", "pairs", pairs_of_any},
+                                {"", "unpack", guard_unpack},
+                                {"", "xpcall", Guards::catcher},
+                                {"coroutine", "resume", Guards::catcher},
+                                {"", "pcall", Guards::pcall},
+                                {"", "load", Guards::load},
+                                {"", "loadstring", Guards::loadstring},
+                                {"bit", "tohex", guard_tohex},
+                                {"math", "random", Guards::random},
+                                {"math", "randomseed", Guards::seed_random},
+                                {"string", "find", guard_pattern},
+                                {"string", "match", guard_pattern},
+                                {"string", "gmatch", guard_pattern},
+                                {"string", "gfind", guard_pattern},
+                                {"string", "gsub", guard_pattern}};
+
+int refuse_cmsgpack(lua_State* state) {
+  return luaL_error(state, "rlctl does not have cmsgpack: run the script on a server");
+}
+
+/// Removes what `only` does not name from the table on the top of the stack.
+void keep(lua_State* state, const std::vector<std::string_view>& only) {
+  lua_pushnil(state);
+  while (lua_next(state, -2) != 0) {
+    lua_pop(state, 1);
+    if (std::ranges::find(only, lua_tostring(state, -1)) != only.end()) continue;
+    lua_pushvalue(state, -1);
+    lua_pushnil(state);
+    lua_rawset(state, -4);
+  }
+}
+
+}  // namespace
+
+void Guards::open(lua_State* state) {
+  lua_pushvalue(state, LUA_GLOBALSINDEX);
+  const int globals = lua_gettop(state);
+  for (const auto& [name, open, only] : kLibraries) {
+    lua_pushcfunction(state, open);
+    lua_pushstring(state, name);
+    lua_call(state, 1, 1);
+    if (!only.empty()) keep(state, only);
+    if (*name == '\0') {
+      lua_pop(state, 1);
+    } else {
+      lua_setfield(state, globals, name);
+    }
+  }
+  for (const auto& [library, name, guard] : kGuarded) {
+    if (*library == '\0') {
+      lua_pushvalue(state, globals);
+    } else {
+      lua_getfield(state, globals, library);
+    }
+    lua_getfield(state, -1, name);
+    lua_pushcclosure(state, guard, 1);
+    lua_setfield(state, -2, name);
+    lua_pop(state, 1);
+  }
+
+  lua_pushliteral(state, "");
+  lua_getmetatable(state, -1);
+  lua_pushvalue(state, -1);
+  protect(state);
+  lua_setfield(state, -2, "__metatable");
+  lua_pop(state, 2);
+  lua_newtable(state);
+  lua_pushcfunction(state, refuse_cmsgpack);
+  lua_setfield(state, -2, "pack");
+  lua_pushcfunction(state, refuse_cmsgpack);
+  lua_setfield(state, -2, "unpack");
+  lua_setfield(state, globals, "cmsgpack");
+  for (const char* name :
+       {"string", "table", "math", "os", "bit", "cjson", "struct", "cmsgpack", "coroutine"}) {
+    lua_getfield(state, globals, name);
+    protect(state);
+    lua_setfield(state, globals, name);
+  }
+
+  lua_newtable(state);
+  lua_pushcfunction(state, refuse_missing_global);
+  lua_setfield(state, -2, "__index");
+  lua_setmetatable(state, globals);
+  lua_pushvalue(state, globals);
+  protect(state);
+  lua_pushvalue(state, -1);
+  lua_setfield(state, globals, "_G");
+  lua_replace(state, LUA_GLOBALSINDEX);
+  lua_pushvalue(state, globals);
+  Sandbox::Box::of(state).globals = luaL_ref(state, LUA_REGISTRYINDEX);
+}
+
+// ---- The sandbox ----
+
+Sandbox::Sandbox(const Bounds& bounds)
+    : box_(std::make_unique<Box>(Box{.bounds = bounds})),
+      state_(lua_newstate(Guards::allocate, box_.get())) {
+  std::string error;
+  if (!state_ || !run(Guards::open, error)) throw std::bad_alloc();
+}
+
+Sandbox::~Sandbox() = default;
+
+void Sandbox::Close::operator()(lua_State* state) const noexcept {
+  lua_close(state);
+}
+
+bool Sandbox::run_body(void (*body)(lua_State*, void*), void* context, std::string& error) {
+  struct Call {
+    void (*body)(lua_State*, void*);
+    void* context;
+  } call{body, context};
+  lua_State* const state = state_.get();
+  box_->left = box_->bounds.instructions;
+  box_->stopped = nullptr;
+  Guards::seed(*box_, 0);
+  lua_sethook(state, Guards::hook, LUA_MASKCOUNT, kInstructionsBetweenHooks);
+  const int status = lua_cpcall(
+      state,
+      [](lua_State* running) {
+        const auto& its = *static_cast<const Call*>(lua_touserdata(running, 1));
+        lua_settop(running, 0);
+        try {
+          its.body(running, its.context);
+        } catch (const std::exception&) {  // Lua's own exceptions are pointers
+          stop(running, std::current_exception());
+        }
+        return 0;
+      },
+      &call);
+  if (status != 0 && !box_->stopped) {
+    const char* text = lua_tostring(state, -1);
+    error = text != nullptr ? text : "(no text)";
+  }
+  lua_settop(state, 0);
+  if (box_->stopped) std::rethrow_exception(box_->stopped);
+  return status == 0;
+}
+
+void Sandbox::add_global(lua_State* state, const char* name) {
+  if (lua_istable(state, -1)) protect(state);
+  set_global(state, name);
+}
+
+void Sandbox::set_global(lua_State* state, const char* name) {
+  lua_rawgeti(state, LUA_REGISTRYINDEX, Box::of(state).globals);
+  lua_insert(state, -2);
+  lua_setfield(state, -2, name);
+  lua_pop(state, 1);
+}
+
+bool Sandbox::compile(lua_State* state, std::string_view source, const char* name) {
+  // Lua's parser does not keep the name from the garbage collector (CVE-2025-49844); the stack
+  // does.
+  lua_pushstring(state, name);
+  const bool is_bytecode = source.starts_with(LUA_SIGNATURE[0]);
+  const std::string_view text = is_bytecode ? "\1" : source;
+  const int status = luaL_loadbuffer(state, text.data(), text.size(), name);
+  // Redis's Lua, which does not know bytecode, says the same of its first byte.
+  if (is_bytecode) luaL_gsub(state, lua_tostring(state, -1), "char(1)", "char(27)");
+  lua_insert(state, is_bytecode ? -3 : -2);
+  lua_pop(state, is_bytecode ? 2 : 1);
+  return status == 0;
+}
+
+void Sandbox::stop(lua_State* state, std::exception_ptr exception) {
+  auto& stopped = Box::of(state).stopped;
+  if (!stopped) stopped = std::move(exception);
+  luaL_error(state, "stopped");
+  std::abort();  // luaL_error() does not return
+}
+
+}  // namespace rlctl::lua
