@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+struct lua_State;
+
+// How values of a script and replies of a server become each other, as Redis 7 converts them for a
+// client that speaks RESP2. Each function may raise an error of Lua, and needs a few free places on
+// the stack.
+
+namespace rlctl::lua {
+
+/// Pushes a reply as redis.pcall() returns it: an array is a table, nil is false, a status is
+/// {ok = …}, an error is {err = …}. Ends the run with std::runtime_error if `reply` is not one
+/// reply in RESP2.
+void push_reply(lua_State* state, std::string_view reply);
+
+/// Pushes {err = text}. In front of a text without a leading "-" comes the code ERR; with one, its
+/// first word is the code.
+void push_error(lua_State* state, std::string_view text);
+
+/// Appends the value on the top of the stack, which is popped, as RESP2. Ends the run with
+/// RanTooLong once `out` is larger than `bound` bytes.
+void append_value(lua_State* state, std::string& out, std::size_t bound);
+
+/// Appends an error reply; line ends in its text become blanks.
+void append_error(std::string& out, std::string_view text);
+
+}  // namespace rlctl::lua

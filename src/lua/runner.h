@@ -1,0 +1,69 @@
+#pragma once
+
+// A script, or a library of functions, run in this process as Redis 7 runs it: KEYS and ARGV, the
+// table `redis`, the conversion of values and replies, and errors in the words of the server. Its
+// commands go to whatever implements Commands: a server, or a keyspace in this process.
+//
+// Replies pass as RESP2 in both directions, as inside of Redis: a Commands appends the bytes of a
+// reply, and so does run(). Nothing else is needed to compare a run with EVAL, byte for byte.
+//
+// What is not there is refused by name, or missing: redis.setresp(3), redis.acl_check_cmd(), and
+// what Sandbox does not have. What servers other than Redis 7.0 do otherwise is listed by
+// tests/lua/runner_differences.txt, and is not a mode.
+
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lua/sandbox.h"
+
+namespace rlctl::lua {
+
+/// Where a script's commands go.
+class Commands {
+ public:
+  virtual ~Commands() = default;
+  /// Runs one command of at least one word, and appends its reply, which may be an error, as RESP2.
+  /// `read_only`: the script has the flag no-writes, so that a command that writes is an error. May
+  /// throw: the run ends, and Runner::run() throws the same.
+  virtual void call(std::span<const std::string_view> words, bool read_only,
+                    std::string& reply) = 0;
+};
+
+/// A source that is not valid: what() is the server's error, with its code and the line.
+class InvalidScript : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A script or a library with a Lua state of its own, which a call leaves as it found it, except
+/// for what scripts can keep in Redis, too: the configuration of cjson, and upvalues of functions
+/// in a library.
+class Runner {
+ public:
+  /// Compiles a script; runs a library ("#!lua name=…"), which registers its functions. Throws
+  /// InvalidScript, and for a library what run() throws.
+  explicit Runner(std::string_view source, const Bounds& bounds = {});
+  ~Runner();
+  Runner(Runner&&) noexcept;
+  Runner& operator=(Runner&&) noexcept;
+
+  /// The names of a library's functions, in their order; empty for a script.
+  std::vector<std::string> functions() const;
+
+  /// Calls the script, or this function of a library, and appends its reply as RESP2: that of EVAL,
+  /// or of FCALL. An error of the script is a reply. Throws RanTooLong, also for a reply that is
+  /// larger than Bounds::memory, Interrupted, and what `commands` throws; then nothing is appended.
+  void run(std::string_view function, std::span<const std::string_view> keys,
+           std::span<const std::string_view> arguments, Commands& commands, std::string& reply);
+
+ private:
+  friend struct RunnerFunctions;
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace rlctl::lua
