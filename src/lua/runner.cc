@@ -390,7 +390,7 @@ Runner::Runner(std::string_view source, const Bounds& bounds)
   auto& its = *state_;
   State::Function script;
   RunnerFunctions::read_first_line(its, source, script);
-  its.error_name = "f_" + sha1_hex(source);
+  its.error_name = sha1_hex(source);
   // What follows the first line keeps its number.
   source.remove_prefix(shebang_line(source).size());
   std::string invalid;

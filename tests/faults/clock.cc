@@ -1,6 +1,7 @@
-// What tests preload to make a server's clock jump: with RLCTL_FAULT_CLOCK=FILE, it is as many
-// seconds ahead as the native long in this file says. (In a library of its own, since servers bring
-// an allocator.)
+// What tests preload to make a server's clock jump, or stand: with RLCTL_FAULT_CLOCK=FILE, it is as
+// many seconds ahead as the first native long in this file says; if there is a second, and it is
+// not 0, it is the time: microseconds since 1970. (In a library of its own, since servers bring an
+// allocator.)
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,18 +16,25 @@
 
 namespace {
 
-long none = 0;
-const volatile long* seconds_ahead = &none;
+struct Fault {
+  long seconds_ahead = 0;
+  long time_us = 0;
+};
+const Fault none;
+const volatile Fault* fault = &none;
 
 __attribute__((constructor)) void begin() {
   const char* path = std::getenv("RLCTL_FAULT_CLOCK");
   if (path == nullptr) return;
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
+  // A page of the file: what is beyond its end is 0.
   void* map = mmap(nullptr, sizeof none, PROT_READ, MAP_SHARED, fd, 0);
-  if (map != MAP_FAILED) seconds_ahead = static_cast<const long*>(map);
+  if (map != MAP_FAILED) fault = static_cast<const Fault*>(map);
   close(fd);
 }
+
+constexpr long kMicroseconds = 1'000'000;  // in a second
 
 }  // namespace
 
@@ -35,14 +43,20 @@ __attribute__((constructor)) void begin() {
 EXPORTED int clock_gettime(clockid_t clock, timespec* time) {
   const auto status = syscall(SYS_clock_gettime, clock, time);
   if (status == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
-    time->tv_sec += *seconds_ahead;
+    time->tv_sec += fault->seconds_ahead;
+    if (const long us = fault->time_us; us != 0) {
+      *time = {us / kMicroseconds, us % kMicroseconds * 1000};
+    }
   }
   return static_cast<int>(status);
 }
 
 EXPORTED int gettimeofday(timeval* time, void* zone) noexcept {
   const auto status = syscall(SYS_gettimeofday, time, zone);
-  if (status == 0) time->tv_sec += *seconds_ahead;
+  if (status == 0) time->tv_sec += fault->seconds_ahead;
+  if (const long us = fault->time_us; status == 0 && us != 0) {
+    *time = {us / kMicroseconds, us % kMicroseconds};
+  }
   return static_cast<int>(status);
 }
 

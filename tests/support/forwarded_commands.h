@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "lua/runner.h"
+#include "redis/connection.h"
+
+namespace rlctl::test {
+
+/// The bytes of a reply, in RESP2.
+std::string to_resp(redis::ReplyView reply);
+
+/// Sends a script's commands to a server one by one, and refuses those that a script may not send
+/// in the words of Redis 7.
+class ForwardedCommands final : public lua::Commands {
+ public:
+  explicit ForwardedCommands(redis::Connection& connection) : connection_(connection) {}
+  void call(std::span<const std::string_view> words, bool read_only, std::string& reply) override;
+
+ private:
+  /// Why a script may not send it: an error in RESP2; empty if it may.
+  std::string_view refusal(std::span<const std::string_view> words, bool read_only);
+
+  struct Command {
+    bool is_known = false, writes = false, is_for_scripts = false;
+    std::int64_t arity = 0;  ///< as COMMAND INFO has it
+  };
+  redis::Connection& connection_;
+  std::map<std::string, Command, std::less<>> commands_;  ///< by their names, as written
+};
+
+}  // namespace rlctl::test
