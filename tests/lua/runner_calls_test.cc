@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -23,6 +24,12 @@
 
 // Each script is called with the same random requests in two ways: by EVAL, and by a Runner whose
 // commands go to another server. Replies, contents and TTLs of all keys must be equal after each.
+//
+// The model is Redis 7. What other servers do otherwise, and is therefore not compared with them:
+//   - the wording of errors: Redis 6 and Valkey have another;
+//   - "#!lua", which Redis 6 does not know;
+//   - a number as an argument of a command, which Redis 8 and Valkey write with as few digits as it
+//     needs, and Redis 6 and 7 with 17.
 
 namespace lua_runner_calls_test {
 
@@ -152,7 +159,10 @@ std::vector<std::string_view> views_of(const Words& words) {
 /// Two servers whose clock stands, and both ways to call a script.
 class Sides {
  public:
-  Sides() : clock_(1'700'000'000s), evaluating_(start()), forwarded_(start()) {}
+  Sides() : clock_(1'700'000'000s), evaluating_(start()), forwarded_(start()) {
+    const auto version = redis::version_of(evaluating_.connection).value();
+    are_model_ = version.family == "redis" && version.major_number() == 7;
+  }
 
   StandingClock& clock() { return clock_; }
   redis::Connection& evaluating() { return evaluating_.connection; }
@@ -170,8 +180,13 @@ class Sides {
     ForwardedCommands commands(forwarded_.connection);
     std::string reply;
     runner.run("", views_of(keys), views_of(arguments), commands, reply);
+    if (commands.has_long_number()) has_long_number_ = true;
     return reply;
   }
+  /// The servers are Redis 7.
+  bool are_model() const { return are_model_; }
+  /// The stored numbers are not those of EVAL on another server than the model; asking forgets it.
+  bool differ_in_numbers() { return std::exchange(has_long_number_, false) && !are_model_; }
   /// What a server holds after the calls: names, contents and TTLs.
   std::string stored_by_eval() { return stored(evaluating_.connection); }
   std::string stored_by_runner() { return stored(forwarded_.connection); }
@@ -213,7 +228,14 @@ class Sides {
 
   StandingClock clock_;
   Side evaluating_, forwarded_;
+  bool are_model_ = false;
+  bool has_long_number_ = false;
 };
+
+/// The reply, or only that it is an error, if the words of errors are not compared.
+std::string comparable(const Sides& sides, const std::string& reply) {
+  return sides.are_model() || !reply.starts_with('-') ? reply : "an error";
+}
 
 /// Random requests to a script with one limit.
 class Requests {
@@ -287,7 +309,10 @@ void compare(Sides& sides, Random& random, const std::string& source, std::strin
   try {
     runner = std::make_unique<lua::Runner>(source);
   } catch (const lua::InvalidScript&) {
-    CHECK(sides.eval(source, {}, {}) == error_of(source));
+    CHECK(comparable(sides, sides.eval(source, {}, {})) == comparable(sides, error_of(source)));
+    return;
+  }
+  if (source.starts_with("#!") && sides.eval(source, {}, {}).find("'#'") != std::string::npos) {
     return;
   }
   std::unique_ptr<Requests> requests;
@@ -303,8 +328,13 @@ void compare(Sides& sides, Random& random, const std::string& source, std::strin
     CAPTURE(i);
     CAPTURE(fmt::format("{}", fmt::join(its_keys, "' '")));
     CAPTURE(fmt::format("{}", fmt::join(its_arguments, "' '")));
-    const auto expected = sides.eval(source, its_keys, its_arguments);
-    CHECK(sides.run(*runner, its_keys, its_arguments) == expected);
+    const auto expected = comparable(sides, sides.eval(source, its_keys, its_arguments));
+    const auto actual = comparable(sides, sides.run(*runner, its_keys, its_arguments));
+    if (sides.differ_in_numbers()) {
+      sides.flush();
+      continue;
+    }
+    CHECK(actual == expected);
     CHECK(sides.stored_by_runner() == sides.stored_by_eval());
   }
 }

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
+#include "base/number.h"
+
 namespace rlctl::test {
 
 std::string to_resp(redis::ReplyView reply) {
@@ -26,6 +30,13 @@ std::string to_resp(redis::ReplyView reply) {
 
 void ForwardedCommands::call(std::span<const std::string_view> words, bool read_only,
                              std::string& reply) {
+  for (const auto word : words) {
+    const auto number = to_number<double>(word);
+    if (number && fmt::format("{:.17g}", *number) == word && fmt::format("{}", *number) != word &&
+        *number != std::floor(*number)) {
+      has_long_number_ = true;
+    }
+  }
   const auto refused = refusal(words, read_only);
   reply += refused.empty() ? to_resp(connection_.call(words)) : refused;
 }

@@ -19,6 +19,9 @@ class ForwardedCommands final : public lua::Commands {
  public:
   explicit ForwardedCommands(redis::Connection& connection) : connection_(connection) {}
   void call(std::span<const std::string_view> words, bool read_only, std::string& reply) override;
+  /// Whether a word was a number with more digits than it needs: 0.10000000000000001. Redis 8 and
+  /// Valkey 8 write the shortest.
+  bool has_long_number() const { return has_long_number_; }
 
  private:
   /// Why a script may not send it: an error in RESP2; empty if it may.
@@ -29,6 +32,7 @@ class ForwardedCommands final : public lua::Commands {
     std::int64_t arity = 0;  ///< as COMMAND INFO has it
   };
   redis::Connection& connection_;
+  bool has_long_number_ = false;
   std::map<std::string, Command, std::less<>> commands_;  ///< by their names, as written
 };
 
