@@ -45,7 +45,7 @@ class PackedFormat {
   std::size_t padding = 0;  ///< bytes before it
 
   bool is_string() const { return letter == 's' || letter == 'c'; }
-  /// Where in the value the byte is that has the bits from 8 * i.
+  /// The offset, in the value, of the byte that holds its bits from 8 * i.
   std::size_t place(std::size_t i) const { return is_big_endian_ ? size - 1 - i : i; }
 
   /// Reads a letter and its size, for a value at `position`. Returns false at the end.
@@ -65,13 +65,13 @@ class PackedFormat {
       luaL_error(state_, "integral size %d is larger than limit of %d", static_cast<int>(size),
                  static_cast<int>(kMostIntegerBytes));
     }
-    // For an alignment that is not a power of 2, such as 3, the original does the same.
+    // A size such as 3 is not a power of 2; the original pads by the same formula.
     const std::size_t mask = std::min(size, alignment_) - 1;
     padding = (mask + 1 - (position & mask)) & mask;
     return true;
   }
 
-  /// Does what a letter says that stands for no value.
+  /// Obeys a letter that stands for no value: byte order, alignment, padding or a space.
   void control() {
     if (letter == '<' || letter == '>') {
       is_big_endian_ = letter == '>';
@@ -101,6 +101,7 @@ class PackedFormat {
   std::size_t alignment_ = 1;
 };
 
+/// Converts any number, as x86-64 does.
 std::uint64_t to_integer(lua_Number number) {
   if (number >= 0x1p64) return 0;
   if (number >= 0) return static_cast<std::uint64_t>(number);
@@ -134,7 +135,7 @@ lua_Number read_number(const PackedFormat& format, const char* bytes) {
 
 int pack_values(lua_State* state) {
   PackedFormat format(state);
-  lua_pushnil(state);  // what a missing argument is, rather than a piece of the buffer
+  lua_pushnil(state);  // a missing argument reads as this, and not as a piece of the buffer
   luaL_Buffer buffer;
   luaL_buffinit(state, &buffer);
   int argument = 2;
