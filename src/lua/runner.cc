@@ -349,6 +349,7 @@ struct RunnerFunctions {
         {"log", log},
         {"setresp", setresp},
         {"set_repl", set_repl},
+        {"acl_check_cmd", return_true},
         {"breakpoint", return_false},
         {"debug", return_nothing},
         {"replicate_commands", return_true},
@@ -372,7 +373,7 @@ struct RunnerFunctions {
     if (line.empty()) return;
     const auto engine = line.substr(2, line.find_first_of(" \t\r", 2) - 2);
     if (engine != "lua") {
-      throw InvalidScript(fmt::format("ERR Unexpected engine in script shebang: {}", engine));
+      throw InvalidScript(fmt::format("ERR Unexpected engine in script shebang: #!{}", engine));
     }
     const auto shebang = *read_shebang(source);
     its.is_library = !shebang.library.empty();

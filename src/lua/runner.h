@@ -7,9 +7,9 @@
 // Replies pass as RESP2 in both directions, as inside of Redis: a Commands appends the bytes of a
 // reply, and so does run(). Nothing else is needed to compare a run with EVAL, byte for byte.
 //
-// What is not there is refused by name, or missing: redis.setresp(3), redis.acl_check_cmd(), and
-// what Sandbox does not have. What servers other than Redis 7.0 do otherwise is listed by
-// tests/lua/runner_differences.txt, and is not a mode.
+// What is not there is refused by name: redis.setresp(3), and what Sandbox does not have.
+// tests/lua/runner_test.cc lists everything that a script can see here and not on Redis 7, and
+// tests/lua/runner_calls_test.cc what other servers do otherwise, which is not a mode.
 
 #include <memory>
 #include <span>

@@ -27,11 +27,12 @@ namespace rlctl::lua {
 // What the allocator, the hook and the guards of one Lua state share.
 struct Sandbox::Box {
   Bounds bounds;
-  std::size_t used = 0;                          ///< bytes
-  std::int64_t left = 0;                         ///< instructions of this run
-  std::exception_ptr stopped = {};               ///< why the run ends; no source may catch that
-  std::array<unsigned short, 3> random_state{};  ///< of math.random()
-  int globals = LUA_NOREF;                       ///< the real table, in the registry
+  std::size_t used = 0;             ///< bytes
+  std::int64_t left = 0;            ///< instructions of this run
+  std::exception_ptr stopped = {};  ///< why the run ends; no source may catch that
+  /// Of math.random(): at first, that of a server that has just started.
+  std::array<unsigned short, 3> random_state{0x330E, 0xABCD, 0x1234};
+  int globals = LUA_NOREF;  ///< the real table, in the registry
 
   static Box& of(lua_State* state) {
     void* box = nullptr;
@@ -117,10 +118,12 @@ int original(lua_State* state) {
   return lua_tocfunction(state, lua_upvalueindex(1))(state);
 }
 
-/// For functions that change a table without asking its metatable.
+/// For functions that change a table without asking its metatable. The error has no place in front,
+/// as in Redis.
 int guard_change(lua_State* state) {
-  if (push_real_table(state, 1)) return refuse_change(state);
-  return original(state);
+  if (!push_real_table(state, 1)) return original(state);
+  lua_pushstring(state, kReadOnly);
+  return lua_error(state);
 }
 
 /// For functions that read a table without asking its metatable.
@@ -181,7 +184,12 @@ struct Guards {
 
   /// pcall() of Redis 7: a caught error that is a table with a text `err` becomes that text.
   static int pcall(lua_State* state) {
-    luaL_checkany(state, 1);
+    if (lua_gettop(state) == 0) {
+      lua_pushboolean(state, 0);
+      lua_pushliteral(state,
+                      "attempt to call a boolean value");  // Redis calls its own place holder
+      return 2;
+    }
     const int status = lua_pcall(state, lua_gettop(state) - 1, LUA_MULTRET, 0);
     require_not_stopped(state);
     if (status != 0 && lua_istable(state, -1)) {
@@ -189,12 +197,37 @@ struct Guards {
       if (lua_isstring(state, -1) == 0) lua_pop(state, 1);
     }
     if (status != 0) {
-      lua_replace(state, 1);
+      lua_insert(state, 1);
       lua_settop(state, 1);
     }
     lua_pushboolean(state, status == 0 ? 1 : 0);
     lua_insert(state, 1);
     return lua_gettop(state);
+  }
+
+  /// xpcall() that calls the handler when the stack is unwound. It cannot tell, without `debug`;
+  /// and Lua would run the handler of a run that is stopped without any bound.
+  static int xpcall(lua_State* state) {
+    constexpr int kTries = 200;  // as often as Lua calls a handler for its own error
+    luaL_checkany(state, 2);
+    lua_settop(state, 2);
+    lua_pushvalue(state, 1);
+    int status = lua_pcall(state, 0, LUA_MULTRET, 0);
+    const bool succeeded = status == 0;
+    for (int i = 0; status != 0 && i < kTries; ++i) {
+      require_not_stopped(state);
+      lua_pushvalue(state, 2);
+      lua_insert(state, -2);
+      status = lua_pcall(state, 1, 1, 0);
+    }
+    require_not_stopped(state);
+    if (status != 0) {
+      lua_pushliteral(state, "error in error handling");
+      lua_replace(state, -2);
+    }
+    lua_pushboolean(state, succeeded ? 1 : 0);
+    lua_replace(state, 2);
+    return lua_gettop(state) - 1;
   }
 
   /// loadstring(source, name), and load(function, name), which reads all of the source first.
@@ -232,7 +265,7 @@ struct Guards {
     return 2;
   }
 
-  /// The sequence of Redis, which is that of lrand48(), and begins anew with each run.
+  /// The sequence of Redis, which is that of lrand48(), and goes on from run to run.
   static int random(lua_State* state) {
     constexpr auto kMax = static_cast<double>(std::numeric_limits<std::int32_t>::max());
     auto& random_state = Sandbox::Box::of(state).random_state;
@@ -251,12 +284,10 @@ struct Guards {
     return 1;
   }
   static int seed_random(lua_State* state) {
-    seed(Sandbox::Box::of(state), static_cast<std::uint32_t>(luaL_checkint(state, 1)));
+    const auto seed = static_cast<std::uint32_t>(luaL_checkint(state, 1));
+    Sandbox::Box::of(state).random_state = {0x330E, static_cast<unsigned short>(seed & 0xffffU),
+                                            static_cast<unsigned short>(seed >> 16U)};
     return 0;
-  }
-  static void seed(Sandbox::Box& box, std::uint32_t seed) {
-    box.random_state = {0x330E, static_cast<unsigned short>(seed & 0xffffU),
-                        static_cast<unsigned short>(seed >> 16U)};
   }
 
   static void hook(lua_State* state, lua_Debug* /*record*/) {
@@ -299,11 +330,12 @@ constexpr Guarded kGuarded[] = {{"", "rawset", guard_change},
                                 {"table", "insert", guard_change},
                                 {"table", "remove", guard_change},
                                 {"table", "sort", guard_change},
+                                {"table", "foreach", guard_read},
                                 {"", "rawget", guard_read},
                                 {"", "next", guard_read},
                                 {"", "pairs", pairs_of_any},
                                 {"", "unpack", guard_unpack},
-                                {"", "xpcall", Guards::catcher},
+                                {"", "xpcall", Guards::xpcall},
                                 {"coroutine", "resume", Guards::catcher},
                                 {"", "pcall", Guards::pcall},
                                 {"", "load", Guards::load},
@@ -361,12 +393,6 @@ void Guards::open(lua_State* state) {
     lua_pop(state, 1);
   }
 
-  lua_pushliteral(state, "");
-  lua_getmetatable(state, -1);
-  lua_pushvalue(state, -1);
-  protect(state);
-  lua_setfield(state, -2, "__metatable");
-  lua_pop(state, 2);
   lua_newtable(state);
   lua_pushcfunction(state, refuse_cmsgpack);
   lua_setfield(state, -2, "pack");
@@ -379,6 +405,16 @@ void Guards::open(lua_State* state) {
     protect(state);
     lua_setfield(state, globals, name);
   }
+
+  // What getmetatable('') shows leads to the protected table of strings, too.
+  lua_pushliteral(state, "");
+  lua_getmetatable(state, -1);
+  lua_newtable(state);
+  lua_getfield(state, globals, "string");
+  lua_setfield(state, -2, "__index");
+  protect(state);
+  lua_setfield(state, -2, "__metatable");
+  lua_pop(state, 2);
 
   lua_newtable(state);
   lua_pushcfunction(state, refuse_missing_global);
@@ -416,7 +452,6 @@ bool Sandbox::run_body(void (*body)(lua_State*, void*), void* context, std::stri
   lua_State* const state = state_.get();
   box_->left = box_->bounds.instructions;
   box_->stopped = nullptr;
-  Guards::seed(*box_, 0);
   lua_sethook(state, Guards::hook, LUA_MASKCOUNT, kInstructionsBetweenHooks);
   const int status = lua_cpcall(
       state,
