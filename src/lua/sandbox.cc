@@ -230,39 +230,65 @@ struct Guards {
     return lua_gettop(state) - 1;
   }
 
-  /// loadstring(source, name), and load(function, name), which reads all of the source first.
   static int loadstring(lua_State* state) {
     std::size_t size = 0;
     const char* source = luaL_checklstring(state, 1, &size);
-    return load_text(state, {source, size}, luaL_optstring(state, 2, source));
+    const bool is_function =
+        Sandbox::compile(state, {source, size}, luaL_optstring(state, 2, source));
+    return loaded(state, is_function);
   }
-  static int load(lua_State* state) {
-    luaL_checktype(state, 1, LUA_TFUNCTION);
-    const char* name = luaL_optstring(state, 2, "=(load)");
-    std::string source;
-    for (;;) {
-      lua_pushvalue(state, 1);
-      lua_call(state, 0, 1);
-      if (lua_isnil(state, -1)) break;
-      if (lua_isstring(state, -1) == 0) {
-        return luaL_error(state, "reader function must return a string");
-      }
-      std::size_t size = 0;
-      const char* piece = lua_tolstring(state, -1, &size);
-      if (size == 0) break;
-      if (source.size() + size > Sandbox::Box::of(state).bounds.memory) {
-        return luaL_error(state, "not enough memory");
-      }
-      source.append(piece, size);
-      lua_pop(state, 1);
-    }
-    return load_text(state, source, name);
-  }
-  static int load_text(lua_State* state, std::string_view source, const char* name) {
-    if (Sandbox::compile(state, source, name)) return 1;
+  static int loaded(lua_State* state, bool is_function) {
+    if (is_function) return 1;
     lua_pushnil(state);
     lua_insert(state, -2);
     return 2;
+  }
+
+  /// load(function, name) reads pieces of a source until it is complete, or wrong.
+  static int load(lua_State* state) {
+    luaL_checktype(state, 1, LUA_TFUNCTION);
+    lua_settop(state, 2);
+    if (lua_isnil(state, 2)) {
+      lua_pushliteral(state, "=(load)");
+      lua_replace(state, 2);
+    }
+    const char* const name = luaL_checkstring(state, 2);
+    lua_pushnil(state);  // the place of the piece that Lua reads
+    Start start;
+    const int status = lua_load(state, next_piece, &start, name);
+    if (start.is_bytecode) name_first_byte(state);
+    return loaded(state, status == 0);
+  }
+  struct Start {
+    bool is_read = false;
+    bool is_bytecode = false;
+  };
+  static const char* next_piece(lua_State* state, void* its_start, std::size_t* size) {
+    luaL_checkstack(state, 2, "too many nested functions");
+    auto& start = *static_cast<Start*>(its_start);
+    *size = 0;
+    if (start.is_bytecode) return nullptr;
+    lua_pushvalue(state, 1);
+    lua_call(state, 0, 1);
+    if (lua_isnil(state, -1)) {
+      lua_pop(state, 1);
+      return nullptr;
+    }
+    if (lua_isstring(state, -1) == 0) luaL_error(state, "reader function must return a string");
+    lua_replace(state, 3);
+    const char* const piece = lua_tolstring(state, 3, size);
+    start.is_bytecode = !start.is_read && is_bytecode({piece, *size});
+    start.is_read = true;
+    return start.is_bytecode ? (*size = 1, kNotLua) : piece;
+  }
+
+  /// A source in place of bytecode, which Redis's Lua does not know, and refuses with the number of
+  /// its first byte.
+  static constexpr const char* kNotLua = "\1";
+  static bool is_bytecode(std::string_view source) { return source.starts_with(LUA_SIGNATURE[0]); }
+  static void name_first_byte(lua_State* state) {
+    luaL_gsub(state, lua_tostring(state, -1), "char(1)", "char(27)");
+    lua_remove(state, -2);
   }
 
   /// The sequence of Redis, which is that of lrand48(), and goes on from run to run.
@@ -491,13 +517,11 @@ bool Sandbox::compile(lua_State* state, std::string_view source, const char* nam
   // Lua's parser does not keep the name from the garbage collector (CVE-2025-49844); the stack
   // does.
   lua_pushstring(state, name);
-  const bool is_bytecode = source.starts_with(LUA_SIGNATURE[0]);
-  const std::string_view text = is_bytecode ? "\1" : source;
-  const int status = luaL_loadbuffer(state, text.data(), text.size(), name);
-  // Redis's Lua, which does not know bytecode, says the same of its first byte.
-  if (is_bytecode) luaL_gsub(state, lua_tostring(state, -1), "char(1)", "char(27)");
-  lua_insert(state, is_bytecode ? -3 : -2);
-  lua_pop(state, is_bytecode ? 2 : 1);
+  const bool is_bytecode = Guards::is_bytecode(source);
+  if (is_bytecode) source = Guards::kNotLua;
+  const int status = luaL_loadbuffer(state, source.data(), source.size(), name);
+  if (is_bytecode) Guards::name_first_byte(state);
+  lua_remove(state, -2);
   return status == 0;
 }
 

@@ -162,6 +162,10 @@ constexpr std::string_view kSame[] = {
     "return {loadstring('x x')}", "return {loadstring('return 1', 'chunk')}",
     "return {loadstring('x x', '=named')}", "return {loadstring('x x', '@file')}",
     "return {loadstring('\\27Lua')}", "return {load(function() return nil end, 'x')}",
+    "return {load(function() return 'x x ' end)}", "return {load(function() return {} end)}",
+    "return {load(function() return '\\27Lua' end)}", "return {load(function() error('x') end)}",
+    "return {load(function() return '' end)}", "return load('return 1')",
+    "local n = 0 return {load(function() n = n + 1 return ({'', '\\27Lua'})[n] end)}",
     "local f = loadstring(string.dump(function() return 1 end)) return f == nil",
     "return loadstring('return KEYS[1]')()", "return loadstring('y = 1')()",
     // cjson, bit and struct.
@@ -190,6 +194,10 @@ constexpr std::string_view kSame[] = {
 TEST_CASE("a script sees the same as on Redis 7") {
   TestServer evaluating;
   TestServer forwarded;
+  if (!is_model(evaluating.connection())) {
+    MESSAGE("skipped: the server is not Redis 7, whose errors these are");
+    return;
+  }
   for (const auto snippet : kSame) {
     const std::string source(snippet);
     CAPTURE(source);
@@ -197,7 +205,7 @@ TEST_CASE("a script sees the same as on Redis 7") {
     const auto expected =
         to_resp(evaluating.call({"EVAL", source, "2", "k", "k2", "10", "0.1", "x"}));
     const auto actual = run_on(forwarded.connection(), source);
-    if (is_model(evaluating.connection())) CHECK(actual == expected);
+    CHECK(actual == expected);
     CHECK(forwarded.dump("k") == evaluating.dump("k"));
   }
 }
@@ -368,7 +376,7 @@ TEST_CASE("no script leaves its sandbox, or changes what another run sees") {
                                    "module('x')",
                                    "print('x')",
                                    "string.dump(redis.call)",
-                                   "load(function() return '\27Lua' end)()",
+                                   "load(function() return '\\27Lua' end)()",
                                    "loadstring(string.dump(function() end))()",
                                    "KEYS = nil",
                                    "ARGV = 1"}) {
