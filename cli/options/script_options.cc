@@ -88,7 +88,7 @@ constexpr std::array kSettings{
                   &ScriptOptions::setup, "", parse_setup, true},
     ScriptSetting{"--allowed-when", "CONDITION",
                   "reply that means allowed (nonzero, zero, nil, '<=limit', always, or an "
-                  "expression over the reply r: 'r[1] > 0'; default: nonzero)",
+                  "expression in Lua over the reply r: 'r[1] == 1'; default: nonzero)",
                   &ScriptOptions::allowed_when, "nonzero",
                   [](const auto& text, auto& limiter) {
                     limiter.reading.allowed_when = traffic::parse_allowed_when(text);
@@ -107,7 +107,7 @@ constexpr std::array kSettings{
                   },
                   false, true},
     ScriptSetting{"--remaining", "EXPR",
-                  "units that remain (an expression over the reply r: 'r[2]')",
+                  "units that remain (an expression in Lua over the reply r: 'r[2]')",
                   &ScriptOptions::remaining, "",
                   [](const auto& text, auto& limiter) {
                     limiter.reading.remaining = traffic::parse_number_expression(text);
@@ -519,8 +519,8 @@ std::vector<limiter::ConfigurationMistake> script_mistakes(
 
 std::string reading_text(const traffic::ForeignLimiter& limiter) {
   const auto& [named, expression] = limiter.reading.allowed_when;
-  if (named == nullptr) return "allowed when " + escape(expression.source());
-  if (named->is_always) {
+  if (named == nullptr) return "allowed when " + escape(expression->source());
+  if (named->is_always()) {
     return limiter.reading.delay ? "allowed always, after a delay" : "allowed always";
   }
   return fmt::format("allowed when its reply is {}", named->name);

@@ -7,7 +7,7 @@
 -- all proceed at once. (Besides, the key has no TTL, and the queue has no limit.)
 --
 -- $ rlctl burst steady --limit 30000/1s --rate 1000M/s --requests 60000 \
---     --script seconds-as-text.lua --args '{now} {limit}' --allowed-when always --delay 'r s' \
+--     --script seconds-as-text.lua --args '{now} {limit}' --allowed-when always --delay 'tonumber(r) s' \
 --     --algorithm leaky-bucket --burst 60000
 -- > seconds-as-text.lua 60000 60000 0 60000 2.00×
 -- > leaky-bucket 60000 60000 0 30000 1.00×

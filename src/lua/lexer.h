@@ -8,7 +8,7 @@
 // The tokens and lines of a Lua 5.1 source, as the server's own Lua would read them. Everything
 // that reads Lua without running it begins here: calls.cc, scopes.cc and substitute.cc, the
 // debugger, which also reads what its user types (ldb/evaluation.cc), traffic/script.cc, and
-// traffic/reply.cc for its expressions. It accepts any bytes, and never throws.
+// expression.cc. It accepts any bytes, and never throws.
 
 namespace rlctl::lua {
 

@@ -6,72 +6,49 @@
 // of `debug`.
 
 #include <chrono>
-#include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "limiter/limit.h"
+#include "lua/expression.h"
 #include "redis/reply.h"
 #include "traffic/template.h"
 
 namespace rlctl::traffic {
 
-/// A reply that an expression cannot read.
-struct UnreadableReply {
-  std::size_t column;         ///< of the operand in the expression, from 1
-  std::string_view expected;  ///< "a number"
-};
-
-/// An expression over a script's reply `r`: "r[1] > 0 and r[2] <= limit".
-///
-///   r, r[1], r[2][1]      the reply, or an element of an array, from 1
-///   #r                    the length of an array
-///   json(r).ok, json(r[2])["a b"][1]
-///                         a value in a text that is JSON
-///   5, 0.5, 'text', nil, true, false
-///   limit, cost, now_ms   each placeholder that is a number, without its braces
-///   - * / +               numbers
-///   < <= > >=             numbers
-///   == !=                 numbers; texts, if both are; nil equals nil only
-///   not, and, or          conditions
-///
-/// Its tokens are those of Lua, without comments, and with != for ~=. Operators bind as in Lua:
-/// unary ones first, then * and /, + and -, comparisons, `and`, `or`. Text that is a number is one
-/// where a number is needed. An element that does not exist is nil, and so is arithmetic with nil.
-/// As a condition, nil and 0 are false and other numbers are true; comparing with a condition
-/// (true, false, or a comparison) compares the two as conditions.
+/// An expression in Lua over a script's reply (lua/expression.h), whose variables are the
+/// placeholders that are numbers: "r[1] == 1 and r[2] <= limit".
 class ReplyExpression {
  public:
   /// Throws UsageError, which names the column of the mistake.
   explicit ReplyExpression(std::string_view text);
 
-  /// Its value is true or false rather than a number or a text.
-  bool is_condition() const;
+  /// It is certainly true or false rather than a number.
+  bool is_condition() const { return expression_.is_condition(); }
   /// Whether it contains r: without it, every reply has the same value.
-  bool reads_reply() const;
+  bool reads_reply() const { return expression_.reads_reply(); }
   /// Whether it contains a part of the limit, so that there must be one.
   bool uses_limit() const;
-  /// Its value as a condition. Throws UnreadableReply, like number(). Neither allocates, except for
-  /// JSON.
+  /// Whether it contains the time of the request.
+  bool uses_time() const;
+  /// Its value, which must be true or false. Throws lua::ExpressionError, like number().
   bool holds(redis::ReplyView reply, const TemplateValues& values) const;
-  /// None for nil. Only if it is not a condition.
-  std::optional<long double> number(redis::ReplyView reply, const TemplateValues& values) const;
+  /// Its value, which must be a number, or nil (std::nullopt).
+  std::optional<double> number(redis::ReplyView reply, const TemplateValues& values) const;
   /// Throws what Placeholder::require_usable() throws.
   void require_usable(const limiter::Limit& limit, bool has_leases = false,
                       std::chrono::microseconds hold = {}) const;
   /// As written.
-  const std::string& source() const noexcept;
+  const std::string& source() const noexcept { return expression_.source(); }
 
  private:
-  struct Node;
-  struct Tree;
-  class Parser;
-  class Evaluation;
+  std::vector<double> numbers(const TemplateValues& values) const;
 
-  std::shared_ptr<const Tree> tree_;
+  lua::Expression expression_;
+  std::vector<const Placeholder*> placeholders_;  ///< its variables
 };
 
 /// An expression that is a time, and its unit: "r[3] s".
@@ -92,11 +69,15 @@ std::chrono::microseconds parse_wait_unit(std::string_view name);
 /// A condition that has a name. It is about the reply or, if that is an array, its first element. A
 /// number may be text. true is 1; false, which Redis sends as nil, is 0.
 struct NamedCondition {
-  std::string_view name;           ///< as typed
-  std::string_view expression;     ///< a ReplyExpression, whose r is the first element of an array
-  std::string_view expected = {};  ///< the replies that it accepts: the end of a sentence
-  std::string_view opposite = {};  ///< the condition to try if the replies look inverted
-  bool is_always = false;          ///< the reply does not matter
+  std::string_view name;      ///< as typed
+  std::string_view expected;  ///< the replies that it accepts: the end of a sentence
+  std::string_view opposite;  ///< the condition to try if the replies look inverted; may be empty
+  /// Whether the reply allows; none if it is not one of those expected. Null: the reply does not
+  /// matter.
+  std::optional<bool> (*holds)(redis::ReplyView reply, const limiter::Limit& limit);
+  bool uses_limit = false;
+
+  bool is_always() const { return holds == nullptr; }
 };
 
 /// All rows, the default first.
@@ -104,8 +85,8 @@ std::span<const NamedCondition> named_conditions();
 
 /// Which replies of a script mean that the request is allowed.
 struct AllowedWhen {
-  const NamedCondition* named = nullptr;  ///< null: an expression of the user
-  ReplyExpression expression;             ///< a condition, or a number that is not 0
+  const NamedCondition* named = nullptr;           ///< null: an expression
+  std::optional<ReplyExpression> expression = {};  ///< if the condition has no name
 };
 
 /// A name or an expression: "nonzero", "r[1] > 0". Throws UsageError.

@@ -1,5 +1,5 @@
-// An expression that is accepted can be evaluated with any reply: it has a value, or the reply is
-// said not to be readable. So can a template.
+// An expression that is accepted can be evaluated with any reply: it has a value, or an error with
+// a column. So can a template.
 #include "traffic/reply.h"
 
 #include "base/error.h"
@@ -28,11 +28,10 @@ void test_expression(std::string_view text, ReplyView reply, const TemplateValue
   try {
     const bool holds = expression->holds(reply, values);
     require(holds == expression->holds(reply, values), "a value is the same again");
-    if (!expression->is_condition()) (void)expression->number(reply, values);
-  } catch (const UnreadableReply& unreadable) {
-    require(unreadable.column >= 1 && unreadable.column <= text.size(),
-            "what cannot be read is in the expression");
-    require(!unreadable.expected.empty(), "what is expected is said");
+    require(!expression->number(reply, values), "a condition is not a number");
+  } catch (const rlctl::lua::ExpressionError& error) {
+    require(error.column >= 1 && error.column <= text.size(), "an error is in the expression");
+    require(!error.message.empty(), "an error has a message");
   }
 }
 

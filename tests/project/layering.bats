@@ -56,7 +56,7 @@ src/limiter/a.cc|#include <openssl/ssl.h>|OpenSSL is for src/redis alone
 src/limiter/a.cc|#include <zlib.h>|zlib is for src/replay/input.cc alone
 cli/main.cc|#include <toml++/toml.h>|toml++ is for src/limiter/toml.h alone
 cli/main.cc|#include <histedit.h>|libedit is for cli/terminal/line_editor.cc alone
-cli/main.cc|#include <nlohmann/json.hpp>|nlohmann-json is for cli/commands/debug/dap/members.h, src/base/json.cc, src/exec/protocol.cc, src/replay/named_fields.cc, src/stored/backup.cc and src/traffic/reply.cc
+cli/main.cc|#include <nlohmann/json.hpp>|nlohmann-json is for cli/commands/debug/dap/members.h, src/base/json.cc, src/exec/protocol.cc, src/lua/expression.cc, src/replay/named_fields.cc and src/stored/backup.cc
 cli/main.cc|auto a = Json::parse(text);|JSON is parsed by parse_json() and read_json() alone
 cli/main.cc|auto a = nlohmann::ordered_json::parse(text, nullptr, false);|JSON is parsed by parse_json() and read_json() alone
 src/limiter/a.cc|return nlohmann::json::sax_parse(text, &reader);|JSON is parsed by parse_json() and read_json() alone

@@ -117,9 +117,10 @@ return {allowed, ARGV[3] - used + ARGV[5], (last - ARGV[1]) / 1000 + ARGV[6]})";
 
 TEST_CASE("foreign script: an expression may use the number and the time of its request") {
   Bench bench;
-  const auto outcome = bench.run(limiter(
-      "return {ARGV[1], ARGV[2]}", {"{key}"}, {"{id}", "{now_us}"},
-      {.allowed_when = parse_allowed_when("r[1] == id and r[2] == now_us and id <= limit")}));
+  const auto outcome = bench.run(
+      limiter("return {ARGV[1], ARGV[2]}", {"{key}"}, {"{id}", "{now_us}"},
+              {.allowed_when = parse_allowed_when(
+                   "tonumber(r[1]) == id and tonumber(r[2]) == now_us and id <= limit")}));
   CHECK(outcome.measured.allowed == 5);
 }
 

@@ -31,41 +31,6 @@ using namespace rlctl::test;
 
 namespace {
 
-/// Evaluates expressions over the reply of a Lua expression.
-class Evaluator {
- public:
-  explicit Evaluator(const std::string& lua = "nil")
-      : reply_(server_.eval("return " + lua, {}, {})) {}
-
-  void set_reply(const std::string& lua) { reply_ = server_.eval("return " + lua, {}, {}); }
-  /// "true", "false", or what was expected at which column.
-  std::string condition(const std::string& text) {
-    const ReplyExpression expression(text);
-    try {
-      return expression.holds(reply_, template_values()) ? "true" : "false";
-    } catch (const UnreadableReply& unreadable) {
-      return description(unreadable);
-    }
-  }
-  /// The number, "nil", or what was expected at which column.
-  std::string number(const std::string& text) {
-    const auto expression = parse_number_expression(text);
-    try {
-      const auto known = expression.number(reply_, template_values());
-      return known ? fmt::to_string(static_cast<double>(*known)) : "nil";
-    } catch (const UnreadableReply& unreadable) {
-      return description(unreadable);
-    }
-  }
-
- private:
-  static std::string description(const UnreadableReply& unreadable) {
-    return fmt::format("{}: {}", unreadable.column, unreadable.expected);
-  }
-  TestServer server_;
-  Reply reply_;
-};
-
 /// The error of a text that is no expression.
 std::string complaint(std::string_view text) {
   return refusal_of([&] { return ReplyExpression(text); });
@@ -125,6 +90,9 @@ class Reader {
   std::string complaint(const std::string& lua, const ReplyReading& reading) {
     return support::error_of([&] { static_cast<void>(decision(lua, reading)); }).what();
   }
+  std::string hint(const std::string& lua, const ReplyReading& reading) {
+    return support::error_of([&] { static_cast<void>(decision(lua, reading)); }).hint();
+  }
 
  private:
   TestServer server_;
@@ -132,144 +100,11 @@ class Reader {
 
 }  // namespace
 
-TEST_CASE("reply expression: r is the reply, or an element of it") {
-  Evaluator evaluator("{7, '2.5', {40, {50}}, 'OK'}");
-  check_each({{"r[1]", "7"},
-              {"r[2]", "2.5"},
-              {"r[3][1]", "40"},
-              {"r[3][2][1]", "50"},
-              {" r [ 1 ] ", "7"},
-              {"r[5]", "nil"},
-              {"r[5][1]", "nil"},
-              {"r", "1: a number"},
-              {"r[4]", "1: a number"},
-              {"r[3]", "1: a number"},
-              {"1 + r[4]", "5: a number"},
-              {"r[1][1]", "1: an array"},
-              {"#r", "4"},
-              {"#r[3]", "2"},
-              {"#r[1]", "2: an array"},
-              {"#r[5]", "2: an array"},
-              {"#r / 2", "2"}},
-             [&](const auto& text) { return evaluator.number(text); });
-  evaluator.set_reply("{}");
-  CHECK(evaluator.number("#r") == "0");
-  CHECK(evaluator.number("r[1]") == "nil");
-  evaluator.set_reply("'9007199254740993'");
-  CHECK(evaluator.condition("r == 9007199254740993") == "true");
-  CHECK(evaluator.condition("r == 9007199254740992") == "false");
-}
-
-TEST_CASE("reply expression: a text may be JSON, whose values are those of replies") {
-  Evaluator json("'{\"ok\":true,\"left\":2.5,\"a b\":[7,null,{\"x\":\"y\"}],\"no\":false}'");
-  check_each(
-      {
-          {"json(r).ok", "true"},
-          {"json(r).no", "false"},
-          {"json(r).none", "false"},
-          {"json(r).ok == true and json(r).left > 2", "true"},
-          {"json(r)[\"a b\"][1] == 7", "true"},
-          {"json(r)['a b'][2] == nil", "true"},
-          {"json(r)['a b'][9] == nil", "true"},
-          {"json(r)['a b'][3].x == 'y'", "true"},
-          {"#json(r)['a b'] == 3", "true"},
-          {"json(r)", "1: a number"},
-          {"json(r)[1] == 1", "1: an array"},
-          {"json(r).ok.x", "1: an object of JSON"},
-          {"json(r[1]).ok", "6: an array"},
-      },
-      [&](const auto& text) { return json.condition(text); });
-  CHECK(json.number("json(r).left * 2") == "5");
-  CHECK(json.number("json(r).none") == "nil");
-  json.set_reply("'{\"ok\"'");
-  CHECK(json.condition("json(r).ok") == "1: JSON");
-  json.set_reply("{1, '[0]'}");
-  CHECK(json.condition("json(r[2])[1] == 0") == "true");
-  CHECK(json.condition("json(r[1])[1] == 0") == "1: JSON");
-  CHECK(json.condition("json(r[3]).x == nil") == "true");
-  CHECK(complaint("json(5).x") == "'json(5).x': expected 'r' at column 6");
-}
-
-TEST_CASE("reply expression: arithmetic binds as usual, and nil makes it nil") {
-  Evaluator evaluator("{6, '4'}");
-  check_each({{"1 + 2 * 3", "7"},
-              {"(1 + 2) * 3", "9"},
-              {"10 - 4 - 3", "3"},
-              {"24 / 4 / 2", "3"},
-              {"-2 * -3", "6"},
-              {"- r[1] + 10", "4"},
-              {"- -2", "2"},
-              {"2 * 3 + 4 * 5", "26"},
-              {"r[1] - r[2]", "2"},
-              {"0.5 + 1e1 + .5", "11"},
-              {"r[3] + 1", "nil"},
-              {"-r[3]", "nil"},
-              {"nil", "nil"},
-              {"2 + 1 / 0", "5: a finite result"},
-              {"r[1] / (r[2] - 4)", "1: a finite result"}},
-             [&](const auto& text) { return evaluator.number(text); });
-}
-
-TEST_CASE("reply expression: a result that is not finite is not readable") {
-  std::string product = "1";
-  for (int i = 0; i < 17; ++i) product += "*1e300";
-  Evaluator evaluator;
-  CHECK(evaluator.number(product) == "1: a finite result");
-  CHECK(evaluator.condition("2 > " + product) == "5: a finite result");
-  CHECK(evaluator.number("0 * (" + product + " - " + product + ")") == "6: a finite result");
-}
-
-TEST_CASE("reply expression: comparisons are of numbers, also of those that arrive as text") {
-  Evaluator evaluator("{1, '10', '9.5', 'OK', {1}}");
-  check_each(
-      {{"r[1] == 1", "true"},        {"r[1] != 1", "false"},       {"r[2] == 10", "true"},
-       {"r[2] > r[3]", "true"},      {"r[3] < 9.6", "true"},       {"r[3] <= 9.5", "true"},
-       {"r[3] >= 9.6", "false"},     {"r[1] > 1", "false"},        {"1 + 1 < 3 * 1", "true"},
-       {"r[4] == 'OK'", "true"},     {"r[4] != \"OK\"", "false"},  {"r[2] == '10'", "true"},
-       {"r[1] == '1'", "true"},      {"r[4] == '!='", "false"},    {"r[1] ~= 1", "false"},
-       {"r[1] == 'OK'", "false"},    {"'OK' != r[1]", "true"},     {"r[5] == 'OK'", "1: a number"},
-       {"r[4] == 1", "1: a number"}, {"1 == r[4]", "6: a number"}, {"r[4] > 1", "1: a number"},
-       {"r[5] >= 0", "1: a number"}, {"r == r", "1: a number"},    {"r[6] == nil", "true"},
-       {"r[6] != nil", "false"},     {"r[1] == nil", "false"},     {"r[5] == nil", "false"},
-       {"nil == 0", "false"},        {"r[6] == 'OK'", "false"},    {"r[6] >= 0", "1: a number"},
-       {"0 <= r[6]", "6: a number"}},
-      [&](const auto& text) { return evaluator.condition(text); });
-}
-
-TEST_CASE("reply expression: a number is a condition, and conditions combine") {
-  Evaluator evaluator("{1, 0, '0', false, 'x', -1}");
-  check_each({{"r[1]", "true"},
-              {"r[2]", "false"},
-              {"r[3]", "false"},
-              {"r[4]", "false"},
-              {"r[6]", "true"},
-              {"r[5]", "1: a number"},
-              {"r", "1: a number"},
-              {"true", "true"},
-              {"false", "false"},
-              {"not r[2]", "true"},
-              {"not not r[2]", "false"},
-              {"true or false and false", "true"},
-              {"(true or false) and false", "false"},
-              {"not true or true", "true"},
-              {"not (true or true)", "false"},
-              {"false and r[5]", "false"},
-              {"true or r[5]", "true"},
-              {"true and r[5]", "10: a number"},
-              {"r[1] == true", "true"},
-              {"r[6] == true", "true"},
-              {"r[2] == false", "true"},
-              {"r[4] == false", "true"},
-              {"r[1] != true", "false"},
-              {"(r[1] > 0) == (r[2] > 0)", "false"},
-              {"r[1] == 1 and r[2] == 0 or r[5]", "true"}},
-             [&](const auto& text) { return evaluator.condition(text); });
-}
-
 TEST_CASE("reply expression: placeholders that are numbers are names") {
-  Evaluator evaluator("5");
-  CHECK(evaluator.condition("r <= limit") == "true");
-  CHECK(evaluator.condition("r + cost <= limit") == "false");
+  TestServer server;
+  const auto reply = server.eval("return 5", {}, {});
+  CHECK(ReplyExpression("r <= limit").holds(reply, template_values()));
+  CHECK_FALSE(ReplyExpression("r + cost <= limit").holds(reply, template_values()));
   for (const auto& row : placeholders()) {
     CAPTURE(row.name);
     constexpr std::array<std::string_view, 3> kTexts{"event", "holder", "reservation"};
@@ -279,55 +114,19 @@ TEST_CASE("reply expression: placeholders that are numbers are names") {
     }
     std::string text;
     row.append(text, template_values());
-    CHECK(evaluator.condition(std::string(row.name) + " == " + text) == "true");
+    CHECK(ReplyExpression(std::string(row.name) + " == " + text).holds(reply, template_values()));
   }
   CHECK_THROWS_AS(ReplyExpression("r < window_s").require_usable({5, 1500ms, {}}), UsageError);
   CHECK_NOTHROW(ReplyExpression("r < window_ms").require_usable({5, 1500ms, {}}));
 }
 
-TEST_CASE("reply expression: a mistake is reported with its column") {
+TEST_CASE("reply expression: an unknown name is reported with its column") {
   check_each(
-      {{"r[1 >= 0", "'r[1 >= 0': expected ']' at column 5"},
-       {"", "'': expected a value at column 1"},
-       {"  ", "'  ': expected a value at column 3"},
-       {"r[1] >", "'r[1] >': expected a value at column 7"},
-       {"(r", "'(r': expected ')' at column 3"},
-       {"r)", "'r)': expected an operator at column 2"},
-       {"r 1", "'r 1': expected an operator at column 3"},
-       {"r[0]", "'r[0]': expected the number of an element, from 1, at column 3"},
-       {"r[1.5]", "'r[1.5]': expected the number of an element, from 1, at column 3"},
-       {"r[x]", "'r[x]': expected the number of an element, from 1, at column 3"},
-       {"r.allowed",
-        "'r.allowed': '.' is not an operator at column 2; write r[1] for an element, "
-        "json(r).name for JSON"},
-       {"r ? 1 : 0",
-        "'r ? 1 : 0': '?' is not an operator at column 3; write a condition with and, or"},
-       {"#5", "'#5': expected 'r' at column 2"},
-       {"and r", "'and r': expected a value at column 1"},
-       {"r < 1 < 2", "'r < 1 < 2': expected a number, not a condition, at column 1"},
-       {"1 + (r > 2)", "'1 + (r > 2)': expected a number, not a condition, at column 6"},
-       {"-true", "'-true': expected a number, not a condition, at column 2"},
-       {"not r == 0", "'not r == 0': the comparison after 'not' at column 1 needs parentheses"},
-       {"r or not r < 1",
-        "'r or not r < 1': the comparison after 'not' at column 6 needs parentheses"},
-       {"r = 1", "'r = 1': '=' is not an operator at column 3; write =="},
-       {"r && r", "'r && r': '&' is not an operator at column 3; write and"},
-       {"!r", "'!r': '!' is not an operator at column 1; write not"},
-       {"r <= {limit}",
-        "'r <= {limit}': '{' is not an operator at column 6; write the name without braces"},
-       {"r == 'x", "'r == 'x': unterminated text at column 6"},
-       {"r == 'a\\n'",
-        "'r == 'a\\\\n'': expected text in quotes, without backslashes, at column 6"},
-       {"r--1", "'r--1': '--' begins a comment at column 2; write - -"},
-       {"r % 2", "'r % 2': expected an operator at column 3"},
-       {"r @ 2", "'r @ 2': expected an operator or a value at column 3"},
-       {"r < 1e999", "'r < 1e999': expected a finite decimal number at column 5"},
-       {"r < 0x10", "'r < 0x10': expected a finite decimal number at column 5"},
-       {"r <= lmit", "'r <= lmit': unknown name 'lmit' at column 6; did you mean 'limit'?"},
-       {"key == 1", "'key == 1': 'key' is text, not a number, at column 1"}},
+      {{"r > limitt", "'r > limitt': unknown name 'limitt' at column 5; did you mean 'limit'?"},
+       {"r > nowms", "'r > nowms': unknown name 'nowms' at column 5; did you mean 'now_ms'?"},
+       {"key == 1", "'key == 1': 'key' is text, not a number, at column 1"},
+       {"redis == r", "'redis == r': unknown name 'redis' at column 1"}},
       [&](const auto& text) { return complaint(text); });
-  CHECK(complaint(std::string(501, '(')).find("501 characters") != std::string::npos);
-  CHECK(complaint(std::string(500, '(')).find("at column 501") != std::string::npos);
 }
 
 TEST_CASE("reply expression: the names in the hint are usable") {
@@ -341,6 +140,8 @@ TEST_CASE("reply expression: it is known whether an expression contains the limi
   CHECK(ReplyExpression("r[1] - window_ms").uses_limit());
   CHECK_FALSE(ReplyExpression("r == 'limited'").uses_limit());
   CHECK_FALSE(ReplyExpression("r > now_ms + cost").uses_limit());
+  CHECK(uses_limit(reading("<=limit")));
+  CHECK_FALSE(uses_limit(reading("zero")));
 }
 
 TEST_CASE("reply expression: a time has a unit") {
@@ -371,6 +172,9 @@ TEST_CASE("reply expression: a time has a unit") {
        {"r and s", "'r and': expected a value at column 6"},
        {"r > 1 s", "'r > 1' is a condition, not a number"},
        {"r[3 s", "'r[3': expected ']' at column 4"},
+       {"json(r).wait_ms",
+        "'json(r).wait_ms' has no unit; write 'json(r).wait_ms s', 'json(r).wait_ms ms' or "
+        "'json(r).wait_ms us'"},
        {"1e3", "'1e3' has no unit; write '1e3 s', '1e3 ms' or '1e3 us'"}},
       [&](const auto& text) { return refusal_of([&] { return parse_wait_expression(text); }); });
 }
@@ -434,7 +238,7 @@ TEST_CASE("reply reading: a denial promises nothing unless an expression says it
   CHECK(reader.decision("0", {}).remaining == kNotTold);
   CHECK(reader.decision("0", {}).reset_after == kTimeNotTold);
   CHECK(reader.decision("0", {}).delay == 0us);
-  const ReplyReading zero = waiting("zero", "r s"), nil = waiting("nil", "r[1] ms");
+  const ReplyReading zero = waiting("zero", "tonumber(r) s"), nil = waiting("nil", "r[1] ms");
   CHECK(reader.decision("'2.5'", zero).retry_after == 2500ms);
   CHECK_FALSE(reader.decision("'2.5'", zero).allowed);
   CHECK(reader.decision("0", zero).allowed);
@@ -445,14 +249,14 @@ TEST_CASE("reply reading: a denial promises nothing unless an expression says it
 
 TEST_CASE("reply reading: with 'always', the reply may be the delay before the request proceeds") {
   Reader reader;
-  const ReplyReading seconds = waiting("always", "r s");
+  const ReplyReading seconds = waiting("always", "tonumber(r) s");
   CHECK(reader.decision("'0.1'", seconds) ==
         Decision{
             .allowed = true, .remaining = kNotTold, .reset_after = kTimeNotTold, .delay = 100ms});
   CHECK(reader.decision("7", waiting("always", "r us")).delay == 7us);
   CHECK(reader.decision("nil", seconds).delay == 0us);
   CHECK(reader.decision("'OK'", reading("always")).delay == 0us);
-  for (const std::string lua : {"-1", "'-0.5'", "'1e30'", "'OK'", "{}"}) {
+  for (const std::string lua : {"-1", "'-0.5'", "'1e30'"}) {
     CAPTURE(lua);
     CHECK_FALSE(reader.complaint(lua, seconds).empty());
   }
@@ -461,13 +265,12 @@ TEST_CASE("reply reading: with 'always', the reply may be the delay before the r
 TEST_CASE("reply reading: a delay may be an expression, which must not be negative") {
   Reader reader;
   auto delayed = reading("r[1] == 1");
-  delayed.delay = parse_wait_expression("r[2] - now_s s");
+  delayed.delay = parse_wait_expression("r[2] and r[2] - now_s s");
   CHECK(reader.decision("{1, 1003}", delayed).delay == 3s);
   CHECK(reader.decision("{1}", delayed).delay == 0us);
   CHECK(reader.decision("{0, 1003}", delayed).delay == 0us);
   CHECK(reader.complaint("{1, 999}", delayed) ==
-        "x.lua replied [1, 999], but --delay 'r[2] - now_s' expects a time of 0 or more at column "
-        "1");
+        "x.lua replied [1, 999], but --delay 'r[2] and r[2] - now_s' is negative");
 }
 
 TEST_CASE("reply reading: the hint at a time since 1970 is an expression that is a wait") {
@@ -477,18 +280,15 @@ TEST_CASE("reply reading: the hint at a time since 1970 is an expression that is
   };
   // Each reply is a time about a second after the request.
   for (const auto& row : std::vector<Row>{
-           {"'1767225661'", "r s", "r - now_s s"},
-           {"'1767225661000'", "r ms", "r - now_ms ms"},
-           {"'1767225661000000'", "r us", "r - now_us us"},
-           {"'1767225661000'", "r - now ms", "r - now_ms ms"},
-           {"'1767225661000'", "r - now_s + 5 ms", "r - now_ms + 5 ms"},
-           {"'1767225661'", "r * 1000 - now_s ms", "r * 1000 - now_ms ms"},
-           {"'1767225661'", "r * 1000 ms", "r * 1000 - now_ms ms"},
-           {"'{\"now\":1767225661000}'", "json(r).now - now ms", "json(r).now - now_ms ms"},
+           {"1767225661", "r s", "r - now_s s"},
+           {"1767225661000", "r ms", "r - now_ms ms"},
+           {"1767225661000000", "r us", "r - now_us us"},
+           {"'1767225661'", "r * 1000 ms", "(r * 1000) - now_ms ms"},
+           {"{false, 1767225661000}", "r[1] or r[2] ms", "(r[1] or r[2]) - now_ms ms"},
            {"'{\"now\":1767225661000}'", "json(r)['now'] ms", "json(r)['now'] - now_ms ms"},
        }) {
     CAPTURE(row.given);
-    auto read = reading("r == 'OK'");
+    auto read = reading("r == nil");
     read.retry_after = parse_wait_expression(row.given);
     const auto error = support::error_of([&] {
       static_cast<void>(
@@ -504,6 +304,17 @@ TEST_CASE("reply reading: the hint at a time since 1970 is an expression that is
   }
 }
 
+TEST_CASE("reply reading: the hint at a time less another unit of the clock names the right one") {
+  TestServer server;
+  auto read = reading("r == 0");
+  read.retry_after = parse_wait_expression("r - now ms");
+  const auto error = support::error_of([&] {
+    static_cast<void>(
+        read_reply(server.eval("return 1767225661000", {}, {}), read, template_values(), "x.lua"));
+  });
+  CHECK(error.hint() == "subtract the time of the request in the unit of the reply: now_ms");
+}
+
 TEST_CASE("reply reading: a time since 1970 is not a wait") {
   TestServer server;
   const auto complaint_of = [&](const std::string& lua, const ReplyReading& reading) {
@@ -512,13 +323,14 @@ TEST_CASE("reply reading: a time since 1970 is not a wait") {
                                                       template_values(), "x.lua"));
                        }).what());
   };
-  CHECK(complaint_of("'1767225661000'", waiting("always", "r ms")) ==
-        "x.lua replied '1767225661000', but --delay 'r' is then a time since 1970, not one to wait "
+  CHECK(complaint_of("1767225661000", waiting("always", "r ms")) ==
+        "x.lua replied 1767225661000, but --delay 'r' is then a time since 1970, not one to wait "
         "for");
   auto retry = reading("r == 'OK'");
-  retry.retry_after = parse_wait_expression("r s");
+  retry.retry_after = parse_wait_expression("tonumber(r) s");
   CHECK(complaint_of("'1767225661'", retry) ==
-        "x.lua replied '1767225661', but --retry-after 'r' is then a time since 1970, not one to "
+        "x.lua replied '1767225661', but --retry-after 'tonumber(r)' is then a time since 1970, "
+        "not one to "
         "wait for");
 }
 
@@ -573,17 +385,26 @@ TEST_CASE("reply reading: an expression decides about the whole reply") {
   CHECK(reader.allows("{1, 1, 1, 0}", "r[4] == 0") == "allowed");
   CHECK(reader.allows("{'a', 1, 'b', 2}", "#r / 2 <= limit") == "allowed");
   CHECK(reader.allows("{0, 7}", "r") == kUnread);
+  CHECK(reader.allows("{0, 7}", "r[1]") == kUnread);
   CHECK(reader.allows("{}", "#r == 0") == "allowed");
-  CHECK(reader.complaint("{'x', 2}", reading("r[1] > 0")) ==
-        "x.lua replied ['x', 2], but --allowed-when 'r[1] > 0' expects a number at column 1");
+  CHECK(reader.complaint("{'1', 2}", reading("r[1] > 0")) ==
+        "x.lua replied ['1', 2], but --allowed-when 'r[1] > 0' fails at column 6: it compares '1' "
+        "(a string) with 0 (a number)");
+  CHECK(reader.hint("{'1', 2}", reading("r[1] > 0")) ==
+        "a bulk reply is a string: write tonumber(r[1]) > 0");
+  CHECK(reader.complaint("{0, 2}", reading("r[1]")) ==
+        "x.lua replied [0, 2], but --allowed-when 'r[1]' fails at column 1: it gives 0 (a number), "
+        "not true or false");
+  CHECK(reader.hint("{0, 2}", reading("r[1]")) == "in Lua 0 is true: write r[1] == 1");
+  CHECK(reader.hint("{{}}", reading("r[1][1] > 0")) == "choose an expression that fits the script");
 }
 
 TEST_CASE("reply reading: the other readings are of the whole reply, and nil is not told") {
   Reader reader;
   const ReplyReading all{.allowed_when = parse_allowed_when("r[1] > 0"),
-                         .remaining = parse_number_expression("r[2]"),
-                         .retry_after = parse_wait_expression("r[3] s"),
-                         .reset_after = parse_wait_expression("r[4] - now_ms ms")};
+                         .remaining = parse_number_expression("r[2] and tonumber(r[2])"),
+                         .retry_after = parse_wait_expression("r[3] and tonumber(r[3]) s"),
+                         .reset_after = parse_wait_expression("r[4] and r[4] - now_ms ms")};
   CHECK(reader.decision("{1, '4.9', -1, 1000250}", all) ==
         Decision{.allowed = true, .remaining = 4, .reset_after = 250ms});
   CHECK(reader.decision("{0, 0, '0.25', 1000000}", all) ==
@@ -593,13 +414,17 @@ TEST_CASE("reply reading: the other readings are of the whole reply, and nil is 
         Decision{.remaining = kNotTold, .retry_after = kTimeNotTold, .reset_after = kTimeNotTold});
   CHECK(reader.decision("{0, 1, '-0.000002'}", all).retry_after == kNever);
   CHECK(reader.decision("{1, '1e30'}", all).remaining == kLargestProduct);
-  CHECK(reader.complaint("{1, 'x'}", all) ==
-        "x.lua replied [1, 'x'], but --remaining 'r[2]' expects a number at column 1");
-  CHECK(reader.complaint("{0, 1, 'x'}", all).find("--retry-after 'r[3]' expects a number") !=
-        std::string::npos);
-  CHECK(reader.complaint("{0, 1, '1e30'}", all).find("expects a shorter time") !=
-        std::string::npos);
+  CHECK(reader.complaint("{0, 1, '1e30'}", all).find("' is too long a time") != std::string::npos);
   CHECK(reader.complaint("{1, 1, 'x', 'y'}", all).find("--reset-after") != std::string::npos);
+  const ReplyReading text{.allowed_when = parse_allowed_when("r[1] > 0"),
+                          .remaining = parse_number_expression("r[2]"),
+                          .retry_after = parse_wait_expression("r[3] s")};
+  CHECK(reader.complaint("{1, '4'}", text) ==
+        "x.lua replied [1, '4'], but --remaining 'r[2]' fails at column 1: it gives '4' (a "
+        "string), not a finite number");
+  CHECK(reader.hint("{1, '4'}", text) == "a bulk reply is a string: write tonumber(r[2])");
+  CHECK(reader.complaint("{0, 1, '5'}", text).find("--retry-after 'r[3]' fails at column 1") !=
+        std::string::npos);
 }
 
 TEST_CASE("reply reading: names are spelled as on the command line, and the default is first") {
@@ -620,7 +445,7 @@ TEST_CASE("reply reading: names are spelled as on the command line, and the defa
     static_cast<void>(parse_allowed_when("r[1"));
   } catch (const UsageError& error) {
     CHECK(error.hint() ==
-          "it is nonzero, zero, nil, <=limit or always, or an expression such as 'r[1] > 0'");
+          "it is nonzero, zero, nil, <=limit or always, or an expression such as 'r[1] == 1'");
   }
   CHECK(parse_wait_unit("s") == 1s);
   CHECK(parse_wait_unit("ms") == 1ms);

@@ -69,7 +69,7 @@ std::string inverted_text(const traffic::AllowedWhen& when) {
   const std::string what =
       "the reply may be inverted: the first request was denied, and a later one was allowed; try "
       "--allowed-when ";
-  if (when.named == nullptr) return what + "'not (" + escape(when.expression.source()) + ")'";
+  if (when.named == nullptr) return what + "'not (" + escape(when.expression->source()) + ")'";
   if (when.named->opposite.empty()) return what + "with an expression";
   return what + std::string(when.named->opposite);
 }
@@ -108,7 +108,7 @@ std::optional<std::string> reading_hint(const Run& run, const traffic::ForeignLi
     if (const auto number = replies.only_verdict()) {
       return fmt::format(
           "the first element of every reply was {}, and element {} was 1 at first and not always; "
-          "if that says whether the request is allowed, try --allowed-when 'r[{}]'",
+          "if that says whether the request is allowed, try --allowed-when 'r[{}] == 1'",
           *replies.same_first, *number, *number);
     }
   }
@@ -145,7 +145,7 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
   if (!candidate.foreign || measured.sent == 0 || replies.first.empty()) return std::nullopt;
   const auto& when = candidate.foreign->reading.allowed_when;
   const bool is_wrong = measured.allowed == 0 || measured.worst.ratio > 1;
-  const bool is_always = when.named != nullptr && when.named->is_always;
+  const bool is_always = when.named != nullptr && when.named->is_always();
   if (replies.all_nil && is_wrong && !is_always) {
     return "the script returns nothing: every reply was nil; it must return whether the request "
            "is allowed";

@@ -311,7 +311,7 @@ LUA
   echo "return redis.call('INCR', KEYS[1]) <= tonumber(ARGV[1]) and 1 or 0" >window.lua
   tries 637 3 --limit 2/60s --script window.lua --keys '{key}:{window_index}' --args '{limit}'
   echo "redis.call('SET', KEYS[1], 1) return tonumber(ARGV[1])" >echo.lua
-  tries 637 3 --limit 2/60s --script echo.lua --args '{id}' --allowed-when 'r == id'
+  tries 637 3 --limit 2/60s --script echo.lua --args '{id}' --allowed-when 'tonumber(r) == id'
 }
 
 @test "costs are mixed, and refunds give units back" {

@@ -195,8 +195,8 @@ redis.call('EXPIRE', KEYS[1], 60)
 return {5, math.max(0, 5 - count), count <= 5 and 1 or 0, 60}
 LUA
   hints "the first element of every reply was 5, and element 3 was 1 at first and not always; if that says whether the \
-request is allowed, try --allowed-when 'r[3]'" array.lua boundary
-  hints null array.lua boundary --allowed-when 'r[3]'
+request is allowed, try --allowed-when 'r[3] == 1'" array.lua boundary
+  hints null array.lua boundary --allowed-when 'r[3] == 1'
   sed -i 's/60}/count <= 5}/' array.lua
   hints null array.lua boundary # two elements do
 }
@@ -211,7 +211,7 @@ LUA
   run -5 --separate-stderr rlctl burst "${queue[@]}" --args '{now_ms}' --delay 'r ms'
   assert_regex "$stderr" "--delay 'r' is then a time since 1970.*--delay 'r - now_ms ms'"
   run -5 --separate-stderr rlctl burst "${queue[@]}" --args '{now_ms} -1' --delay 'r - now_ms ms'
-  assert_regex "$stderr" "--delay 'r - now_ms' expects a time of 0 or more"
+  assert_regex "$stderr" "--delay 'r - now_ms' is negative"
 }
 
 @test "--denied-error takes an error for a denial; other errors end the run" {

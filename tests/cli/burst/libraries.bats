@@ -24,7 +24,7 @@ finds() {
 }
 
 redis_rate=(--args '{burst} {limit} {window_s} {cost}' --allowed-when 'r[1] > 0' --remaining 'r[2]'
-  --retry-after 'r[3] s' --reset-after 'r[4] s')
+  --retry-after 'tonumber(r[3]) s' --reset-after 'tonumber(r[4]) s')
 
 @test "redis_rate: GCRA's bound, and nine of ten at once where floats round" {
   finds 1.8 false false 5/60s redis_rate_allow_n "${redis_rate[@]}"
@@ -75,9 +75,10 @@ redis_rate=(--args '{burst} {limit} {window_s} {cost}' --allowed-when 'r[1] > 0'
   finds 2 false false 5/60s throttled_py_fixed --keys '{key}:period:{window_index}' --args '{window_s} {limit} {cost}' \
     --allowed-when 'r[1] == 0'
   finds 2 true false 5/60s throttled_py_sliding --keys '{key}:{window_index}' --keys '{key}:{prev_window_index}' \
-    --args '{window_s} {limit} {cost} {now_ms}' --allowed-when 'r[1] == 0' --retry-after 'r[3] s'
+    --args '{window_s} {limit} {cost} {now_ms}' --allowed-when 'r[1] == 0' \
+    --retry-after 'tonumber(r[3]) s'
   finds 1.8 false false 5/60s throttled_py_gcra --args '12 {burst} {cost}' --allowed-when 'r[1] == 0' \
-    --remaining 'r[2]' --reset-after 'r[3] s' --retry-after 'r[4] s'
+    --remaining 'r[2]' --reset-after 'tonumber(r[3]) s' --retry-after 'tonumber(r[4]) s'
   finds 2 false false 10/1s throttled_py_token --args '{rate} {burst} {cost}' --allowed-when 'r[1] == 0' --remaining 'r[2]'
   finds 2 false false 10/1s throttled_py_leaking --args '{rate} {burst} {cost}' --allowed-when 'r[1] == 0' \
     --remaining 'r[2]'
@@ -87,7 +88,7 @@ redis_rate=(--args '{burst} {limit} {window_s} {cost}' --allowed-when 'r[1] > 0'
   local gateway=(--keys '{{key}}.tokens' --keys '{{key}}.timestamp')
   finds 2 false false 10/1s spring_cloud_gateway "${gateway[@]}" --args '{rate} {burst} {now_s} {cost}' \
     --allowed-when 'r[1] == 1' --remaining 'r[2]'
-  finds 2 false false 10/1s spring_cloud_gateway "${gateway[@]}" --args "{rate} {burst} '' {cost}" --allowed-when 'r[1]'
+  finds 2 false false 10/1s spring_cloud_gateway "${gateway[@]}" --args "{rate} {burst} '' {cost}" --allowed-when 'r[1] == 1'
   run -0 search 100/1s spring_cloud_gateway "${gateway[@]}" --args "{rate} 10 '' {cost}" --burst 10 --tries 5000
   assert_output --regexp ' true$'
 }
@@ -96,6 +97,6 @@ redis_rate=(--args '{burst} {limit} {window_s} {cost}' --allowed-when 'r[1] > 0'
   finds 1.8 false false 5/60s redis_cell --args '4 {limit} {window_s} {cost}' --allowed-when 'r[1] == 0' \
     --remaining 'r[3]' --retry-after 'r[4] s' --reset-after 'r[5] s'
   finds 1.8 false false 5/60s bullmq --args '{limit} {window_ms}' --allowed-when zero --retry-after 'r ms'
-  finds 2 false false 5/60s goredisstore --args '{now_ms} {window_ms} {limit}' --allowed-when 'r[4]' \
+  finds 2 false false 5/60s goredisstore --args '{now_ms} {window_ms} {limit}' --allowed-when 'r[4] == 1' \
     --remaining 'r[2]' --reset-after 'r[3] - now_ms ms'
 }

@@ -44,7 +44,7 @@ finds() {
 }
 
 @test "seconds as text: lost digits, shared members, no TTL" {
-  finds seconds-as-text.lua --limit 30000/1s --args '{now} {limit}' --allowed-when always --delay 'r s' -- \
+  finds seconds-as-text.lua --limit 30000/1s --args '{now} {limit}' --allowed-when always --delay 'tonumber(r) s' -- \
     number-as-text warning "'ZADD'" non-unique-member critical "'ZADD'" no-ttl warning "'ZADD'"
 }
 
