@@ -33,6 +33,7 @@ struct Sandbox::Box {
   /// Of math.random(): at first, that of a server that has just started.
   std::array<unsigned short, 3> random_state{0x330E, 0xABCD, 0x1234};
   int globals = LUA_NOREF;  ///< the real table, in the registry
+  int caller = LUA_NOREF;   ///< Guards::call_body(), in the registry
 
   static Box& of(lua_State* state) {
     void* box = nullptr;
@@ -340,6 +341,21 @@ struct Guards {
     return moved;
   }
 
+  struct Call {
+    void (*body)(lua_State*, void*);
+    void* context;
+  };
+  static int call_body(lua_State* state) {
+    const auto& its = *static_cast<const Call*>(lua_touserdata(state, 1));
+    lua_settop(state, 0);
+    try {
+      its.body(state, its.context);
+    } catch (const std::exception&) {  // Lua's own exceptions are pointers
+      Sandbox::stop(state, std::current_exception());
+    }
+    return 0;
+  }
+
   static void open(lua_State* state);
 };
 
@@ -453,6 +469,8 @@ void Guards::open(lua_State* state) {
   lua_replace(state, LUA_GLOBALSINDEX);
   lua_pushvalue(state, globals);
   Sandbox::Box::of(state).globals = luaL_ref(state, LUA_REGISTRYINDEX);
+  lua_pushcfunction(state, call_body);
+  Sandbox::Box::of(state).caller = luaL_ref(state, LUA_REGISTRYINDEX);
 }
 
 // ---- The sandbox ----
@@ -471,27 +489,20 @@ void Sandbox::Close::operator()(lua_State* state) const noexcept {
 }
 
 bool Sandbox::run_body(void (*body)(lua_State*, void*), void* context, std::string& error) {
-  struct Call {
-    void (*body)(lua_State*, void*);
-    void* context;
-  } call{body, context};
+  Guards::Call call{body, context};
   lua_State* const state = state_.get();
   box_->left = box_->bounds.instructions;
   box_->stopped = nullptr;
   lua_sethook(state, Guards::hook, LUA_MASKCOUNT, kInstructionsBetweenHooks);
-  const int status = lua_cpcall(
-      state,
-      [](lua_State* running) {
-        const auto& its = *static_cast<const Call*>(lua_touserdata(running, 1));
-        lua_settop(running, 0);
-        try {
-          its.body(running, its.context);
-        } catch (const std::exception&) {  // Lua's own exceptions are pointers
-          stop(running, std::current_exception());
-        }
-        return 0;
-      },
-      &call);
+  // The first run opens the sandbox, with a function that the others have in the registry.
+  int status = 0;
+  if (box_->caller == LUA_NOREF) {
+    status = lua_cpcall(state, Guards::call_body, &call);
+  } else {
+    lua_rawgeti(state, LUA_REGISTRYINDEX, box_->caller);
+    lua_pushlightuserdata(state, &call);
+    status = lua_pcall(state, 1, 0, 0);
+  }
   if (status != 0 && !box_->stopped) {
     const char* text = lua_tostring(state, -1);
     error = text != nullptr ? text : "(no text)";
@@ -529,7 +540,7 @@ void Sandbox::stop(lua_State* state, std::exception_ptr exception) {
   auto& stopped = Box::of(state).stopped;
   if (!stopped) stopped = std::move(exception);
   luaL_error(state, "stopped");
-  std::abort();  // luaL_error() does not return
+  __builtin_unreachable();  // luaL_error() does not return
 }
 
 }  // namespace rlctl::lua
