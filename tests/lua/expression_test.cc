@@ -294,6 +294,13 @@ TEST_CASE("expression: hostile ones end, keep nothing, and reach nothing outside
   says("setmetatable(r, nil)[0] == nil", "true");
   says("r[0] == nil", "an array has elements from 1");
   says("('x'):find(('a'):rep(10001)) == nil", "pattern has more than 10000 bytes");
+  for (const auto* call : {"s:find(", "s:gsub(", "string.match(s, ", "string.gmatch(s, "}) {
+    const std::string begin = "loadstring([[local s = ('a'):rep(30) return ";
+    says(begin + call + "('a?'):rep(30) .. ('a'):rep(30))]])() == 1",
+         "a pattern has too many repetitions for its text");
+  }
+  says("('a*'):rep(9):len() == 18 and ('x'):rep(100):find(('a*'):rep(9)) == 1", "repetitions");
+  says("(('x'):rep(1000) .. '-17'):match('(%d+)$') == '17'", "true");
   // Garbage of many evaluations, and of a large reply, is collected.
   const auto large = reply_of("$2000000\r\n" + std::string(2'000'000, 'x') + "\r\n");
   const Expression length("#r", find);
