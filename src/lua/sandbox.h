@@ -16,7 +16,7 @@
 //     pattern so long that matching it overflows the stack.
 //   - Memory and instructions are bounded, and Ctrl-C ends a source that runs; pcall() cannot catch
 //     that. A single call of a function in C, such as string.find() with a pattern that backtracks,
-//     cannot be ended.
+//     ends only with the process: the second Ctrl-C does that (cli/terminal/signals.h).
 //
 // Lua is linked as it is compiled by a C++ compiler, so that its errors are exceptions, and unwind
 // frames with destructors. `catch (...)` around a call of Lua's API would catch them, too.
