@@ -114,8 +114,8 @@ int missing_element(lua_State* state) {
   return raise(state, "an array has elements from 1, but not " + described(state, 2));
 }
 
-/// The __index of texts, which have the functions of `string` only.
-int member_of_text(lua_State* state) {
+/// The __index of strings, which have the functions of `string` only.
+int member_of_string(lua_State* state) {
   lua_pushvalue(state, 2);
   lua_gettable(state, lua_upvalueindex(1));
   if (!lua_isnil(state, -1)) return 1;
@@ -283,7 +283,7 @@ int compare(lua_State* state) {
 int negate(lua_State* state) {
   lua_settop(state, 1);
   if (lua_isnumber(state, 1) != 0 || lua_isstring(state, 1) != 0) {
-    return raise(state, fmt::format("'not' of {} is false: in Lua only nil and false are not true",
+    return raise(state, fmt::format("'not' of {} is false in Lua; compare it, as in r[1] == 0",
                                     described(state, 1)));
   }
   lua_pushboolean(state, lua_toboolean(state, 1) == 0 ? 1 : 0);
@@ -329,7 +329,7 @@ struct Expression::Program {
   void compile(const std::string& lua);
 };
 
-/// Pushes the function of the expression.
+/// Compiles what Rewriter has written.
 void Expression::Program::compile(const std::string& lua) {
   std::string error;
   const bool is_compiled = sandbox.run(
@@ -348,7 +348,7 @@ void Expression::Program::compile(const std::string& lua) {
           lua_pushcclosure(state, match_within_bounds, 1);
           lua_setfield(state, -2, name);
         }
-        lua_pushcclosure(state, member_of_text, 1);
+        lua_pushcclosure(state, member_of_string, 1);
         lua_setfield(state, -2, "__index");
 
         if (!Sandbox::compile(state, lua, "=e")) lua_error(state);

@@ -1,29 +1,31 @@
 #pragma once
 
-// Expressions in Lua over the reply of a script: "r[1] == 1", "tonumber(r[3]) or 0".
+// Expressions in Lua over the reply of a script: "r[1] == 1", "r[3] or 0".
 //
-//   r             the reply: a number, a text (of a bulk or a status reply), nil, or an array,
-//   whose
-//                 elements are r[1], r[2] and so on; an error in it is a table with a text `err`
-//   json(r)       the value that a text of JSON has; null is nil, and json(nil) is nil
-//   limit, now_ms and other names of the user of this class, which are numbers
-//   tonumber, math, string and so on: the globals of a Sandbox
+//   - r is the reply: a number; a string, of a bulk or a status reply; nil; or an array, whose
+//     elements are r[1], r[2] and so on. An error in an array is a table with a string `err`. #r is
+//     the position of the last element that is not nil.
+//   - json(r) is the value that a string of JSON has. null is nil, and json(nil) is nil.
+//   - The caller's variables, such as limit and now_ms, are numbers.
+//   - tonumber, math, string and so on are the globals of a Sandbox.
 //
-// The language is Lua 5.1, without functions, tables and comments. It runs in a Sandbox, and four
-// mistakes that Lua accepts are errors, since a limiter that always denies looks perfect:
+// The language is Lua 5.1, without functions, tables and comments. Some mistakes that Lua accepts
+// are errors, since a limiter that denies everything looks perfect:
 //
-//   - Comparing values of two types: '1' == 1 is false in Lua, whatever is counted. Only nil may be
-//     compared, by == and ~=, with any value.
-//   - `not` of a number or a text, and a condition that is one: 0 and '' are true in Lua.
-//   - Ordering two texts that are numbers: '10' < '9' is true in Lua.
-//   - r[1] of a text, r.name of an array, and r[0]: nil in Lua.
+//   - Comparing values of two types: '1' == 1 is false in Lua. Only nil may be compared, by == and
+//     ~=, with any value.
+//   - `not` of a number or a string, and a condition that is one: 0 and '' are true in Lua.
+//   - Ordering two strings that are numbers: '10' < '9' is true in Lua.
+//   - Comparing a number that is not finite.
+//   - r[1] of a string, r.name of an array, and r[0]: nil in Lua.
 //
-// A number is a double: integers beyond 2^53 are rounded. #r is the position of the last element
-// that is not nil.
+// A number is a double: integers beyond 2^53 are rounded. An evaluation runs for a million
+// instructions at most, and a pattern that might backtrack for more than a second is an error.
 //
 // How it works: Rewriter checks the tokens and writes them as the source of a Lua function, in
 // which a comparison `a == b` is the call _compare(n, a, b), and `not a` is _not(a). Lua says of an
 // error only its line, so each operand and each operator begins a line, whose column is remembered.
+// An error in arithmetic has the column of its last operator.
 
 #include <cstddef>
 #include <memory>
@@ -40,7 +42,7 @@ namespace rlctl::lua {
 /// An expression has no value for a reply.
 struct ExpressionError {
   std::size_t column;   ///< in the expression, from 1
-  std::string message;  ///< a clause: "it compares '1' (text) with 1 (a number)"
+  std::string message;  ///< a clause: "it compares '1' (a string) with 1 (a number)"
   std::string hint = {};
 };
 
