@@ -337,12 +337,12 @@ class RandomExpression {
 
  private:
   std::string number(int depth) {
-    constexpr std::array<std::string_view, 8> kValues{"0", "1",    "2.5",       "r[1]",
-                                                      "7", "r[2]", "r[9] or 3", "#r"};
+    constexpr std::array<std::string_view, 8> kNumbers{"0", "1",    "2.5",       "r[1]",
+                                                       "7", "r[2]", "r[9] or 3", "#r"};
     switch (random_.uniform(0, depth > 0 ? 6 : 1)) {
       case 0:
       case 1: {
-        const std::string value(random_.one_of(kValues));
+        const std::string value(random_.one_of(kNumbers));
         return value.find(' ') == value.npos ? value : "(" + value + ")";
       }
       case 2:
