@@ -1,7 +1,7 @@
 # Lua 5.1, the version that Redis embeds, with cjson and bit, as the target Lua51::Lua51: static libraries, since the
 # C++ build of Lua unwinds with exceptions, and a shared library would be one more to load at each start.
 
-find_path(LUA51_INCLUDE_DIR lua.hpp PATH_SUFFIXES lua5.1)
+find_path(LUA51_INCLUDE_DIR lua5.1/lua.hpp)
 find_library(LUA51_LIBRARY liblua5.1-c++.a)
 find_library(LUA51_CJSON_LIBRARY liblua5.1-cjson.a)
 find_library(LUA51_BITOP_LIBRARY liblua5.1-bitop.a)

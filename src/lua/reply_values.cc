@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <lua.hpp>
+#include <lua5.1/lua.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <lua.hpp>
+#include <lua5.1/lua.hpp>
 
 extern "C" {
-#include <lua-bitop.h>
-#include <lua-cjson.h>
+#include <lua5.1/lua-bitop.h>
+#include <lua5.1/lua-cjson.h>
 }
 
 #include <array>

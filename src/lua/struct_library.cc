@@ -1,6 +1,6 @@
 #include "lua/struct_library.h"
 
-#include <lua.hpp>
+#include <lua5.1/lua.hpp>
 
 #include <algorithm>
 #include <array>

@@ -227,12 +227,13 @@ class DecisionReader {
 
   /// Whether the request is allowed.
   Decision verdict() const {
-    const auto& [named, expression] = reading_.allowed_when;
+    const auto* named = reading_.allowed_when.named;
     Decision decision{
         .allowed = true, .remaining = limiter::kNotTold, .reset_after = limiter::kTimeNotTold};
     if (named == nullptr) {
-      decision.allowed = evaluated("--allowed-when", *expression,
-                                   [&] { return expression->holds(reply_, values_); });
+      const auto& expression = *reading_.allowed_when.expression;
+      decision.allowed = evaluated("--allowed-when", expression,
+                                   [&] { return expression.holds(reply_, values_); });
     } else if (!named->is_always()) {
       const auto allowed = named->holds(first(), values_.limit);
       if (!allowed) refuse_named();
