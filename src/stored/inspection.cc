@@ -418,7 +418,7 @@ void InspectionBuilder::fill_model(const limiter::Limit& limit) {
 void InspectionBuilder::fill_bucket(const limiter::Limit& limit) {
   set_limit(limit);
   const auto& bucket = *result_.state.bucket;
-  const auto size = static_cast<double>(limit.burst_or_limit() + (bucket.is_queue ? 1 : 0));
+  const auto size = bucket.size(limit);
   const auto left = bucket.left_at(limit, result_.now);
   const auto wait = [&](double tokens) {
     return std::max(microseconds{0}, bucket.first_with(limit, tokens) - result_.now);

@@ -18,6 +18,10 @@ microseconds RefilledBucket::interval(const limiter::Limit& limit) const {
   return step.count() > 0 ? step : limit.window;
 }
 
+double RefilledBucket::size(const limiter::Limit& limit) const {
+  return static_cast<double>(limit.burst_or_limit() + (is_queue ? 1 : 0));
+}
+
 double RefilledBucket::left_at_first(const limiter::Limit& limit) const {
   return counts_used ? static_cast<double>(limit.burst_or_limit()) - tokens : tokens;
 }
@@ -27,8 +31,7 @@ double RefilledBucket::left_at(const limiter::Limit& limit, microseconds t) cons
   const auto steps = std::max<std::int64_t>(0, (t - at) / each);
   auto gained = static_cast<double>(steps) * tokens_of_step(limit, each);
   if (whole) gained = std::floor(gained);
-  return std::min(static_cast<double>(limit.burst_or_limit() + (is_queue ? 1 : 0)),
-                  left_at_first(limit) + gained);
+  return std::min(size(limit), left_at_first(limit) + gained);
 }
 
 microseconds RefilledBucket::first_with(const limiter::Limit& limit, double wanted) const {

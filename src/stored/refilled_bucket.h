@@ -16,9 +16,11 @@ struct RefilledBucket {
   bool counts_used = false;  ///< `tokens` are those in use, not those that are left
   bool is_queue = false;     ///< the unit in service is not among them: one more fits
 
-  /// The tokens left at `t`; at most the burst.
+  /// The most tokens that it holds.
+  double size(const limiter::Limit& limit) const;
+  /// The tokens left at `t`; at most the size.
   double left_at(const limiter::Limit& limit, microseconds t) const;
-  /// The first instant, not before `at`, with at least this many tokens left, at most the burst.
+  /// The first instant, not before `at`, with at least this many tokens left, at most the size.
   microseconds first_with(const limiter::Limit& limit, double wanted) const;
 
  private:

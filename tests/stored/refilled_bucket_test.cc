@@ -41,6 +41,17 @@ TEST_CASE("a bucket may store the tokens in use instead of those left") {
   CHECK(bucket.first_with(limit, 5) == kStart + 2s);
 }
 
+TEST_CASE("a queue has room for its burst and, once idle, for the unit in service") {
+  const Limit limit{.limit = 1, .window = 1s, .burst = 2};
+  const RefilledBucket queue{
+      .tokens = 0.5, .at = kStart, .step = 1us, .counts_used = true, .is_queue = true};
+  CHECK(queue.size(limit) == 3);
+  CHECK(queue.left_at(limit, kStart) == 1.5);
+  CHECK(queue.left_at(limit, kStart + 1s) == 2.5);
+  CHECK(queue.left_at(limit, kStart + 1h) == 3);
+  CHECK(queue.first_with(limit, 3) == kStart + 1500ms);
+}
+
 TEST_CASE("fractions of a token count at once, or only once they make a whole one") {
   const Limit limit{.limit = 1, .window = 10s, .burst = 5};  // 0.1 each second
   const RefilledBucket in_parts{.tokens = 0.5, .at = kStart, .step = 1s};
