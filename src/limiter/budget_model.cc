@@ -51,13 +51,6 @@ Decision decision_of(const Budget& budget, const Limit& limit, std::int64_t cost
   return decision;
 }
 
-Decision look(std::span<const BudgetAndLimit> keys, microseconds now) {
-  Decision decision{.allowed = true, .remaining = INT64_MAX};
-  int number = 0;
-  for (const auto& [key, limit] : keys) merge(decision, key->peek(limit, 0, now), ++number);
-  return decision;
-}
-
 }  // namespace
 
 ReservationState Reservation::state_at(microseconds t) const {
@@ -74,9 +67,7 @@ Budget BudgetModel::at(const Limit& limit, microseconds now) const {
   std::erase_if(budget.reservations, [&](const auto& row) { return row.second.forgotten_at <= t; });
   // Without units and IDs, the key is as if it were not there.
   if (t >= budget.end || (budget.spent == 0 && budget.reservations.empty())) {
-    const auto period = period_of(limit, t);
-    budget.end = period.end;
-    budget.window = period.length();
+    budget.end = period_of(limit, t).end;
     budget.spent = 0;
   }
   return budget;
@@ -86,11 +77,7 @@ Budget BudgetModel::at(const Limit& limit, microseconds now) const {
 /// settle does not extend the window, since it may come from a caller that knows no limit.
 Budget BudgetModel::extended(const Limit& limit, microseconds now) const {
   auto budget = at(limit, now);
-  const auto period = period_of(limit, now);
-  if (period.end > budget.end) {
-    budget.end = period.end;
-    budget.window = period.length();
-  }
+  budget.end = std::max(budget.end, period_of(limit, now).end);
   return budget;
 }
 
@@ -181,10 +168,9 @@ void BudgetModel::record_reserve(const Limit& limit, std::string_view id, std::i
 void BudgetModel::record_settle(const Limit& limit, std::string_view id, std::int64_t actual,
                                 microseconds now) {
   auto budget = at(limit, now);
-  const auto found = budget.reservations.find(id);
-  if (found == budget.reservations.end()) return;
-  found->second.is_settled = true;
-  found->second.units = actual;
+  auto& its = budget.reservations.at(std::string(id));
+  its.is_settled = true;
+  its.units = actual;
   budget.spent = std::min(budget.spent + actual, kMostSpent);
   store(std::move(budget));
 }
@@ -213,8 +199,8 @@ Standing standing_on(const BudgetModel& key, std::string_view id, microseconds n
 
 /// Unknown if one of the keys does not know the reservation, and settled only if all say so.
 Standing standing_on(std::span<const BudgetAndLimit> keys, std::string_view id, microseconds now) {
-  auto merged = standing_on(*keys.front().key, id, now);
-  for (const auto& [key, limit] : keys.subspan(1)) {
+  Standing merged{.state = ReservationState::kSettled};
+  for (const auto& [key, limit] : keys) {
     const auto its = standing_on(*key, id, now);
     if (merged.state == ReservationState::kSettled || its.state == ReservationState::kUnknown) {
       merged = its;
@@ -225,7 +211,7 @@ Standing standing_on(std::span<const BudgetAndLimit> keys, std::string_view id, 
 
 /// The denial that never ends, whatever its reason.
 Decision refusal(std::span<const BudgetAndLimit> keys, microseconds now) {
-  auto decision = look(keys, now);
+  auto decision = decide(keys, 0, now);
   decision.allowed = false;
   decision.retry_after = kNever;
   return decision;
@@ -245,6 +231,12 @@ std::optional<Decision> conflict(std::span<const BudgetAndLimit> keys, std::stri
 
 }  // namespace
 
+Decision decide(std::span<const BudgetAndLimit> keys, std::int64_t cost, microseconds now) {
+  std::vector<KeyAndLimit> all;
+  for (const auto& [key, limit] : keys) all.push_back({key, limit});
+  return decide(all, cost, now);
+}
+
 Decision reserve(std::span<const BudgetAndLimit> keys, std::string_view id, std::int64_t units,
                  microseconds hold, microseconds now) {
   if (auto refused = conflict(keys, id, units, false, now)) return *refused;
@@ -262,7 +254,7 @@ Decision reserve(std::span<const BudgetAndLimit> keys, std::string_view id, std:
     key->record_reserve(limit, id, units, hold, now);
     standing = {.state = ReservationState::kHeld, .units = units, .hold = hold};
   }
-  return standing.with(look(keys, now));
+  return standing.with(decide(keys, 0, now));
 }
 
 Decision settle(std::span<const BudgetAndLimit> keys, std::string_view id, std::int64_t actual,
@@ -274,7 +266,7 @@ Decision settle(std::span<const BudgetAndLimit> keys, std::string_view id, std::
     if (!key->find(id, now)->is_settled) key->record_settle(limit, id, actual, now);
   }
   standing.units = actual;
-  return standing.with(look(keys, now));
+  return standing.with(decide(keys, 0, now));
 }
 
 }  // namespace rlctl::limiter

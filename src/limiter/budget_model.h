@@ -48,7 +48,6 @@ struct Reservation {
 /// The state of one key: a window with what was spent in it, and the reservations.
 struct Budget {
   microseconds end{0};         ///< of the window in force
-  microseconds window{0};      ///< its length
   std::int64_t spent = 0;      ///< in this window
   microseconds written_at{0};  ///< the latest time of a call that wrote the key
   std::map<std::string, Reservation, std::less<>> reservations = {};
@@ -76,7 +75,8 @@ class BudgetModel final : public StoredModel<BudgetModel, Budget> {
   /// Records a reservation that peek_reserve() allowed.
   void record_reserve(const Limit& limit, std::string_view id, std::int64_t units,
                       microseconds hold, microseconds now);
-  /// Records what a reservation, held or lapsed, has cost.
+  /// Records the actual cost of a reservation that is held or lapsed. Throws std::out_of_range if
+  /// it is unknown.
   void record_settle(const Limit& limit, std::string_view id, std::int64_t actual,
                      microseconds now);
   /// What is stored; std::nullopt if the key would not exist.
@@ -94,6 +94,8 @@ struct BudgetAndLimit {
   Limit limit;
 };
 
+/// One decision about several keys without a reservation; see decide() in model.h.
+Decision decide(std::span<const BudgetAndLimit> keys, std::int64_t cost, microseconds now);
 /// Reserves units on all keys or none, as the script does, and sets Decision::reservation, units
 /// and hold. An ID that is known changes nothing; with other units, see Decision::conflicts().
 Decision reserve(std::span<const BudgetAndLimit> keys, std::string_view id, std::int64_t units,

@@ -285,7 +285,7 @@ std::optional<Decoded> read_counts(const KeySample& content) {
 struct BudgetHeader {
   limiter::Budget budget;
   StoredBudget stored;
-  std::int64_t limit = 0;
+  limiter::Limit limit;
   microseconds last{0};  ///< when all reservations will be forgotten
 };
 
@@ -296,8 +296,8 @@ std::optional<BudgetHeader> read_budget_header(std::string_view text) {
   PackedReader fields(text.substr(kTag.size()));
   BudgetHeader header;
   header.budget.end = microseconds{fields.integer(7, kLastEnd)};
-  header.budget.window = microseconds{fields.integer(6, limiter::kLongestWindow.count())};
-  header.limit = fields.integer(4, limiter::kLargestLimit);
+  header.limit.window = microseconds{fields.integer(6, limiter::kLongestWindow.count())};
+  header.limit.limit = fields.integer(4, limiter::kLargestLimit);
   header.budget.spent = fields.integer(6);
   header.stored.held = fields.integer(4);
   header.stored.next_lapse = microseconds{fields.integer(7, kLastEnd)};
@@ -325,9 +325,8 @@ std::optional<Decoded> read_budget(const KeySample& content) {
   if (text == content.fields.end()) return std::nullopt;
   auto header = read_budget_header(text->second);
   if (!header) return std::nullopt;
-  auto& [budget, stored, units, last] = *header;
-  const limiter::Limit limit{.limit = units, .window = budget.window};
-  if (units < 1 || limit.window < microseconds{1}) return std::nullopt;
+  auto& [budget, stored, limit, last] = *header;
+  if (limit.limit < 1 || limit.window < microseconds{1}) return std::nullopt;
   if (std::ssize(content.fields) == content.size) {
     for (const auto& [id, bytes] : content.fields) {
       if (id.empty()) continue;
@@ -346,7 +345,7 @@ std::optional<Decoded> read_budget(const KeySample& content) {
                  .limit = limit,
                  .budget = stored,
                  .model = std::make_shared<limiter::BudgetModel>(budget),
-                 .counts = {{.at = budget.end - budget.window, .units = budget.spent}},
+                 .counts = {{.at = budget.end - limit.window, .units = budget.spent}},
                  .time = budget.written_at};
 }
 

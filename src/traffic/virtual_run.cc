@@ -115,9 +115,7 @@ Decision decide(std::span<const limiter::BudgetAndLimit> key, const Arrival& arr
     return limiter::reserve(key, id, arrival.cost, arrival.hold, arrival.at);
   }
   if (arrival.event == Event::kSettle) return limiter::settle(key, id, arrival.actual, arrival.at);
-  std::vector<limiter::KeyAndLimit> states;
-  for (const auto& one : key) states.push_back({one.key, one.limit});
-  return limiter::decide(states, arrival.cost, arrival.at);
+  return limiter::decide(key, arrival.cost, arrival.at);
 }
 
 std::size_t BudgetModelDecider::decide(std::span<const Arrival> arrivals,

@@ -639,7 +639,6 @@ TEST_CASE("budget: no more than 2^48 - 1 units are counted as spent") {
           bytes(static_cast<std::uint64_t>(expected), 6));
     BudgetModel model(Budget{
         .end = kMinute + 60s,
-        .window = 60s,
         .spent = kMost - 5,
         .written_at = kMinute,
         .reservations = {
@@ -691,13 +690,15 @@ TEST_CASE("budget: the IDs are forgotten that are not remembered when all are re
 }
 
 TEST_CASE("budget: the 50 that would be forgotten first make room") {
-  Stored script;
-  for (int i = 0; i < 500; ++i) script.reserve(std::to_string(i), 10s + microseconds{i}, 0s);
-  script.reserve("more", 1s, 11s);
-  const auto fields = script.fields();
-  CHECK(fields.size() == 500 - 50 + 1 + 1);
-  CHECK(fields.count("49") == 0);
-  CHECK(fields.count("50") == 1);
+  Both both;
+  const Limit limit{1000, 60s, {}};
+  for (int i = 0; i < 500; ++i) {
+    CHECK(both.reserve(std::to_string(i), 1, 10s + microseconds{i}, kMinute, limit).allowed);
+  }
+  CHECK(both.reserve("more", 1, 1s, kMinute + 11s, limit).allowed);
+  CHECK(both.server().call({"HLEN", "k"}).integer() == 1 + 500 - 50 + 1);
+  CHECK(both.settle("49", 1, kMinute + 11s, limit).reservation == State::kUnknown);
+  CHECK(both.settle("50", 1, kMinute + 11s, limit).reservation == State::kLapsed);
 }
 
 TEST_CASE("budget: only a call that needs them reads all IDs, and forgets some") {
