@@ -282,7 +282,7 @@ TEST_CASE("expression: hostile ones end, keep nothing, and reach nothing outside
   says("('x'):rep(1e9) == ''", "not enough memory");
   says("#string.rep('x', 1e6):rep(1e6) == 1", "not enough memory");
   says("getmetatable('').__index == nil", "false");
-  says("getmetatable('').__index.rep == nil", "attempt to index");
+  says("getmetatable('').__index.rep == nil", "false");
   says("load(tostring) == nil", "");
   says("loadstring('\\27Lua') == nil", "true");
   says("coroutine.wrap(loadstring('while true do end'))() == 1", "instructions");
