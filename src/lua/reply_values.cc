@@ -36,7 +36,9 @@ class ReplyPusher {
         lua_pushlstring(state_, text.data(), text.size());
         return lua_setfield(state_, -2, "ok");
       case '-':
-        return push_error(state_, head);
+        push_error(state_, head);
+        lua_pushboolean(state_, 1);
+        return lua_setfield(state_, -2, "ignore_error_stats_update");  // in Redis 7, a field
       case '$':
         return push_bulk(number_in(text));
       case '*':

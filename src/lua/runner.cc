@@ -109,7 +109,7 @@ int log(lua_State* state) {
 
 int setresp(lua_State* state) {
   if (lua_gettop(state) != 1) return raise(state, "redis.setresp() requires one argument.");
-  const double version = lua_tonumber(state, 1);
+  const auto version = static_cast<int>(lua_tointeger(state, 1));
   if (version == 3) return raise(state, "rlctl does not have redis.setresp(3)");
   if (version != 2) return raise(state, "RESP version must be 2 or 3.");
   return 0;
@@ -118,7 +118,7 @@ int setresp(lua_State* state) {
 /// There is no replica.
 int set_repl(lua_State* state) {
   if (lua_gettop(state) != 1) return raise(state, "redis.set_repl() requires two arguments.");
-  const double flags = lua_tonumber(state, 1);
+  const auto flags = lua_tointeger(state, 1);
   if (flags >= 0 && flags < 4) return 0;
   return raise(state,
                "Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.");
@@ -167,12 +167,19 @@ struct RunnerFunctions {
     return raises && its.reply.starts_with('-') ? lua_error(state) : 1;
   }
 
+  /// There are no users: any command is allowed.
+  static int acl_check_cmd(lua_State* state) {
+    if (const char* problem = read_words(state, State::of(state))) return raise(state, problem);
+    return return_true(state);
+  }
+
   /// Sets the words of a command to the arguments of the running function; they are valid while
   /// these are on the stack. Returns what is wrong with them, or null.
   static const char* read_words(lua_State* state, State& its) {
     const int count = lua_gettop(state);
     if (count == 0) return "Please specify at least one argument for this redis lib call";
     its.words.clear();
+    std::size_t bytes = 0;
     for (int i = 1; i <= count; ++i) {
       if (lua_type(state, i) == LUA_TNUMBER) {
         // Lua itself writes only 14 digits.
@@ -186,6 +193,8 @@ struct RunnerFunctions {
       const char* text = lua_tolstring(state, i, &size);
       if (text == nullptr) return "Lua redis lib command arguments must be strings or integers";
       its.words.emplace_back(text, size);
+      bytes += size;
+      if (bytes > its.bounds.memory) return "the words of a command do not fit into memory";
     }
     return nullptr;
   }
@@ -247,6 +256,7 @@ struct RunnerFunctions {
     if (function.name.empty()) {
       return raise(state, "redis.register_function must get a function name argument");
     }
+    if (!is_name(function.name)) return raise(state, kNotAName);
     if (function.reference == LUA_NOREF) {
       return raise(state, "redis.register_function must get a callback argument");
     }
@@ -333,55 +343,123 @@ struct RunnerFunctions {
     }
   }
 
-  /// Adds `redis`, which Valkey also calls `server`.
-  static void add_redis(lua_State* state, State& its) {
+  /// Where a function of `redis` is found.
+  enum class Where { kLoading, kScript, kAnywhere, kRunning };
+
+  /// Pushes `redis`, as a library sees it while it is loaded, or a script or function.
+  static void push_redis(lua_State* state, State& its, bool is_loading) {
     lua_newtable(state);
     for (const auto& [name, number] : kNumbers) {
+      if (is_loading && std::string_view(name).starts_with("REPL_")) continue;
       lua_pushinteger(state, number);
       lua_setfield(state, -2, name);
     }
     lua_pushstring(state, kVersion);
     lua_setfield(state, -2, "REDIS_VERSION");
-    const std::pair<const char*, lua_CFunction> functions[] = {
-        {"sha1hex", sha1hex},
-        {"error_reply", error_reply},
-        {"status_reply", status_reply},
-        {"log", log},
-        {"setresp", setresp},
-        {"set_repl", set_repl},
-        {"acl_check_cmd", return_true},
-        {"breakpoint", return_false},
-        {"debug", return_nothing},
-        {"replicate_commands", return_true},
-        {"call", call},
-        {"pcall", pcall},
-        {its.is_library ? "register_function" : nullptr, register_function}};
-    for (const auto& [name, function] : functions) {
-      if (name == nullptr) continue;
+    struct Row {
+      const char* name;
+      lua_CFunction function;
+      Where where = Where::kRunning;
+    };
+    const Row rows[] = {{"register_function", register_function, Where::kLoading},
+                        {"log", log, Where::kAnywhere},
+                        {"breakpoint", return_false, Where::kScript},
+                        {"debug", return_nothing, Where::kScript},
+                        {"replicate_commands", return_true, Where::kScript},
+                        {"sha1hex", sha1hex},
+                        {"error_reply", error_reply},
+                        {"status_reply", status_reply},
+                        {"setresp", setresp},
+                        {"set_repl", set_repl},
+                        {"acl_check_cmd", acl_check_cmd},
+                        {"call", call},
+                        {"pcall", pcall}};
+    for (const auto& [name, function, where] : rows) {
+      const bool is_there =
+          where == Where::kAnywhere || (where == Where::kLoading  ? is_loading
+                                        : where == Where::kScript ? !is_loading && !its.is_library
+                                                                  : !is_loading);
+      if (!is_there) continue;
       lua_pushlightuserdata(state, &its);
       lua_pushcclosure(state, function, 1);
       lua_setfield(state, -2, name);
     }
+  }
+
+  /// Adds `redis`, which Valkey also calls `server`.
+  static void add_redis(lua_State* state, State& its) {
+    push_redis(state, its, false);
     lua_pushvalue(state, -1);
     Sandbox::add_global(state, "redis");
     Sandbox::add_global(state, "server");
   }
 
+  /// Runs a library, the function on the top of the stack, which sees no other global than a
+  /// `redis` with register_function(). Returns its error; empty if there is none.
+  static std::string load_library(lua_State* state, State& its) {
+    lua_newtable(state);
+    push_redis(state, its, true);
+    lua_setfield(state, -2, "redis");
+    Sandbox::show_globals(state);
+    lua_pushcfunction(state, add_place);
+    lua_insert(state, -2);
+    its.is_loading = true;
+    const int status = lua_pcall(state, 0, 0, -2);
+    its.is_loading = false;
+    const auto error = status == 0              ? std::nullopt
+                       : lua_istable(state, -1) ? field(state, "err")
+                                                : "ERR failure";
+    lua_pushnil(state);
+    Sandbox::show_globals(state);
+    return status == 0 ? "" : "ERR Error registering functions: " + error.value_or("ERR failure");
+  }
+
+  static bool is_name(std::string_view name) {
+    return !name.empty() && std::ranges::all_of(name, [](char c) {
+      return is_name_letter(c) || (c >= '0' && c <= '9');
+    });
+  }
+  static constexpr const char* kNotAName =
+      "Library names can only contain letters, numbers, or underscores(_) and must be at least one "
+      "character long";
+
   /// Reads the first line, "#!lua …". Throws InvalidScript.
   static void read_first_line(State& its, std::string_view source, State::Function& script) {
-    const auto line = shebang_line(source);
+    auto line = shebang_line(source);
     if (line.empty()) return;
-    const auto engine = line.substr(2, line.find_first_of(" \t\r", 2) - 2);
-    if (engine != "lua") {
-      throw InvalidScript(fmt::format("ERR Unexpected engine in script shebang: #!{}", engine));
+    if (line.size() == source.size()) throw InvalidScript("ERR Invalid script shebang");
+    const auto next_word = [&line] {
+      constexpr std::string_view kBlanks = " \t\r";
+      line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
+      const auto word = line.substr(0, line.find_first_of(kBlanks));
+      line.remove_prefix(word.size());
+      return word;
+    };
+    const auto engine = next_word();
+    if (engine != "#!lua") {
+      throw InvalidScript(fmt::format("ERR Unexpected engine in script shebang: {}", engine));
     }
-    const auto shebang = *read_shebang(source);
-    its.is_library = !shebang.library.empty();
-    for (const auto flag : shebang.flags) {
+    constexpr std::string_view kName = "name=", kFlags = "flags=";
+    for (auto word = next_word(); !word.empty(); word = next_word()) {
+      if (word.starts_with(kName)) {
+        its.is_library = true;
+        if (!is_name(word.substr(kName.size())))
+          throw InvalidScript(fmt::format("ERR {}", kNotAName));
+      } else if (word.starts_with(kFlags)) {
+        read_flags(word.substr(kFlags.size()), script);
+      } else {
+        throw InvalidScript(fmt::format("ERR Unknown lua shebang option: {}", word));
+      }
+    }
+  }
+  static void read_flags(std::string_view flags, State::Function& script) {
+    for (std::size_t begin = 0; begin <= flags.size();) {
+      const auto flag = flags.substr(begin, flags.find(',', begin) - begin);
       if (!is_known_flag(flag)) {
         throw InvalidScript(fmt::format("ERR Unexpected flag in script shebang: {}", flag));
       }
       if (flag == "no-writes") script.read_only = true;
+      begin += flag.size() + 1;
     }
   }
 };
@@ -405,15 +483,7 @@ Runner::Runner(std::string_view source, const Bounds& bounds)
                                 its.is_library ? "function" : "script (new function)",
                                 lua_tostring(state, -1));
         } else if (its.is_library) {
-          lua_pushcfunction(state, RunnerFunctions::add_place);
-          lua_insert(state, -2);
-          its.is_loading = true;
-          const int status = lua_pcall(state, 0, 0, -2);
-          its.is_loading = false;
-          if (status != 0) {
-            invalid = "ERR Error registering functions: " +
-                      RunnerFunctions::error_text(state, its.error_name);
-          }
+          invalid = RunnerFunctions::load_library(state, its);
         } else {
           script.reference = luaL_ref(state, LUA_REGISTRYINDEX);
           its.functions.push_back(std::move(script));
@@ -422,6 +492,8 @@ Runner::Runner(std::string_view source, const Bounds& bounds)
       error);
   if (!ran) invalid = "ERR " + error;
   if (invalid.empty() && its.functions.empty()) invalid = "ERR No functions registered";
+  std::ranges::replace_if(
+      invalid, [](char c) { return c == '\r' || c == '\n'; }, ' ');
   if (!invalid.empty()) throw InvalidScript(invalid);
 }
 

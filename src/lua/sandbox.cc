@@ -43,7 +43,10 @@ struct Sandbox::Box {
 namespace {
 
 constexpr int kInstructionsBetweenHooks = 10'000;
-constexpr std::size_t kLongestPattern = 10'000;  // bytes; each may take a frame of the C stack
+constexpr std::size_t kLongestPattern = 10'000;   // bytes; each may take a frame of the C stack
+constexpr std::size_t kLongestSource = 64 << 10;  // bytes; Lua's compiler may take quadratic time
+constexpr std::size_t kBytesForAnInstruction = 64;
+constexpr std::size_t kLargeBlock = 4096;  // bytes
 constexpr const char* kReadOnly = "Attempt to modify a readonly table";
 
 /// What a sandbox has of each library. An array of constants: nothing is done for it at the start
@@ -105,16 +108,20 @@ void protect(lua_State* state) {
 
 int refuse_missing_global(lua_State* state) {
   const char* name = lua_tostring(state, 2);
-  return luaL_error(state, "Script attempted to access nonexistent global variable '%s'",
-                    name != nullptr ? name : luaL_typename(state, 2));
+  if (name == nullptr) {
+    return luaL_error(state,
+                      "Second argument to luaProtectedTableError must be a string or number");
+  }
+  return luaL_error(state, "Script attempted to access nonexistent global variable '%s'", name);
 }
 
 // ---- Guards ----
 //
-// Each stands in place of a function of a library, which is its first upvalue.
+// Each stands in place of a function of a library, which is its second upvalue; the first is that
+// of this function, or nil.
 
 int original(lua_State* state) {
-  return lua_tocfunction(state, lua_upvalueindex(1))(state);
+  return lua_tocfunction(state, lua_upvalueindex(2))(state);
 }
 
 /// For functions that change a table without asking its metatable. The error has no place in front,
@@ -158,12 +165,29 @@ int guard_unpack(lua_State* state) {
   return original(state);
 }
 
+/// bit takes its arguments modulo 2^32, and -2^31 digits for more than it has (CVE-2024-31449).
 int guard_tohex(lua_State* state) {
-  if (lua_isnumber(state, 2) != 0 && lua_tonumber(state, 2) <= -8) {
-    lua_pushinteger(state, -8);
-    lua_replace(state, 2);
+  if (lua_isnumber(state, 2) != 0) {
+    const double digits = std::fmod(lua_tonumber(state, 2), 4294967296.0);
+    const double distance = std::abs(std::abs(digits) - 2147483648.0);
+    if (!(distance > 1)) {
+      lua_pushinteger(state, -8);
+      lua_replace(state, 2);
+    }
   }
   return original(state);
+}
+
+/// insert(table, position, value) moves each element from the position on, be there one or not.
+int guard_insert(lua_State* state) {
+  constexpr double kMostMoved = 1e6;
+  if (lua_gettop(state) == 3 && lua_istable(state, 1) && lua_isnumber(state, 2) != 0) {
+    const auto last = static_cast<double>(lua_objlen(state, 1)) + 1;
+    if (!(std::abs(last - lua_tonumber(state, 2)) <= kMostMoved)) {
+      return luaL_error(state, "position is too far from the end of the table");
+    }
+  }
+  return guard_change(state);
 }
 
 }  // namespace
@@ -181,7 +205,50 @@ struct Guards {
     return results;
   }
 
-  /// pcall() of Redis 7: a caught error that is a table with a text `err` becomes that text.
+  /// A new thread costs as much as it may run before its own hook is called.
+  static int create_thread(lua_State* state) {
+    charge(state, kInstructionsBetweenHooks);
+    return original(state);
+  }
+
+  static int collect_garbage(lua_State* state) {
+    const auto& box = Sandbox::Box::of(state);
+    charge(state, static_cast<std::int64_t>(box.used / kBytesForAnInstruction));
+    return original(state);
+  }
+
+  /// encode() of cjson keeps its text outside of the bound on memory, and ends the process if there
+  /// is none left; so its size is estimated first.
+  static int encode(lua_State* state) {
+    const auto& box = Sandbox::Box::of(state);
+    if (push_real_table(state, 1)) lua_replace(state, 1);
+    std::size_t left = box.bounds.memory - std::min(box.used, box.bounds.memory);
+    if (lua_gettop(state) == 1) count_encoded(state, left, 0);
+    return original(state);
+  }
+  /// Takes what the value on the top of the stack is encoded in at most from `left`.
+  static void count_encoded(lua_State* state, std::size_t& left, int depth) {
+    constexpr int kDeepest = 1001;  // one more level than cjson encodes
+    constexpr std::size_t kSmallest = 40, kEscaped = 6;
+    const bool is_text = lua_type(state, -1) == LUA_TSTRING;
+    const auto size = kSmallest + (is_text ? kEscaped * lua_objlen(state, -1) : 0);
+    if (size > left) luaL_error(state, "not enough memory");
+    left -= size;
+    charge(state, 1);
+    if (!lua_istable(state, -1) || depth == kDeepest) return;
+    luaL_checkstack(state, 4, "nested too deeply");
+    lua_pushnil(state);
+    while (lua_next(state, -2) != 0) {
+      count_encoded(state, left, depth + 1);
+      lua_pop(state, 1);
+      lua_pushvalue(state, -1);
+      count_encoded(state, left, kDeepest);
+      lua_pop(state, 1);
+    }
+  }
+
+  /// pcall() of Redis 7: a caught error that is a table with a text `err` becomes that text; if
+  /// `err` is something else, it follows the table.
   static int pcall(lua_State* state) {
     if (lua_gettop(state) == 0) {
       lua_pushboolean(state, 0);
@@ -193,11 +260,7 @@ struct Guards {
     require_not_stopped(state);
     if (status != 0 && lua_istable(state, -1)) {
       lua_getfield(state, -1, "err");
-      if (lua_isstring(state, -1) == 0) lua_pop(state, 1);
-    }
-    if (status != 0) {
-      lua_insert(state, 1);
-      lua_settop(state, 1);
+      if (lua_isstring(state, -1) != 0) lua_remove(state, -2);
     }
     lua_pushboolean(state, status == 0 ? 1 : 0);
     lua_insert(state, 1);
@@ -255,6 +318,7 @@ struct Guards {
     lua_pushnil(state);  // the place of the piece that Lua reads
     Start start;
     const int status = lua_load(state, next_piece, &start, name);
+    require_not_stopped(state);
     if (start.is_bytecode) name_first_byte(state);
     return loaded(state, status == 0);
   }
@@ -305,7 +369,10 @@ struct Guards {
     const int low = bounds == 2 ? luaL_checkint(state, 1) : 1;
     const int high = luaL_checkint(state, bounds);
     luaL_argcheck(state, low <= high, bounds, "interval is empty");
-    lua_pushnumber(state, std::floor(part * (static_cast<double>(high) - low + 1)) + low);
+    // The width overflows as in C.
+    const auto width = static_cast<std::int32_t>(static_cast<std::uint32_t>(high) -
+                                                 static_cast<std::uint32_t>(low) + 1U);
+    lua_pushnumber(state, std::floor(part * width) + low);
     return 1;
   }
   static int seed_random(lua_State* state) {
@@ -316,23 +383,38 @@ struct Guards {
   }
 
   static void hook(lua_State* state, lua_Debug* /*record*/) {
-    auto& box = Sandbox::Box::of(state);
-    if (box.bounds.interrupt != nullptr && box.bounds.interrupt->signal() != 0) {
-      Sandbox::stop(state, std::make_exception_ptr(Interrupted()));
-    }
-    box.left -= kInstructionsBetweenHooks;
-    if (box.left > 0 && !box.stopped) return;
-    Sandbox::stop(state, std::make_exception_ptr(RanTooLong(fmt::format(
-                             "ran for more than {} instructions", box.bounds.instructions))));
+    charge(state, kInstructionsBetweenHooks);
   }
 
+  /// Takes instructions from what is left of the run, and ends it if there are none, or at Ctrl-C.
+  static void charge(lua_State* state, std::int64_t instructions) {
+    auto& box = Sandbox::Box::of(state);
+    box.left -= instructions;
+    if (auto reason = reason_to_stop(box)) Sandbox::stop(state, std::move(reason));
+  }
+  static std::exception_ptr reason_to_stop(const Sandbox::Box& box) {
+    if (box.stopped) return box.stopped;
+    if (box.bounds.interrupt != nullptr && box.bounds.interrupt->signal() != 0) {
+      return std::make_exception_ptr(Interrupted());
+    }
+    if (box.left > 0) return nullptr;
+    return std::make_exception_ptr(
+        RanTooLong(fmt::format("ran for more than {} instructions", box.bounds.instructions)));
+  }
+
+  /// Filling memory takes time, which no hook sees: large blocks count as instructions.
   static void* allocate(void* box_of_state, void* block, std::size_t old_size, std::size_t size) {
     auto& box = *static_cast<Sandbox::Box*>(box_of_state);
-    if (size > old_size && size - old_size > box.bounds.memory - box.used) return nullptr;
     if (size == 0) {
       std::free(block);
       box.used -= old_size;
       return nullptr;
+    }
+    if (size > old_size) {
+      if (size - old_size > box.bounds.memory - box.used) return nullptr;
+      box.left -= static_cast<std::int64_t>(size / kBytesForAnInstruction);
+      if (size > kLargeBlock && !box.stopped) box.stopped = reason_to_stop(box);
+      if (size > kLargeBlock && box.stopped) return nullptr;
     }
     void* const moved = std::realloc(block, size);
     if (moved != nullptr) box.used += size - old_size;
@@ -367,7 +449,7 @@ struct Guarded {
 
 constexpr Guarded kGuarded[] = {{"", "rawset", guard_change},
                                 {"", "setmetatable", guard_change},
-                                {"table", "insert", guard_change},
+                                {"table", "insert", guard_insert},
                                 {"table", "remove", guard_change},
                                 {"table", "sort", guard_change},
                                 {"table", "foreach", guard_read},
@@ -377,6 +459,10 @@ constexpr Guarded kGuarded[] = {{"", "rawset", guard_change},
                                 {"", "unpack", guard_unpack},
                                 {"", "xpcall", Guards::xpcall},
                                 {"coroutine", "resume", Guards::catcher},
+                                {"coroutine", "create", Guards::create_thread},
+                                {"coroutine", "wrap", Guards::create_thread},
+                                {"", "collectgarbage", Guards::collect_garbage},
+                                {"cjson", "encode", Guards::encode},
                                 {"", "pcall", Guards::pcall},
                                 {"", "load", Guards::load},
                                 {"", "loadstring", Guards::loadstring},
@@ -391,6 +477,12 @@ constexpr Guarded kGuarded[] = {{"", "rawset", guard_change},
 
 int refuse_cmsgpack(lua_State* state) {
   return luaL_error(state, "rlctl does not have cmsgpack: run the script on a server");
+}
+
+/// encode_keep_buffer() of cjson, which always does.
+int keep_buffer(lua_State* state) {
+  lua_pushboolean(state, 1);
+  return 1;
 }
 
 /// Removes what `only` does not name from the table on the top of the stack.
@@ -428,7 +520,9 @@ void Guards::open(lua_State* state) {
       lua_getfield(state, globals, library);
     }
     lua_getfield(state, -1, name);
-    lua_pushcclosure(state, guard, 1);
+    if (lua_getupvalue(state, -1, 1) == nullptr) lua_pushnil(state);
+    lua_insert(state, -2);
+    lua_pushcclosure(state, guard, 2);
     lua_setfield(state, -2, name);
     lua_pop(state, 1);
   }
@@ -440,11 +534,20 @@ void Guards::open(lua_State* state) {
   lua_setfield(state, -2, "unpack");
   lua_setfield(state, globals, "cmsgpack");
   for (const char* name :
-       {"string", "table", "math", "os", "bit", "cjson", "struct", "cmsgpack", "coroutine"}) {
+       {"string", "table", "math", "os", "bit", "struct", "cmsgpack", "coroutine"}) {
     lua_getfield(state, globals, name);
     protect(state);
     lua_setfield(state, globals, name);
   }
+
+  // Memory that no bound sees: each new cjson has a buffer, and without keeping it, it leaks.
+  lua_getfield(state, globals, "cjson");
+  lua_pushnil(state);
+  lua_setfield(state, -2, "new");
+  lua_pushcfunction(state, keep_buffer);
+  lua_setfield(state, -2, "encode_keep_buffer");
+  protect(state);
+  lua_setfield(state, globals, "cjson");
 
   // What getmetatable('') shows leads to the protected table of strings, too.
   lua_pushliteral(state, "");
@@ -491,6 +594,11 @@ bool Sandbox::run_body(void (*body)(lua_State*, void*), void* context, std::stri
   lua_State* const state = state_.get();
   box_->left = box_->bounds.instructions;
   box_->stopped = nullptr;
+  // What an earlier source told the garbage collector ends with its run.
+  lua_gc(state, LUA_GCRESTART, 0);
+  lua_gc(state, LUA_GCSETPAUSE, LUAI_GCPAUSE);
+  lua_gc(state, LUA_GCSETSTEPMUL, LUAI_GCMUL);
+  if (box_->used > box_->bounds.memory / 2) lua_gc(state, LUA_GCCOLLECT, 0);
   lua_sethook(state, Guards::hook, LUA_MASKCOUNT, kInstructionsBetweenHooks);
   // The first run opens the sandbox, with a function that the others have in the registry.
   int status = 0;
@@ -515,6 +623,22 @@ void Sandbox::add_global(lua_State* state, const char* name) {
   set_global(state, name);
 }
 
+void Sandbox::show_globals(lua_State* state) {
+  if (lua_isnil(state, -1)) {
+    lua_pop(state, 1);
+    lua_rawgeti(state, LUA_REGISTRYINDEX, Box::of(state).globals);
+  } else {
+    lua_rawgeti(state, LUA_REGISTRYINDEX, Box::of(state).globals);
+    lua_getmetatable(state, -1);
+    lua_setmetatable(state, -3);
+    lua_pop(state, 1);
+  }
+  lua_getmetatable(state, LUA_GLOBALSINDEX);
+  lua_insert(state, -2);
+  lua_setfield(state, -2, "__index");
+  lua_pop(state, 1);
+}
+
 void Sandbox::set_global(lua_State* state, const char* name) {
   lua_rawgeti(state, LUA_REGISTRYINDEX, Box::of(state).globals);
   lua_insert(state, -2);
@@ -523,6 +647,10 @@ void Sandbox::set_global(lua_State* state, const char* name) {
 }
 
 bool Sandbox::compile(lua_State* state, std::string_view source, const char* name) {
+  if (source.size() > kLongestSource) {
+    lua_pushfstring(state, "the source has more than %d bytes", static_cast<int>(kLongestSource));
+    return false;
+  }
   // Lua's parser does not keep the name from the garbage collector (CVE-2025-49844); the stack
   // does.
   lua_pushstring(state, name);

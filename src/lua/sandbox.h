@@ -14,9 +14,14 @@
 //   - Arguments with which functions of Lua 5.1 or bit go beyond their memory are refused: a range
 //     of unpack() that overflows (CVE-2025-46817), bit.tohex(x, -2^31) (CVE-2024-31449), and a
 //     pattern so long that matching it overflows the stack.
+//   - cjson, which allocates outside of Lua, encodes only what fits into the bound on memory, keeps
+//     one buffer, and lacks new().
 //   - Memory and instructions are bounded, and Ctrl-C ends a source that runs; pcall() cannot catch
-//     that. A single call of a function in C, such as string.find() with a pattern that backtracks,
-//     ends only with the process: the second Ctrl-C does that (cli/terminal/signals.h).
+//     that. A thread, a large block and a collection of garbage count as instructions, too. A
+//     source has at most 64 KiB, since Lua compiles some in quadratic time. Functions in C that
+//     neither allocate nor return count as one: string.find() with a pattern that backtracks, or
+//     the comparison of two long texts. They end only with the process: the second Ctrl-C does that
+//     (cli/terminal/signals.h).
 //
 // Lua is linked as it is compiled by a C++ compiler, so that its errors are exceptions, and unwind
 // frames with destructors. `catch (...)` around a call of Lua's API would catch them, too.
@@ -40,9 +45,10 @@ namespace rlctl::lua {
 
 /// What a source may use.
 struct Bounds {
-  std::size_t memory = std::size_t{64} << 20;  ///< bytes; beyond, Lua's "not enough memory"
-  std::int64_t instructions = 1'000'000'000;   ///< of each Sandbox::run(), to the next 10,000
-  const Interrupt* interrupt = nullptr;        ///< must outlive the Sandbox
+  /// Bytes, with garbage that is not yet collected; beyond, Lua's "not enough memory".
+  std::size_t memory = std::size_t{64} << 20;
+  std::int64_t instructions = 1'000'000'000;  ///< of each Sandbox::run(), to the next 10,000
+  const Interrupt* interrupt = nullptr;       ///< must outlive the Sandbox
 };
 
 /// A source ran for more than Bounds::instructions. what() is a predicate: "ran for more than …".
@@ -73,6 +79,9 @@ class Sandbox {
   static void add_global(lua_State* state, const char* name);
   /// Sets a global that a source may change, if it is a table: KEYS.
   static void set_global(lua_State* state, const char* name);
+  /// Makes the table on the top of the stack, which is popped, all globals that a source sees; nil:
+  /// those of the sandbox again.
+  static void show_globals(lua_State* state);
   /// Compiles a source, whose name is Lua's name of a chunk, and leaves a function, or a message,
   /// on the stack. Returns whether it is a function.
   static bool compile(lua_State* state, std::string_view source, const char* name);

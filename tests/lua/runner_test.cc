@@ -105,7 +105,16 @@ constexpr std::string_view kSame[] = {
     "return tostring()", "setmetatable(1, {})", "return string.format('%d', 'x')",
     "return string.format('%q %5.2f %s %x', 'a\"', 3.14159, 'b', 255)", "return math.floor('x')",
     "return {pcall(error)}", "return {pcall(error, 'x')}", "return {pcall(error, {err='MY x'})}",
-    "return {pcall(error, {1, 2})}", "return {pcall(pcall)}", "return {pcall()}",
+    "return {pcall(error, {1, 2})}", "return select('#', pcall(error, {}))",
+    "return {pcall(error, {err=true})}", "return cjson.encode(redis.pcall('nonsense'))",
+    "return #cjson.encode({('x'):rep(1e5)})", "return {map=redis.pcall('nonsense')}",
+    "return _G[true]", "return _G[{}]", "math.randomseed(1) return math.random(-2^31, 2^31 - 1)",
+    "return redis.setresp(2.5)", "return redis.set_repl(-0.5)", "return redis.acl_check_cmd()",
+    "return redis.acl_check_cmd({})", "return redis.acl_check_cmd('get', 'x')",
+    "return {bit.tohex(1, -2^32), bit.tohex(1, 2^32 + 3)}", "return bit.tohex(1, -4294967292)",
+    "#!lua", "#!lua flags=no-writes", "#!lua foo=bar\nreturn 1", "#!lua bar\nreturn 1",
+    "#!lua flags=,\nreturn 1", "#!lua flags=no-writes,\nreturn 1", "x = \"a\n",
+    "local x = [[q\nz]] y", "return {pcall(pcall)}", "return {pcall()}",
     "return {pcall(function() return 1, 2, 3 end)}", "return {select('#', pcall(function() end))}",
     "return {xpcall(function() error('x') end, function(e) return 'h ' .. e end)}",
     "return {xpcall(function() return redis.call('nonsense') end, function(e) return e.err end)}",
@@ -231,7 +240,22 @@ constexpr Difference kDifferences[] = {
     {"return string.find('x', string.rep('x', 10001))",
      "-ERR user_script:1: pattern has more than 10000 bytes",
      "matching a long pattern can overflow the stack"},
-    {"return #string.rep('x', 1e8)", "-ERR Error running script", "memory is bounded"}};
+    {"return #string.rep('x', 1e8)", "-ERR Error running script", "memory is bounded"},
+    {"return [[ a [[ b ]]", "-ERR Error compiling script (new function): user_script:1: nesting of",
+     "Debian's Lua keeps this rule of Lua 5.0"},
+    {"#!lua flags=\"no-writes\"\nreturn 1", "-ERR Unexpected flag", "quotes are not read"},
+    {"table.remove(string)", "-ERR Attempt to modify", "the table is not looked at"},
+    {"return {map=bit}", "*0", "a protected table is empty within a reply"},
+    {"return type(__redis__err__handler)", "-ERR user_script:1: Script attempted",
+     "the handler is not a global"},
+    {"error(string)", "-ERR Attempt to modify a readonly table script", "and so it has no place"},
+    {"local n = 0 local function f() n = n + 1 f() end pcall(f) return n", ":16380",
+     "one call of the stack is the runner's"},
+    {"local n = 0 xpcall(error, function() n = n + 1 error() end) return n", ":200",
+     "so often is a handler called for its own error"},
+    {"return type(cjson.new)", "$3\r\nnil", "what it allocates has no bound"},
+    {"return cjson.encode_keep_buffer(false)", ":1", "without it, what is encoded leaks"},
+    {"table.insert({}, 2^30, 1)", "-ERR user_script:1: position is too far", "it takes seconds"}};
 
 TEST_CASE("what a script sees here and not on Redis 7 is known") {
   TestServer evaluating;
@@ -265,7 +289,9 @@ constexpr lua::Bounds kSmall{.memory = std::size_t{16} << 20, .instructions = 2'
 
 TEST_CASE("a script that does not end is ended, whatever it catches") {
   for (const std::string source :
-       {"while true do end", "repeat until false", "while true do pcall(error) end",
+       {"while true do end",
+        "repeat until false",
+        "while true do pcall(error) end",
         "while true do pcall(function() while true do end end) end",
         "local function f() return pcall(f) end while true do f() end",
         "while true do xpcall(function() while true do end end, function() while true do end end) "
@@ -274,13 +300,20 @@ TEST_CASE("a script that does not end is ended, whatever it catches") {
         "while true do coroutine.resume(coroutine.create(function() while true do end end)) end",
         "local t = setmetatable({}, {__index = function(t, k) return t[k + 1] end}) "
         "while true do pcall(function() return t[1] end) end",
-        "local f f = function() return f() end f()", "while true do redis.pcall('GET', 'x') end",
+        "local f f = function() return f() end f()",
+        "while true do redis.pcall('GET', 'x') end",
         "while true do loadstring('return 1')() end",
         "return table.sort(setmetatable({3, 2, 1}, {}), function() while true do end end)",
         "return ('x'):gsub('x', function() while true do end end)",
         "return load(function() while true do end end)",
         "xpcall(error, function() while true do end end)",
-        "xpcall(error, function() while true do pcall(error) end end)"}) {
+        "xpcall(error, function() while true do pcall(error) end end)",
+        "local function f(d) if d > 0 then for i = 1, 60 do coroutine.wrap(f)(d - 1) end end end "
+        "f(4)",
+        "local s = ('x'):rep(1e6) while true do s:reverse() end",
+        "local t = {} for i = 1, 1e4 do t[i] = {} end while true do collectgarbage() end",
+        "while true do load(function() while true do end end) end",
+        "while true do coroutine.create(function() end) end"}) {
     CAPTURE(source);
     lua::Runner runner(source, kSmall);
     CHECK_THROWS_AS(static_cast<void>(reply_of(runner)), lua::RanTooLong);
@@ -313,7 +346,19 @@ TEST_CASE("memory and the stacks are bounded") {
         "return table.concat({}, 'x', 1, 2^31)",
         "local s = ('x'):rep(1e6) while true do s = s:gsub('x', 'xx') end",
         "return load(function() return ('x'):rep(1e6) end)",
-        "return collectgarbage('setpause', 1e9) + {}"}) {
+        "return collectgarbage('setpause', 1e9) + {}",
+        "table.insert({}, -2^31, 1)",
+        "table.insert({}, 2^31 - 1, 1)",
+        "table.insert({1}, 0/0, 1)",
+        "local s = ('\\1'):rep(1e6) local t = {} for i = 1, 100 do t[i] = s end "
+        "return cjson.encode(t)",
+        "local t = {} for i = 1, 60 do t = {t, t} end return cjson.encode(t)",
+        "local s = ('x'):rep(1e6) local n = 0 local function r() n = n + 1 "
+        "return n < 100 and s or nil end return load(r)",
+        "return {redis.call(unpack({('x'):rep(9e6), ('y'):rep(5e6), ('y'):rep(1e6), "
+        "('y'):rep(1e6)}))}",
+        "local s = ('x'):rep(8e6) return redis.call(s, s, s)",
+        "return loadstring(('a = 1 '):rep(20000))"}) {
     CAPTURE(source);
     lua::Runner runner(source, kSmall);
     CHECK(reply_of(runner).substr(0, 200).find_first_of("-$") == 0);
@@ -327,8 +372,21 @@ TEST_CASE("memory and the stacks are bounded") {
   }
   lua::Runner itself("local t = {} t[1] = t return t", kSmall);
   CHECK(reply_of(itself).ends_with("*1\r\n-ERR reached lua stack limit\r\n"));
-  lua::Runner hex("return bit.tohex(-1, -2147483648)", kSmall);
-  CHECK(reply_of(hex) == "$8\r\nFFFFFFFF\r\n");
+  for (const auto* digits : {"-2^31", "2^31", "2^31 + 2^32", "2^31 - 0.4"}) {
+    CAPTURE(digits);
+    lua::Runner hex(fmt::format("return bit.tohex(-1, {})", digits), kSmall);
+    CHECK(reply_of(hex).starts_with("$8\r\nFFFFFFFF"));
+  }
+  CHECK_THROWS_WITH_AS(lua::Runner(std::string(70'000, ' ')),
+                       "ERR Error compiling script (new function): the source has more than 65536 "
+                       "bytes",
+                       lua::InvalidScript);
+  // A source cannot tell the collector of garbage what to do in the next run.
+  lua::Runner stopping(
+      "collectgarbage('stop') local t = {} for i = 1, 2e4 do t[i] = {i} end "
+      "return 5",
+      {.memory = std::size_t{8} << 20});
+  for (int i = 0; i < 20; ++i) CHECK(reply_of(stopping) == ":5\r\n");
 }
 
 TEST_CASE("no script leaves its sandbox, or changes what another run sees") {
@@ -456,6 +514,18 @@ redis.register_function('fails', function() error('broken') end)
     runner.run(name, keys, arguments, commands, reply);
     if (has_functions) CHECK(reply == to_resp(server.call({"FCALL", name, "1", "a", "b"})));
     CHECK_FALSE(reply.empty());
+  }
+  for (const std::string wrong :
+       {"local floor = math.floor", "redis.call('PING')", "redis.sha1hex('x')", "x = 1",
+        "error('y')", "redis.register_function('a b', function() end)",
+        "redis.register_function('f', nil)",
+        "redis.register_function('f', function() end) redis.register_function('f', function() end)",
+        "redis.register_function({function_name='f'})", "local x = ", "return 1"}) {
+    CAPTURE(wrong);
+    const auto source = "#!lua name=wrong\n" + wrong;
+    CHECK_THROWS_AS(lua::Runner{source}, lua::InvalidScript);
+    if (!has_functions) continue;
+    CHECK(server.call({"FUNCTION", "LOAD", source}).is_error());
   }
 }
 
