@@ -279,8 +279,8 @@ TEST_CASE("expression: hostile ones end, keep nothing, and reach nothing outside
   };
   says("loadstring('while true do end')() == 1", "1: it ran for more than 1000000 instructions");
   says("pcall(loadstring('while true do end'))", "1: it ran for more than 1000000 instructions");
-  says("('x'):rep(1e9) == ''", "not enough memory");
-  says("#string.rep('x', 1e6):rep(1e6) == 1", "not enough memory");
+  says("('x'):rep(1e9) == ''", "it ran for more than 1000000 instructions");
+  says("#string.rep('x', 1e6):rep(1e6) == 1", "it ran for more than 1000000 instructions");
   says("getmetatable('').__index == nil", "false");
   says("getmetatable('').__index.rep == nil", "false");
   says("load(tostring) == nil", "");
