@@ -244,14 +244,19 @@ std::string misfit(lua_State* state, const Comparison& comparison) {
   return fmt::format("it compares {} with {}", described(state, 2), described(state, 3));
 }
 
-/// The comparison with tonumber() around texts that are numbers; empty if there is none.
+/// The comparison with numbers in place of texts that are numbers; empty if there is none.
 std::string hint_at(lua_State* state, const Comparison& comparison) {
+  bool has_text_of_reply = false;
   const auto as_number = [&](int index, const std::string& text) {
-    return is_text_of_number(state, index) ? "tonumber(" + text + ")" : text;
+    if (!is_text_of_number(state, index)) return text;
+    if (text.starts_with('\'') || text.starts_with('"')) return text.substr(1, text.size() - 2);
+    has_text_of_reply = true;
+    return "tonumber(" + text + ")";
   };
   const auto left = as_number(2, comparison.left), right = as_number(3, comparison.right);
   if (left == comparison.left && right == comparison.right) return "";
-  return fmt::format("a bulk reply is a string: write {} {} {}", left, comparison.sign, right);
+  return fmt::format("{}write {} {} {}", has_text_of_reply ? "a bulk reply is a string: " : "",
+                     left, comparison.sign, right);
 }
 
 /// _compare(n, left, right); its upvalue is the list of comparisons.

@@ -176,6 +176,7 @@ TEST_CASE("expression: what Lua takes for false, or compares silently, is an err
               {"r", "1: it gives a table, not a finite number"}},
              [&](const auto& source) { return number(source, reply); });
   check_each({{"r[2] == 2.5", "a bulk reply is a string: write tonumber(r[2]) == 2.5"},
+              {"r[1] == '1'", "write r[1] == 1"},
               {"1 == 2 or (3 < r[7])", "a bulk reply is a string: write 3 < tonumber(r[7])"},
               {"r[7] < r[8]", "a bulk reply is a string: write tonumber(r[7]) < tonumber(r[8])"},
               {"r[1] == 'OK'", ""},
