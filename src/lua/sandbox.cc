@@ -10,6 +10,7 @@ extern "C" {
 }
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <exception>
@@ -45,6 +46,7 @@ namespace {
 constexpr int kInstructionsBetweenHooks = 10'000;
 constexpr std::size_t kLongestPattern = 10'000;   // bytes; each may take a frame of the C stack
 constexpr std::size_t kLongestSource = 64 << 10;  // bytes; Lua's compiler may take quadratic time
+constexpr const char* kTooLong = "the source has more than %d bytes";
 constexpr std::size_t kBytesForAnInstruction = 64;
 constexpr std::size_t kLargeBlock = 4096;  // bytes
 constexpr const char* kReadOnly = "Attempt to modify a readonly table";
@@ -165,12 +167,12 @@ int guard_unpack(lua_State* state) {
   return original(state);
 }
 
-/// bit takes its arguments modulo 2^32, and -2^31 digits for more than it has (CVE-2024-31449).
+/// tohex() writes beyond its memory for -2^31 digits, or what bit takes for that number: it adds
+/// 2^52 + 2^51, and reads the low half (CVE-2024-31449).
 int guard_tohex(lua_State* state) {
   if (lua_isnumber(state, 2) != 0) {
-    const double digits = std::fmod(lua_tonumber(state, 2), 4294967296.0);
-    const double distance = std::abs(std::abs(digits) - 2147483648.0);
-    if (!(distance > 1)) {
+    const auto bits = std::bit_cast<std::uint64_t>(lua_tonumber(state, 2) + 6755399441055744.0);
+    if (static_cast<std::uint32_t>(bits) == 0x80000000U) {
       lua_pushinteger(state, -8);
       lua_replace(state, 2);
     }
@@ -323,7 +325,7 @@ struct Guards {
     return loaded(state, status == 0);
   }
   struct Start {
-    bool is_read = false;
+    std::size_t size = 0;  ///< of the pieces so far
     bool is_bytecode = false;
   };
   static const char* next_piece(lua_State* state, void* its_start, std::size_t* size) {
@@ -340,8 +342,9 @@ struct Guards {
     if (lua_isstring(state, -1) == 0) luaL_error(state, "reader function must return a string");
     lua_replace(state, 3);
     const char* const piece = lua_tolstring(state, 3, size);
-    start.is_bytecode = !start.is_read && is_bytecode({piece, *size});
-    start.is_read = true;
+    start.is_bytecode = start.size == 0 && is_bytecode({piece, *size});
+    start.size += *size;
+    if (start.size > kLongestSource) luaL_error(state, kTooLong, static_cast<int>(kLongestSource));
     return start.is_bytecode ? (*size = 1, kNotLua) : piece;
   }
 
@@ -648,7 +651,7 @@ void Sandbox::set_global(lua_State* state, const char* name) {
 
 bool Sandbox::compile(lua_State* state, std::string_view source, const char* name) {
   if (source.size() > kLongestSource) {
-    lua_pushfstring(state, "the source has more than %d bytes", static_cast<int>(kLongestSource));
+    lua_pushfstring(state, kTooLong, static_cast<int>(kLongestSource));
     return false;
   }
   // Lua's parser does not keep the name from the garbage collector (CVE-2025-49844); the stack

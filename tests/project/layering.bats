@@ -90,3 +90,9 @@ END
   run -1 check --alone .
   assert_line --regexp '^src/limiter/alone.h:3:[0-9]+: does not compile alone'
 }
+
+@test "nothing of Lua is prepared when rlctl starts, since most commands never run a script" {
+  run -0 nm "$RLCTL_BUILD/src/lua/librlctl_lua.a"
+  assert_output --partial lua_newstate
+  refute_output --partial _GLOBAL__sub_I
+}
