@@ -49,13 +49,13 @@ def is_named(file, name):
     or a folder, or a pattern; of a name that begins with tests/, the whole path."""
     name = name.removeprefix("./").rstrip("/")
     name = "/" + name.removeprefix("tests/") if name.startswith("tests/") else "*/" + name
-    return any(fnmatch.fnmatchcase("/" + file, name + end) for end in ("", ".bats", ".cc", "/*"))
+    return any(fnmatch.fnmatchcase("/" + file, name + end) for end in ("", ".bats", ".cc", ".t", "/*"))
 
 
 def find(names):
     """The files that the names mean, or all, without those that a name with a ! before it means. Raises ValueError for a
     name that means none."""
-    paths = [*TESTS.rglob("*_test.cc"), *TESTS.rglob("*.bats")]
+    paths = [path for form in ("*_test.cc", "*.bats", "*.t") for path in TESTS.rglob(form)]
     files = sorted(str(path.relative_to(TESTS)) for path in paths)
     for name in names:
         if not any(is_named(file, name.removeprefix("!")) for file in files):

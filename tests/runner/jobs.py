@@ -40,8 +40,8 @@ class End:
 class Runner:
     """Starts jobs. Each leads a group of processes, which is ended with it."""
 
-    def __init__(self, build, work, words, times):
-        self.build, self.work, self.words, self.times = build, work, words, times
+    def __init__(self, build, work, words, times, accept=False):
+        self.build, self.work, self.words, self.times, self.accept = build, work, words, times, accept
         self.groups = set()
         # A file that does not say that it needs a server gets none.
         self.no_server = work / "no-server"
@@ -59,6 +59,10 @@ class Runner:
             if job.tests:
                 command.append("--test-case=" + ",".join(name.replace(",", "\\,") for name in job.tests))
             return command
+        if job.file.endswith(".t"):
+            # A repetition runs all of them.
+            return [self.build / "tests/rlctl_transcripts", *(["--accept"] if self.accept else []), TESTS / job.file,
+                    *([self.words] if self.words else [])]
         command = ["bats", "--tap", "--print-output-on-failure"]
         if not AT_NIGHT:
             command += ["--filter-tags", "!night"]

@@ -29,6 +29,7 @@ def read_options(arguments):
     parser.add_argument("--only-servers", action="store_true")
     parser.add_argument("--profile", action="store_true")
     parser.add_argument("--record-times", action="store_true")
+    parser.add_argument("--accept", action="store_true")
     options = parser.parse_intermixed_args(arguments)
     options.is_complete = not (options.names or options.words or options.only_servers) and options.preset == "release"
     return options
@@ -195,7 +196,11 @@ def judge_costs(options, suite, times, before):
 
 def main():
     options = read_options(sys.argv[1:])
+    if options.accept and os.environ.get("CI"):
+        raise ValueError("--accept: not where CI is set, since somebody must read the diff")
     chosen = chosen_files(options)
+    if options.accept:
+        chosen = [file for file in chosen if file.endswith(".t")]
     if options.list:
         print("\n".join(chosen))
         return 0
@@ -217,7 +222,7 @@ def main():
         if options.preset not in ("sanitize", "thread"):
             (work / "json").mkdir()
             os.environ["RLCTL_TEST_JSON"] = str(work / "json")
-        suite = Suite(Runner(build, work, options.words, times), len(jobs), build)
+        suite = Suite(Runner(build, work, options.words, times, options.accept), len(jobs), build)
         before = costs.calibrate() if options.is_complete else 1
         suite.run([job for job in jobs if not is_alone(job)], options.jobs)
         suite.run([job for job in jobs if is_alone(job)], min(options.jobs, 2))

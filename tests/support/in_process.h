@@ -11,6 +11,7 @@
 #include <new>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/app/app.h"
@@ -22,11 +23,13 @@ inline std::string contents(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// While it exists, a descriptor is that of a file in memory, which is empty at first.
+/// While it exists, a descriptor is that of a file in memory, which has this text at first.
 class Redirection {
  public:
-  explicit Redirection(int fd) : fd_(fd), original_(::dup(fd)) {
+  explicit Redirection(int fd, std::string_view text = {}) : fd_(fd), original_(::dup(fd)) {
     const int file = ::memfd_create("redirected", 0);
+    if (::write(file, text.data(), text.size()) < 0) throw std::bad_alloc();
+    ::lseek(file, 0, SEEK_SET);
     ::dup2(file, fd_);
     ::close(file);
   }
@@ -48,9 +51,9 @@ struct Result {
   std::string out, err;
 };
 
-/// What `rlctl WORD…` does, in this process, with nothing on standard input. Costs a hundredth of a
+/// What `rlctl WORD…` does, in this process, with this standard input. Costs a hundredth of a
 /// process.
-inline Result run_rlctl(std::vector<std::string> words) {
+inline Result run_rlctl(std::vector<std::string> words, std::string_view input = {}) {
   // No test may reach the default server by mistake.
   ::setenv("RLCTL_URL", "unix:///no-server", 0);
   words.insert(words.begin(), "rlctl");
@@ -60,7 +63,7 @@ inline Result run_rlctl(std::vector<std::string> words) {
   std::cout.flush();
   const auto terminate = std::get_terminate();
   const auto new_handler = std::get_new_handler();
-  const Redirection in(STDIN_FILENO), out(STDOUT_FILENO), err(STDERR_FILENO);
+  const Redirection in(STDIN_FILENO, input), out(STDOUT_FILENO), err(STDERR_FILENO);
   const int status = rlctl::cli::run_command_line(static_cast<int>(words.size()), argv.data());
   std::set_terminate(terminate);
   std::set_new_handler(new_handler);

@@ -1,0 +1,276 @@
+// Runs the tests of a transcript (transcript.h), each command in this process, and prints TAP:
+//
+//   rlctl_transcripts [--accept] FILE [HEADING]
+//
+// --accept writes the output that the commands have into the file, to be read in the diff. It never
+// writes a status: a command that ends otherwise has failed all the same.
+//
+// Besides rlctl, there are a few commands:
+//
+//   redis WORD…       a command to the server, and its reply
+//   write FILE        its standard input, to a file in the test's folder
+//   cat FILE
+//   env NAME=VALUE…   variables for the rest of the test; NAME= removes one
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <clocale>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/shell.h"
+#include "redis/server.h"
+#include "support/in_process.h"
+#include "support/temp_folder.h"
+#include "transcripts/transcript.h"
+
+namespace rlctl::transcripts {
+namespace {
+
+namespace fs = std::filesystem;
+using support::Result;
+using Words = std::vector<std::string>;
+
+constexpr unsigned kLongestCommand = 60;  // seconds
+
+/// What the process was like before a command, which may have changed it.
+class Surroundings {
+ public:
+  Surroundings() {
+    for (char** variable = environ; *variable != nullptr; ++variable) {
+      environment_.emplace_back(*variable);
+    }
+  }
+  void restore(const fs::path& folder) const {
+    ::clearenv();
+    for (const auto& variable : environment_) {
+      const auto end = variable.find('=');
+      ::setenv(variable.substr(0, end).c_str(), variable.substr(end + 1).c_str(), 1);
+    }
+    fs::current_path(folder);
+    ::umask(022);
+    std::setlocale(LC_ALL, "C");
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ, SIGTSTP}) {
+      std::signal(number, SIG_DFL);
+    }
+  }
+
+ private:
+  Words environment_;
+};
+
+/// What the alarm says, since a handler cannot format it, and to where: a command has another
+/// standard error.
+std::string hang;
+int own_error = -1;
+
+extern "C" void on_alarm(int /*signal*/) {
+  [[maybe_unused]] const auto written = ::write(own_error, hang.data(), hang.size());
+  ::_exit(1);
+}
+
+/// Keeps JSON for tests/schema/validate.
+void record(const Words& words, const std::string& out) {
+  static int number = 0;
+  const char* folder = std::getenv("RLCTL_TEST_JSON");
+  if (folder == nullptr || std::ranges::find(words, "--json") == words.end()) return;
+  const auto name = fmt::format("{}/transcript-{}-{}", folder, ::getpid(), ++number);
+  std::ofstream arguments(name + ".arguments", std::ios::binary);
+  arguments << "rlctl" << '\0';
+  for (const auto& word : words) arguments << word << '\0';
+  std::ofstream(name + ".1", std::ios::binary) << out;
+}
+
+std::string reply_text(redis::ReplyView reply) {
+  switch (reply.type()) {
+    case redis::ReplyType::kInteger:
+      return fmt::format("{}\n", reply.integer());
+    case redis::ReplyType::kNil:
+      return "(nil)\n";
+    case redis::ReplyType::kError:
+      return fmt::format("(error) {}\n", reply.text());
+    case redis::ReplyType::kArray:
+      break;
+    default:
+      return fmt::format("{}\n", reply.text());
+  }
+  if (reply.size() == 0) return "(empty)\n";
+  std::string text;
+  for (std::size_t i = 0; i < reply.size(); ++i) text += reply_text(reply[i]);
+  return text;
+}
+
+/// Runs the tests of one file.
+class Runner {
+ public:
+  Runner(fs::path file, bool accepts) : file_(std::move(file)), accepts_(accepts) {}
+
+  /// Returns whether all tests passed.
+  bool run(std::string_view only) {
+    auto transcript = read_transcript(file_);
+    const auto is_chosen = [&](const Test& test) {
+      return test.heading.find(only) != test.heading.npos;
+    };
+    std::cout << "1.." << std::ranges::count_if(transcript.tests, is_chosen) << std::endl;
+    bool passed = true;
+    int number = 0;
+    for (auto& test : transcript.tests) {
+      if (!is_chosen(test)) continue;
+      ++number;
+      problems_.clear();
+      try {
+        run(test);
+      } catch (const std::exception& error) {
+        problems_ += fmt::format("{}:{}: {}\n", file_.string(), test.line, error.what());
+      }
+      const bool is_good = problems_.empty();
+      passed = passed && is_good;
+      std::cout << (is_good ? "ok " : "not ok ") << number << ' ' << test.heading << '\n'
+                << problems_ << std::flush;
+    }
+    if (accepts_) std::ofstream(file_, std::ios::binary) << text_of(transcript);
+    return passed;
+  }
+
+ private:
+  struct Server {
+    redis::PrivateServer server;
+    redis::Connection connection;
+  };
+
+  void run(Test& test) {
+    const support::TempFolder folder;
+    folder_ = folder.path();
+    std::optional<Server> own;
+    if (test.has_own_server()) own.emplace(start());
+    if (!own && !shared_) shared_.emplace(start());
+    server_ = own ? &*own : &*shared_;
+    if (!own) server_->connection.call({"FLUSHALL"});
+    environment_ = {{"RLCTL_URL", redis::display(server_->server.url())},
+                    {"RLCTL_CONFIG", "/dev/null"},
+                    {"HOME", folder_.string()},
+                    {"TZ", "UTC"},
+                    {"LC_ALL", "C.UTF-8"},
+                    {"TERM", "dumb"}};
+    for (auto& command : test.commands) run(command);
+    surroundings_.restore(kRoot);
+  }
+
+  void run(Command& command) {
+    hang = fmt::format("{}:{}: does not end: {}\n", file_.string(), command.line, command.text);
+    surroundings_.restore(folder_);
+    for (const auto& [name, value] : environment_) {
+      if (value.empty()) {
+        ::unsetenv(name.c_str());
+      } else {
+        ::setenv(name.c_str(), value.c_str(), 1);
+      }
+    }
+    ::alarm(kLongestCommand);
+    const auto result = result_of(shell_words(command.text), command.input);
+    ::alarm(0);
+    auto output = lines_of(without_folder(result.out), without_folder(result.err));
+    const bool is_same = match(command.output, output);
+    if (result.status != command.status || (!is_same && !accepts_)) {
+      problems_ += fmt::format("{}:{}: $ {}\n", file_.string(), command.line, command.text);
+      if (result.status != command.status) {
+        problems_ += fmt::format("  its status is {}, not {}\n", result.status, command.status);
+      }
+      if (!is_same || result.status != command.status) {
+        for (const auto& line : command.output) problems_ += "  -" + line + "\n";
+        for (const auto& line : output) problems_ += "  +" + line + "\n";
+      }
+    }
+    if (accepts_ && !is_same) command.output = accepted(command.output, output);
+  }
+
+  /// The folder's name is not the same in two runs.
+  std::string without_folder(std::string text) const {
+    for (auto at = text.find(folder_.string()); at != text.npos;
+         at = text.find(folder_.string(), at)) {
+      text.replace(at, folder_.string().size(), "FOLDER");
+    }
+    return text;
+  }
+
+  Result result_of(Words words, const std::string& input) {
+    if (words.empty()) throw std::runtime_error("a command has no words");
+    const auto name = words.front();
+    words.erase(words.begin());
+    if (name == "rlctl") {
+      auto result = support::run_rlctl(words, input);
+      record(words, result.out);
+      return result;
+    }
+    if (name == "redis") {
+      const std::vector<std::string_view> views(words.begin(), words.end());
+      const auto reply = server_->connection.call(redis::Arguments(views));
+      return {reply.is_error() ? 1 : 0, reply_text(reply), ""};
+    }
+    if (name == "write" && words.size() == 1) {
+      std::ofstream(words.front(), std::ios::binary) << input;
+      return {};
+    }
+    if (name == "cat" && words.size() == 1) return {0, support::contents(words.front()), ""};
+    if (name == "env") {
+      for (const auto& word : words) {
+        const auto end = word.find('=');
+        if (end == word.npos) throw std::runtime_error("env takes NAME=VALUE, not " + word);
+        environment_[word.substr(0, end)] = word.substr(end + 1);
+      }
+      return {};
+    }
+    throw std::runtime_error("there is no command " + name);
+  }
+
+  static Server start() {
+    redis::PrivateServer server{redis::PrivateServer::Options()};
+    auto connection = redis::Connection::open(server.url(), std::chrono::seconds(30));
+    return {std::move(server), std::move(connection)};
+  }
+
+  const fs::path kRoot = fs::current_path();
+  fs::path file_;
+  bool accepts_;
+  Surroundings surroundings_;
+  std::optional<Server> shared_;
+  Server* server_ = nullptr;
+  fs::path folder_;
+  std::map<std::string, std::string> environment_;
+  std::string problems_;
+};
+
+}  // namespace
+}  // namespace rlctl::transcripts
+
+int main(int count, char** arguments) {
+  const std::vector<std::string> words(arguments + 1, arguments + count);
+  const bool accepts = !words.empty() && words.front() == "--accept";
+  const std::size_t at = accepts ? 1 : 0;
+  if (words.size() <= at || words.size() > at + 2) {
+    std::cerr << "usage: rlctl_transcripts [--accept] FILE [HEADING]\n";
+    return 2;
+  }
+  rlctl::transcripts::own_error = ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+  std::signal(SIGALRM, rlctl::transcripts::on_alarm);
+  try {
+    rlctl::transcripts::Runner runner(std::filesystem::absolute(words[at]), accepts);
+    return runner.run(words.size() > at + 1 ? words[at + 1] : "") ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 1;
+  }
+}
