@@ -31,6 +31,7 @@
 #include <string>
 #include <vector>
 
+#include "base/number.h"
 #include "base/shell.h"
 #include "redis/server.h"
 #include "support/in_process.h"
@@ -44,7 +45,11 @@ namespace fs = std::filesystem;
 using support::Result;
 using Words = std::vector<std::string>;
 
-constexpr unsigned kLongestCommand = 60;  // seconds
+/// Seconds: $RLCTL_TEST_COMMAND_SECONDS, or 60.
+unsigned longest_command() {
+  const char* given = std::getenv("RLCTL_TEST_COMMAND_SECONDS");
+  return given != nullptr ? to_number<unsigned>(given).value_or(60) : 60;
+}
 
 /// What the process was like before a command, which may have changed it.
 class Surroundings {
@@ -179,7 +184,7 @@ class Runner {
         ::setenv(name.c_str(), value.c_str(), 1);
       }
     }
-    ::alarm(kLongestCommand);
+    ::alarm(longest_command());
     const auto result = result_of(shell_words(command.text), command.input);
     ::alarm(0);
     auto output = lines_of(without_folder(result.out), without_folder(result.err));
