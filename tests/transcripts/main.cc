@@ -8,9 +8,12 @@
 // Besides rlctl, there are a few commands:
 //
 //   redis WORD…       a command to the server, and its reply
-//   write FILE        its standard input, to a file in the test's folder
+//   write FILE        its standard input, to a file in the test's folder; makes the file's folder
 //   cat FILE
-//   env NAME=VALUE…   variables for the rest of the test; NAME= removes one
+//   chmod MODE FILE   with an octal mode
+//   env NAME=VALUE…   variables for the rest of the test; rlctl takes an empty one for none
+//
+// FOLDER, in a command, its input and its output, is the name of the test's folder.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -177,17 +180,13 @@ class Runner {
   void run(Command& command) {
     hang = fmt::format("{}:{}: does not end: {}\n", file_.string(), command.line, command.text);
     surroundings_.restore(folder_);
-    for (const auto& [name, value] : environment_) {
-      if (value.empty()) {
-        ::unsetenv(name.c_str());
-      } else {
-        ::setenv(name.c_str(), value.c_str(), 1);
-      }
-    }
+    for (const auto& [name, value] : environment_) ::setenv(name.c_str(), value.c_str(), 1);
     ::alarm(longest_command());
-    const auto result = result_of(shell_words(command.text), command.input);
+    const auto result = result_of(shell_words(replaced(command.text, "FOLDER", folder_.string())),
+                                  replaced(command.input, "FOLDER", folder_.string()));
     ::alarm(0);
-    auto output = lines_of(without_folder(result.out), without_folder(result.err));
+    auto output = lines_of(replaced(result.out, folder_.string(), "FOLDER"),
+                           replaced(result.err, folder_.string(), "FOLDER"));
     const bool is_same = match(command.output, output);
     if (result.status != command.status || (!is_same && !accepts_)) {
       problems_ += fmt::format("{}:{}: $ {}\n", file_.string(), command.line, command.text);
@@ -202,11 +201,9 @@ class Runner {
     if (accepts_ && !is_same) command.output = accepted(command.output, output);
   }
 
-  /// The folder's name is not the same in two runs.
-  std::string without_folder(std::string text) const {
-    for (auto at = text.find(folder_.string()); at != text.npos;
-         at = text.find(folder_.string(), at)) {
-      text.replace(at, folder_.string().size(), "FOLDER");
+  static std::string replaced(std::string text, std::string_view from, std::string_view to) {
+    for (auto at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
+      text.replace(at, from.size(), to);
     }
     return text;
   }
@@ -226,10 +223,17 @@ class Runner {
       return {reply.is_error() ? 1 : 0, reply_text(reply), ""};
     }
     if (name == "write" && words.size() == 1) {
+      if (const fs::path file = words.front(); file.has_parent_path()) {
+        fs::create_directories(file.parent_path());
+      }
       std::ofstream(words.front(), std::ios::binary) << input;
       return {};
     }
     if (name == "cat" && words.size() == 1) return {0, support::contents(words.front()), ""};
+    if (name == "chmod" && words.size() == 2) {
+      fs::permissions(words[1], fs::perms(std::stoul(words[0], nullptr, 8)));
+      return {};
+    }
     if (name == "env") {
       for (const auto& word : words) {
         const auto end = word.find('=');
