@@ -124,7 +124,10 @@ std::string reply_text(redis::ReplyView reply) {
 /// Runs the tests of one file.
 class Runner {
  public:
-  Runner(fs::path file, bool accepts) : file_(std::move(file)), accepts_(accepts) {}
+  Runner(fs::path file, bool accepts) : file_(std::move(file)), accepts_(accepts) {
+    std::ofstream(configuration_.path() / "rlctl.toml")
+        << "timeout = '120s'\n";  // for slow machines
+  }
 
   /// Returns whether all tests passed.
   bool run(std::string_view only) {
@@ -168,7 +171,7 @@ class Runner {
     server_ = own ? &*own : &*shared_;
     if (!own) server_->connection.call({"FLUSHALL"});
     environment_ = {{"RLCTL_URL", redis::display(server_->server.url())},
-                    {"RLCTL_CONFIG", "/dev/null"},
+                    {"RLCTL_CONFIG", configuration_.path() / "rlctl.toml"},
                     {"HOME", folder_.string()},
                     {"TZ", "UTC"},
                     {"LC_ALL", "C.UTF-8"},
@@ -255,6 +258,7 @@ class Runner {
   fs::path file_;
   bool accepts_;
   Surroundings surroundings_;
+  support::TempFolder configuration_;
   std::optional<Server> shared_;
   Server* server_ = nullptr;
   fs::path folder_;
