@@ -287,7 +287,7 @@ int compare(lua_State* state) {
 /// _not(value)
 int negate(lua_State* state) {
   lua_settop(state, 1);
-  if (lua_isnumber(state, 1) != 0 || lua_isstring(state, 1) != 0) {
+  if (!lua_isnil(state, 1) && !lua_isboolean(state, 1)) {
     return raise(state, fmt::format("'not' of {} is false in Lua; compare it, as in r[1] == 0",
                                     described(state, 1)));
   }

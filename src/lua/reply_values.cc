@@ -185,21 +185,16 @@ class ValueWriter {
   }
   /// RESP2 has neither maps nor sets: their keys and values are an array.
   void append_pairs(bool with_values) {
-    std::string elements;
-    ValueWriter writer(state_, elements, bound_);
     std::size_t count = 0;
+    for (lua_pushnil(state_); lua_next(state_, -2) != 0; lua_pop(state_, 1)) ++count;
+    fmt::format_to(std::back_inserter(out_), "*{}\r\n", with_values ? 2 * count : count);
     lua_pushnil(state_);
     while (lua_next(state_, -2) != 0) {
-      lua_pushvalue(state_, -2);
-      writer.append();
-      if (with_values) {
-        writer.append();
-      } else {
-        lua_pop(state_, 1);
-      }
-      count += with_values ? 2 : 1;
+      if (!with_values) lua_pop(state_, 1);
+      lua_pushvalue(state_, with_values ? -2 : -1);
+      append();
+      if (with_values) append();
     }
-    fmt::format_to(std::back_inserter(out_), "*{}\r\n{}", count, elements);
   }
   /// Ends at the first nil.
   void append_array() {

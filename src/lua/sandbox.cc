@@ -228,6 +228,16 @@ struct Guards {
     if (lua_gettop(state) == 1) count_encoded(state, left, 0);
     return original(state);
   }
+  /// decode() of cjson loses memory if Lua has none left, so enough must be left for the values.
+  static int decode(lua_State* state) {
+    constexpr std::size_t kLargest = 40;  // bytes of a value in a table, for a byte of the text
+    const auto& box = Sandbox::Box::of(state);
+    const bool is_text = lua_isstring(state, 1) != 0;
+    if (is_text && lua_objlen(state, 1) > (box.bounds.memory - box.used) / kLargest) {
+      return luaL_error(state, "not enough memory");
+    }
+    return original(state);
+  }
   /// Takes what the value on the top of the stack is encoded in at most from `left`.
   static void count_encoded(lua_State* state, std::size_t& left, int depth) {
     constexpr int kDeepest = 1001;  // one more level than cjson encodes
@@ -466,6 +476,7 @@ constexpr Guarded kGuarded[] = {{"", "rawset", guard_change},
                                 {"coroutine", "wrap", Guards::create_thread},
                                 {"", "collectgarbage", Guards::collect_garbage},
                                 {"cjson", "encode", Guards::encode},
+                                {"cjson", "decode", Guards::decode},
                                 {"", "pcall", Guards::pcall},
                                 {"", "load", Guards::load},
                                 {"", "loadstring", Guards::loadstring},
@@ -486,6 +497,12 @@ int refuse_cmsgpack(lua_State* state) {
 int keep_buffer(lua_State* state) {
   lua_pushboolean(state, 1);
   return 1;
+}
+
+/// A setter of cjson, its upvalue, which may neither set nor tell.
+int refuse_setting(lua_State* state) {
+  return luaL_error(state, "rlctl does not have cjson.%s(): run the script on a server",
+                    lua_tostring(state, lua_upvalueindex(1)));
 }
 
 /// Removes what `only` does not name from the table on the top of the stack.
@@ -543,8 +560,14 @@ void Guards::open(lua_State* state) {
     lua_setfield(state, globals, name);
   }
 
-  // Memory that no bound sees: each new cjson has a buffer, and without keeping it, it leaks.
+  // Memory that no bound sees: each new cjson has a buffer, and without keeping it, it leaks. With
+  // other limits, encode() would write more than count_encoded() expects.
   lua_getfield(state, globals, "cjson");
+  for (const char* name : {"encode_sparse_array", "encode_max_depth"}) {
+    lua_pushstring(state, name);
+    lua_pushcclosure(state, refuse_setting, 1);
+    lua_setfield(state, -2, name);
+  }
   lua_pushnil(state);
   lua_setfield(state, -2, "new");
   lua_pushcfunction(state, keep_buffer);

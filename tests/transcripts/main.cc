@@ -135,6 +135,9 @@ class Runner {
     const auto is_chosen = [&](const Test& test) {
       return test.heading.find(only) != test.heading.npos;
     };
+    if (std::ranges::none_of(transcript.tests, is_chosen)) {
+      throw std::runtime_error(fmt::format("{}: no heading contains '{}'", file_.string(), only));
+    }
     std::cout << "1.." << std::ranges::count_if(transcript.tests, is_chosen) << std::endl;
     bool passed = true;
     int number = 0;

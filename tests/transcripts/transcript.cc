@@ -22,7 +22,7 @@ std::optional<int> status_in(std::string_view line) {
 }
 
 bool is_special(std::string_view line) {
-  return status_in(line) || line.starts_with("## ") || line.starts_with("$ ") ||
+  return status_in(line) || line == "<" || line.starts_with("## ") || line.starts_with("$ ") ||
          line.starts_with("< ") || line.starts_with("! ");
 }
 
