@@ -295,6 +295,14 @@ int negate(lua_State* state) {
   return 1;
 }
 
+/// _condition(value)
+int condition(lua_State* state) {
+  lua_settop(state, 1);
+  if (lua_isnil(state, 1) || lua_isboolean(state, 1)) return 1;
+  return raise(state, fmt::format("{} before 'and' is true in Lua; compare it, as in r[1] == 1",
+                                  described(state, 1)));
+}
+
 }  // namespace
 
 /// An expression after it was compiled.
@@ -360,8 +368,9 @@ void Expression::Program::compile(const std::string& lua) {
         lua_pushlightuserdata(state, &comparisons);
         lua_pushcclosure(state, compare, 1);
         lua_pushcfunction(state, negate);
+        lua_pushcfunction(state, condition);
         lua_pushcfunction(state, read_json_text);
-        lua_call(state, 3, 1);
+        lua_call(state, 4, 1);
         function = luaL_ref(state, LUA_REGISTRYINDEX);
       },
       error);
@@ -408,9 +417,9 @@ class Expression::Rewriter {
         after_value();
       }
     }
-    return fmt::format("local _compare,_not,json=... return function(r{}{})return({})end",
-                       program_.variables.empty() ? "" : ",", fmt::join(program_.variables, ","),
-                       out_);
+    return fmt::format(
+        "local _compare,_not,_condition,json=... return function(r{}{})return({})end",
+        program_.variables.empty() ? "" : ",", fmt::join(program_.variables, ","), out_);
   }
 
  private:
@@ -426,6 +435,9 @@ class Expression::Rewriter {
     bool has_comparison = false;   ///< the operand
     std::size_t comparison = 0;    ///< the operand's, if it has one
     std::size_t nots = 0;          ///< calls of _not() that are open
+    /// Where operands of `and` begin and end in out_ that are no conditions by themselves, since
+    /// the last `or` or comma.
+    std::vector<std::pair<std::size_t, std::size_t>> values = {};
   };
 
   const Token& token() const { return tokens_[at_]; }
@@ -479,12 +491,23 @@ class Expression::Rewriter {
   void close_nots() { out_.append(std::exchange(frame().nots, 0), ')'); }
   void end_operand() {
     close_nots();
+    if (frame().has_comparison || frame().begins_with_not) require_conditions();
     if (!frame().has_comparison) return;
     out_ += ')';
     auto& comparison = program_.comparisons[frame().comparison];
     const auto begin = comparison.column - 1 + comparison.sign.size();
     comparison.right =
         without_blanks(std::string_view(program_.source).substr(begin, token().offset - begin));
+  }
+
+  /// Of `value and a == b`, the value must be nil or a condition, too: 0 would be true.
+  void require_conditions() {
+    for (; !frame().values.empty(); frame().values.pop_back()) {
+      const auto [begin, end] = frame().values.back();
+      out_.insert(end, ")");
+      out_.insert(begin + (out_[begin] == '\n' ? 1 : 0), " _condition(");  // in the value's line
+      frame().begin += std::string_view(" _condition()").size();
+    }
   }
 
   void value() {
@@ -574,6 +597,11 @@ class Expression::Rewriter {
     } else if (token().is("and") || token().is("or") || (token().is(",") && frame().is_call)) {
       end_operand();
       frame().is_one_operand = false;
+      if (!token().is("and")) {
+        frame().values.clear();
+      } else if (!frame().has_comparison && !frame().begins_with_not) {
+        frame().values.emplace_back(frame().begin, out_.size());
+      }
       begin_line(column());
       write_token();
       begin_operand();

@@ -14,7 +14,8 @@
 //
 //   - Comparing values of two types: '1' == 1 is false in Lua. Only nil may be compared, by == and
 //     ~=, with any value.
-//   - `not` of a number or a string, and a condition that is one: 0 and '' are true in Lua.
+//   - `not` of a number or a string, one of them before `and` and a comparison, and a condition
+//     that is one: 0 and '' are true in Lua.
 //   - Ordering two strings that are numbers: '10' < '9' is true in Lua.
 //   - Comparing a number that is not finite.
 //   - r[1] of a string, r.name of an array, and r[0]: nil in Lua.

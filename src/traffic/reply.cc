@@ -93,10 +93,14 @@ WaitExpression parse_wait_expression(std::string_view text) {
   text = without_blanks(text);
   auto begin = text.size();
   while (begin > 0 && lua::is_name_letter(text[begin - 1])) --begin;
+  auto word = begin;
+  while (word > 0 && (lua::is_name_letter(text[word - 1]) || is_digit(text[word - 1]))) --word;
+  // The unit may follow a number, but is no end of a name: wait1s.
+  if (word < text.size() && lua::is_name_letter(text[word])) begin = word;
   const auto unit = text.substr(begin);
   const bool is_field = begin > 0 && text[begin - 1] == '.';
-  const bool has_unit =
-      !unit.empty() && !is_field && unit != "r" && find_placeholder(unit) == nullptr;
+  const bool has_unit = !unit.empty() && !is_field && unit != "r" && !lua::is_keyword(unit) &&
+                        find_placeholder(unit) == nullptr;
   auto expression =
       parse_number_expression(has_unit ? without_blanks(text.substr(0, begin)) : text);
   if (has_unit) return {.expression = std::move(expression), .unit = parse_wait_unit(unit)};

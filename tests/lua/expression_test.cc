@@ -121,6 +121,9 @@ TEST_CASE("expression: r is the reply") {
               {"not r[9]", "true"},
               {"not not (r[1] > 7)", "false"},
               {"r[1] > 6 and r[1] < 8", "true"},
+              {"r[9] and r[9] > 1 or r[1] == 7", "true"},
+              {"r[1] > 6 and (r[9] or 7) == r[1] and not r[9]", "true"},
+              {"(r[1] and 7) == 7", "true"},
               {"(r[1] > 6) == true", "true"},
               {"- -r[1] >= 2 ^ -1 ^ 2", "true"},
               {"r[1] .. r[4] == '7OK'", "true"},
@@ -138,7 +141,15 @@ TEST_CASE("expression: r is the reply") {
 
 TEST_CASE("expression: what Lua takes for false, or compares silently, is an error") {
   const auto reply = reply_of(kArray);
-  check_each({{"r[1] == '7'", "6: it compares 7 (a number) with '7' (a string)"},
+  check_each({{"r[1] and r[1] > 8",
+               "1: 7 (a number) before 'and' is true in Lua; compare it, as in r[1] == 1"},
+              {"r[1] == 7 and r[2] and r[1] > 8",
+               "15: '2.5' (a string) before 'and' is true in Lua; compare it, as in r[1] == 1"},
+              {"true and r[2] and r[1] and r[1] == 7",
+               "10: '2.5' (a string) before 'and' is true in Lua; compare it, as in r[1] == 1"},
+              {"(r[1]) and not r[9]",
+               "1: 7 (a number) before 'and' is true in Lua; compare it, as in r[1] == 1"},
+              {"r[1] == '7'", "6: it compares 7 (a number) with '7' (a string)"},
               {"r[2] == 2.5", "6: it compares '2.5' (a string) with 2.5 (a number)"},
               {"1 ~= r[4]", "3: it compares 1 (a number) with 'OK' (a string)"},
               {"true == r[1]", "6: it compares true with 7 (a number)"},
