@@ -162,6 +162,8 @@ TEST_CASE("reply expression: a time has a unit") {
   check_each(
       {{"r[3]", "'r[3]' has no unit; write 'r[3] s', 'r[3] ms' or 'r[3] us'"},
        {"r", "'r' has no unit; write 'r s', 'r ms' or 'r us'"},
+       {"r.wait1s", "'r.wait1s' has no unit; write 'r.wait1s s', 'r.wait1s ms' or 'r.wait1s us'"},
+       {"r or nil", "'r or nil' has no unit; write 'r or nil s', 'r or nil ms' or 'r or nil us'"},
        {"r - now_s",
         "'r - now_s' has no unit; write 'r - now_s s', 'r - now_s ms' or 'r - now_s us'"},
        {"5", "'5' has no unit; write '5 s', '5 ms' or '5 us'"},
