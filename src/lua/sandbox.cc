@@ -31,8 +31,9 @@ struct Sandbox::Box {
   std::exception_ptr stopped = {};  ///< why the run ends; no source may catch that
   /// Of math.random(): at first, that of a server that has just started.
   std::array<unsigned short, 3> random_state{0x330E, 0xABCD, 0x1234};
-  int globals = LUA_NOREF;  ///< the real table, in the registry
-  int caller = LUA_NOREF;   ///< Guards::call_body(), in the registry
+  int globals = LUA_NOREF;     ///< the real table, in the registry
+  int caller = LUA_NOREF;      ///< Guards::call_body(), in the registry
+  bool set_collector = false;  ///< a source has called collectgarbage(), which lasts beyond its run
 
   static Box& of(lua_State* state) {
     void* box = nullptr;
@@ -214,8 +215,9 @@ struct Guards {
   }
 
   static int collect_garbage(lua_State* state) {
-    const auto& box = Sandbox::Box::of(state);
+    auto& box = Sandbox::Box::of(state);
     charge(state, static_cast<std::int64_t>(box.used / kBytesForAnInstruction));
+    box.set_collector = true;
     return original(state);
   }
 
@@ -620,10 +622,11 @@ bool Sandbox::run_body(void (*body)(lua_State*, void*), void* context, std::stri
   lua_State* const state = state_.get();
   box_->left = box_->bounds.instructions;
   box_->stopped = nullptr;
-  // What an earlier source told the garbage collector ends with its run.
-  lua_gc(state, LUA_GCRESTART, 0);
-  lua_gc(state, LUA_GCSETPAUSE, LUAI_GCPAUSE);
-  lua_gc(state, LUA_GCSETSTEPMUL, LUAI_GCMUL);
+  if (std::exchange(box_->set_collector, false)) {
+    lua_gc(state, LUA_GCRESTART, 0);
+    lua_gc(state, LUA_GCSETPAUSE, LUAI_GCPAUSE);
+    lua_gc(state, LUA_GCSETSTEPMUL, LUAI_GCMUL);
+  }
   if (box_->used > box_->bounds.memory / 2) lua_gc(state, LUA_GCCOLLECT, 0);
   lua_sethook(state, Guards::hook, LUA_MASKCOUNT, kInstructionsBetweenHooks);
   // The first run opens the sandbox, with a function that the others have in the registry.
