@@ -30,7 +30,8 @@ constexpr std::size_t kLongestExpression = 500;  // bytes
 constexpr std::int64_t kMostInstructions = 1'000'000;
 /// Lua 5.1 does not collect garbage when it runs out of memory, and a reply may be large.
 constexpr int kMostGarbage = 4 << 10;  // KiB
-constexpr double kMostSteps = 1e8;     ///< of matching a pattern: about a second
+/// Matching a pattern may take as many steps: about a second.
+constexpr double kMostSteps = 1e8;
 constexpr std::size_t kMostBytesShown = 60;
 constexpr auto kAllElements = std::numeric_limits<std::size_t>::max();
 
@@ -60,7 +61,7 @@ std::string_view without_blanks(std::string_view text) {
 
 /// A comparison in an expression.
 struct Comparison {
-  std::size_t column;  ///< of its sign
+  std::size_t column;  ///< the column of its sign
   std::string sign;
   std::string left, right = {};  ///< as written
 };
@@ -105,7 +106,8 @@ int raise(lua_State* state, const std::string& message) {
 /// In the registry, the key of the metatable of arrays: its address.
 const char kArrays = 0;
 
-/// The __index of arrays: what is not there. `err` is nil, so that an error can be told.
+/// The __index of arrays, for an element that does not exist. `err` of an array is nil, so that an
+/// expression can tell it from an error.
 int missing_element(lua_State* state) {
   const bool is_index = lua_type(state, 2) == LUA_TNUMBER && lua_tonumber(state, 2) >= 1 &&
                         std::floor(lua_tonumber(state, 2)) == lua_tonumber(state, 2);
@@ -226,7 +228,8 @@ int read_json_text(lua_State* state) {
 
 // ---- Operators ----
 
-/// What is wrong with a comparison of the values at 2 and 3; empty if nothing is.
+/// Returns what is wrong with comparing the values at 2 and 3 of the stack; empty if they may be
+/// compared.
 std::string misfit(lua_State* state, const Comparison& comparison) {
   const int left = lua_type(state, 2), right = lua_type(state, 3);
   const bool is_equality = comparison.sign == "==" || comparison.sign == "~=";
@@ -310,7 +313,7 @@ struct Expression::Program {
   std::string source;
   std::vector<std::string> variables = {};
   bool reads_reply = false, is_condition = false;
-  std::size_t elements = 0;               ///< of r, as many as are read at most
+  std::size_t elements = 0;               ///< how many elements of r it reads at most
   std::vector<std::size_t> columns = {};  ///< [n]: of line n + 1 of the Lua source
   std::vector<Comparison> comparisons = {};
   Sandbox sandbox{{.instructions = kMostInstructions}};
@@ -428,7 +431,7 @@ class Expression::Rewriter {
     std::string_view closer = "";
     bool is_call = false;
     bool is_one_operand = true;    ///< without `and`, `or` and commas
-    std::size_t column = 1;        ///< of the line with the value that was written last
+    std::size_t column = 1;        ///< the column of the value that was written last
     std::size_t begin = 0;         ///< of the operand, in out_
     std::size_t offset = 0;        ///< of the operand, in the source
     bool begins_with_not = false;  ///< the operand

@@ -22,9 +22,6 @@ constexpr std::array<std::string_view, 26> kSymbols{
 
 constexpr char kNone = '\0';
 
-bool is_line_end(char c) {
-  return c == '\n' || c == '\r';
-}
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\v' || c == '\f';
 }
@@ -171,6 +168,10 @@ class Lexer {
 };
 
 }  // namespace
+
+bool is_line_end(char c) {
+  return c == '\n' || c == '\r';
+}
 
 bool is_name_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';

@@ -47,6 +47,8 @@ std::optional<Tokens> lex(std::string_view source);
 
 bool is_keyword(std::string_view name) noexcept;
 
+/// Whether this is LF or CR.
+bool is_line_end(char c);
 /// Whether a Lua name can begin with this: a letter or an underscore.
 bool is_name_letter(char c);
 

@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "base/number.h"
+#include "lua/lexer.h"
 #include "lua/sandbox.h"
 
 namespace rlctl::lua {
@@ -123,7 +124,8 @@ class ValueWriter {
   void append_bulk(std::string_view text) {
     fmt::format_to(std::back_inserter(out_), "${}\r\n{}\r\n", text.size(), text);
   }
-  /// Rounds towards 0. What is not an int64 becomes the smallest, as on x86-64.
+  /// Writes the number rounded towards 0; one that no int64 holds becomes the smallest, as on
+  /// x86-64.
   void append_integer(double number) {
     constexpr auto kEnd = 9223372036854775808.0;  // 2^63
     const bool fits = number >= -kEnd && number < kEnd;
@@ -149,14 +151,11 @@ class ValueWriter {
       // The text up to a zero byte, as C sees it.
       append_error(out_, lua_tostring(state_, -1));
     } else if (push_field("ok", LUA_TSTRING)) {
-      append_line('+', lua_tostring(state_, -1));
+      out_.append("+").append(on_one_line(lua_tostring(state_, -1))).append(kLineEnd);
     } else if (push_field("double", LUA_TNUMBER)) {
       append_double(lua_tonumber(state_, -1));
     } else if (push_field("big_number", LUA_TSTRING)) {
-      std::string text(text_at_top());
-      std::ranges::replace_if(
-          text, [](char c) { return c == '\r' || c == '\n'; }, ' ');
-      append_bulk(text);
+      append_bulk(on_one_line(text_at_top()));
     } else if (append_verbatim()) {
       return;
     } else if (push_field("map", LUA_TTABLE)) {
@@ -211,11 +210,6 @@ class ValueWriter {
       append();
     }
   }
-  void append_line(char kind, std::string_view text) {
-    out_ += kind;
-    for (const char c : text) out_ += c == '\r' || c == '\n' ? ' ' : c;
-    out_ += kLineEnd;
-  }
 
   lua_State* state_;
   std::string& out_;
@@ -240,7 +234,6 @@ void push_error(lua_State* state, std::string_view text) {
       text.remove_prefix(blank + 1);
     }
   }
-  const auto is_line_end = [](char c) { return c == '\r' || c == '\n'; };
   while (!text.empty() && is_line_end(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_line_end(text.back())) text.remove_suffix(1);
   lua_createtable(state, 0, 1);
@@ -256,10 +249,14 @@ void append_value(lua_State* state, std::string& out, std::size_t bound) {
 }
 
 void append_error(std::string& out, std::string_view text) {
-  while (text.ends_with('\r') || text.ends_with('\n')) text.remove_suffix(1);
-  out += '-';
-  for (const char c : text) out += c == '\r' || c == '\n' ? ' ' : c;
-  out += kLineEnd;
+  while (!text.empty() && is_line_end(text.back())) text.remove_suffix(1);
+  out.append("-").append(on_one_line(text)).append(kLineEnd);
+}
+
+std::string on_one_line(std::string_view text) {
+  std::string line(text);
+  std::ranges::replace_if(line, is_line_end, ' ');
+  return line;
 }
 
 }  // namespace rlctl::lua

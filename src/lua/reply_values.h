@@ -25,7 +25,10 @@ void push_error(lua_State* state, std::string_view text);
 /// RanTooLong once `out` is larger than `bound` bytes.
 void append_value(lua_State* state, std::string& out, std::size_t bound);
 
-/// Appends an error reply; line ends in its text become blanks.
+/// Appends an error reply, without the line ends behind its text.
 void append_error(std::string& out, std::string_view text);
+
+/// The text with blanks in place of line ends, which a line of RESP2 cannot have.
+std::string on_one_line(std::string_view text);
 
 }  // namespace rlctl::lua

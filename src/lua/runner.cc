@@ -10,6 +10,7 @@
 #include <exception>
 #include <optional>
 
+#include "base/number.h"
 #include "base/sha1.h"
 #include "lua/lexer.h"
 #include "lua/reply_values.h"
@@ -96,7 +97,7 @@ int status_reply(lua_State* state) {
   return 1;
 }
 
-/// What is logged goes nowhere.
+/// redis.log(), which checks its arguments and drops the message.
 int log(lua_State* state) {
   if (lua_gettop(state) < 2) return raise(state, "redis.log() requires two arguments or more.");
   if (lua_isnumber(state, 1) == 0) {
@@ -415,9 +416,8 @@ struct RunnerFunctions {
   }
 
   static bool is_name(std::string_view name) {
-    return !name.empty() && std::ranges::all_of(name, [](char c) {
-      return is_name_letter(c) || (c >= '0' && c <= '9');
-    });
+    return !name.empty() &&
+           std::ranges::all_of(name, [](char c) { return is_name_letter(c) || is_digit(c); });
   }
   static constexpr const char* kNotAName =
       "Library names can only contain letters, numbers, or underscores(_) and must be at least one "
@@ -492,9 +492,7 @@ Runner::Runner(std::string_view source, const Bounds& bounds)
       error);
   if (!ran) invalid = "ERR " + error;
   if (invalid.empty() && its.functions.empty()) invalid = "ERR No functions registered";
-  std::ranges::replace_if(
-      invalid, [](char c) { return c == '\r' || c == '\n'; }, ' ');
-  if (!invalid.empty()) throw InvalidScript(invalid);
+  if (!invalid.empty()) throw InvalidScript(on_one_line(invalid));
 }
 
 Runner::~Runner() = default;

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "redis/reply.h"
+#include "support/check_each.h"
 #include "support/limiters.h"
 #include "support/random.h"
 #include "support/refusal.h"
@@ -74,17 +75,6 @@ std::string hint_of(const std::string& source, redis::ReplyView reply) {
 }
 std::string complaint(const std::string& source) {
   return refusal_of([&] { return Expression(source, find); });
-}
-
-using Cases = std::vector<std::pair<std::string, std::string>>;
-
-/// Checks what `result_of` says about the first of each pair.
-template <typename ResultOf>
-void check_each(const Cases& cases, ResultOf result_of) {
-  for (const auto& each : cases) {
-    CAPTURE(each.first);
-    CHECK(result_of(each.first) == each.second);
-  }
 }
 
 /// {7, "2.5", {40, {50}}, "OK", nil, an error, "10", "9"}

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "limiter/limit.h"
 #include "redis/error.h"
+#include "support/check_each.h"
 #include "support/failure.h"
 #include "support/limiters.h"
 #include "support/refusal.h"
@@ -43,17 +44,6 @@ std::string hint_about(const std::string& text) {
     return error.hint();
   }
   return "";
-}
-
-using Cases = std::vector<std::pair<std::string, std::string>>;
-
-/// Checks what `result_of` says about the first of each pair.
-template <typename ResultOf>
-void check_each(const Cases& cases, ResultOf result_of) {
-  for (const auto& each : cases) {
-    CAPTURE(each.first);
-    CHECK(result_of(each.first) == each.second);
-  }
 }
 
 constexpr auto kUnread = "unreadable";
