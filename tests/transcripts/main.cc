@@ -12,11 +12,16 @@
 //   cat FILE
 //   chmod MODE FILE   with an octal mode
 //   env NAME=VALUE…   variables for the rest of the test; rlctl takes an empty one for none
+//   keys              a line for each key of the server: NAME TYPE expires|persistent CONTENTS
+//   each NAME WORD…   as the first command: the rest of the test runs once for each WORD, which
+//   stands
+//                     for NAME in commands, their input and their output
 //
 // FOLDER, in a command, its input and its output, is the name of the test's folder.
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +35,7 @@
 #include <iostream>
 #include <map>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -121,10 +127,69 @@ std::string reply_text(redis::ReplyView reply) {
   return text;
 }
 
+/// Ends the process if a command does not end.
+class Alarm {
+ public:
+  Alarm() { ::alarm(longest_command()); }
+  ~Alarm() { ::alarm(0); }
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+};
+
+std::string replaced(std::string text, std::string_view from, std::string_view to) {
+  for (auto at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+/// The elements of a reply, sorted as groups of so many.
+std::string sorted_contents(redis::ReplyView reply, std::size_t group) {
+  std::vector<std::string> elements;
+  for (std::size_t i = 0; i < reply.size(); ++i) {
+    if (i % group == 0)
+      elements.emplace_back();
+    else
+      elements.back() += '=';
+    elements.back() += reply[i].text();
+  }
+  std::ranges::sort(elements);
+  return fmt::format("{}", fmt::join(elements, " "));
+}
+
+std::string text_of_keys(redis::Connection& connection) {
+  std::string text;
+  const auto keys = connection.call({"KEYS", "*"});
+  Words names;
+  for (std::size_t i = 0; i < keys.size(); ++i) names.emplace_back(keys[i].text());
+  std::ranges::sort(names);
+  for (const auto& name : names) {
+    const auto type = std::string(connection.call({"TYPE", name}).text());
+    std::string contents = "?";
+    if (type == "string") contents = connection.call({"GET", name}).text();
+    if (type == "hash") contents = sorted_contents(connection.call({"HGETALL", name}), 2);
+    if (type == "set") contents = sorted_contents(connection.call({"SMEMBERS", name}), 1);
+    if (type == "list") {
+      const auto elements = connection.call({"LRANGE", name, "0", "-1"});
+      contents.clear();
+      for (std::size_t i = 0; i < elements.size(); ++i) {
+        contents += (i == 0 ? "" : " ") + std::string(elements[i].text());
+      }
+    }
+    if (type == "zset") {
+      contents = sorted_contents(connection.call({"ZRANGE", name, "0", "-1", "WITHSCORES"}), 2);
+    }
+    const bool expires = connection.call({"PTTL", name}).integer() >= 0;
+    text += fmt::format("{} {} {} {}\n", name, type, expires ? "expires" : "persistent", contents);
+  }
+  return text;
+}
+
 /// Runs the tests of one file.
 class Runner {
  public:
-  Runner(fs::path file, bool accepts) : file_(std::move(file)), accepts_(accepts) {
+  Runner(fs::path file, bool accepts)
+      : file_(std::move(file)), accepts_(accepts), may_accept_(accepts) {
     std::ofstream(configuration_.path() / "rlctl.toml")
         << "timeout = '120s'\n";  // for slow machines
   }
@@ -146,7 +211,7 @@ class Runner {
       ++number;
       problems_.clear();
       try {
-        run(test);
+        run_each(test);
       } catch (const std::exception& error) {
         problems_ += fmt::format("{}:{}: {}\n", file_.string(), test.line, error.what());
       }
@@ -155,7 +220,7 @@ class Runner {
       std::cout << (is_good ? "ok " : "not ok ") << number << ' ' << test.heading << '\n'
                 << problems_ << std::flush;
     }
-    if (accepts_) std::ofstream(file_, std::ios::binary) << text_of(transcript);
+    if (accepts_ && changed_) std::ofstream(file_, std::ios::binary) << text_of(transcript);
     return passed;
   }
 
@@ -165,11 +230,27 @@ class Runner {
     redis::Connection connection;
   };
 
-  void run(Test& test) {
+  /// Runs a test once, or for each word of its first command.
+  void run_each(Test& test) {
+    const auto words = shell_words(test.commands.front().text);
+    const bool is_repeated = !words.empty() && words.front() == "each";
+    if (!is_repeated) return run(test.has_own_server(), test.commands);
+    if (words.size() < 3) throw std::runtime_error("each takes NAME WORD…");
+    name_ = words[1];
+    for (auto word = words.begin() + 2; word != words.end(); ++word) {
+      word_ = *word;
+      may_accept_ = accepts_ && word == words.begin() + 2;
+      run(test.has_own_server(), std::span(test.commands).subspan(1));
+    }
+    name_.clear();
+    may_accept_ = accepts_;
+  }
+
+  void run(bool has_own_server, std::span<Command> commands) {
     const support::TempFolder folder;
     folder_ = folder.path();
     std::optional<Server> own;
-    if (test.has_own_server()) own.emplace(start());
+    if (has_own_server) own.emplace(start());
     if (!own && !shared_) shared_.emplace(start());
     server_ = own ? &*own : &*shared_;
     if (!own) server_->connection.call({"FLUSHALL"});
@@ -179,39 +260,50 @@ class Runner {
                     {"TZ", "UTC"},
                     {"LC_ALL", "C.UTF-8"},
                     {"TERM", "dumb"}};
-    for (auto& command : test.commands) run(command);
+    for (auto& command : commands) run(command);
     surroundings_.restore(kRoot);
+  }
+
+  /// A text of the transcript, as a command has it.
+  std::string with_values(const std::string& text) const {
+    return replaced(name_.empty() ? text : replaced(text, name_, word_), "FOLDER",
+                    folder_.string());
   }
 
   void run(Command& command) {
     hang = fmt::format("{}:{}: does not end: {}\n", file_.string(), command.line, command.text);
     surroundings_.restore(folder_);
     for (const auto& [name, value] : environment_) ::setenv(name.c_str(), value.c_str(), 1);
-    ::alarm(longest_command());
-    const auto result = result_of(shell_words(replaced(command.text, "FOLDER", folder_.string())),
-                                  replaced(command.input, "FOLDER", folder_.string()));
-    ::alarm(0);
+    Result result;
+    {
+      const Alarm alarm;
+      result = result_of(shell_words(with_values(command.text)), with_values(command.input));
+    }
     auto output = lines_of(replaced(result.out, folder_.string(), "FOLDER"),
                            replaced(result.err, folder_.string(), "FOLDER"));
-    const bool is_same = match(command.output, output);
-    if (result.status != command.status || (!is_same && !accepts_)) {
+    auto expected = command.output;
+    if (!name_.empty()) {
+      for (auto& line : expected) line = replaced(line, name_, word_);
+    }
+    const bool is_same = match(expected, output);
+    if (result.status != command.status || (!is_same && !may_accept_)) {
       problems_ += fmt::format("{}:{}: $ {}\n", file_.string(), command.line, command.text);
+      if (!name_.empty()) problems_ += fmt::format("  {} is {}\n", name_, word_);
       if (result.status != command.status) {
         problems_ += fmt::format("  its status is {}, not {}\n", result.status, command.status);
       }
       if (!is_same || result.status != command.status) {
-        for (const auto& line : command.output) problems_ += "  -" + line + "\n";
+        for (const auto& line : expected) problems_ += "  -" + line + "\n";
         for (const auto& line : output) problems_ += "  +" + line + "\n";
       }
     }
-    if (accepts_ && !is_same) command.output = accepted(command.output, output);
-  }
-
-  static std::string replaced(std::string text, std::string_view from, std::string_view to) {
-    for (auto at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
-      text.replace(at, from.size(), to);
+    if (may_accept_ && !is_same) {
+      if (!name_.empty()) {
+        for (auto& line : output) line = replaced(line, word_, name_);
+      }
+      command.output = accepted(command.output, output);
+      changed_ = true;
     }
-    return text;
   }
 
   Result result_of(Words words, const std::string& input) {
@@ -228,6 +320,7 @@ class Runner {
       const auto reply = server_->connection.call(redis::Arguments(views));
       return {reply.is_error() ? 1 : 0, reply_text(reply), ""};
     }
+    if (name == "keys") return {0, text_of_keys(server_->connection), ""};
     if (name == "write" && words.size() == 1) {
       if (const fs::path file = words.front(); file.has_parent_path()) {
         fs::create_directories(file.parent_path());
@@ -266,7 +359,10 @@ class Runner {
   Server* server_ = nullptr;
   fs::path folder_;
   std::map<std::string, std::string> environment_;
+  std::string name_, word_;  ///< of `each`; the name is empty outside of one
   std::string problems_;
+  bool may_accept_;       ///< the words of `each` after the first must have the output of the first
+  bool changed_ = false;  ///< whether the file must be written
 };
 
 }  // namespace

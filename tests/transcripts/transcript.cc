@@ -22,8 +22,8 @@ std::optional<int> status_in(std::string_view line) {
 }
 
 bool is_special(std::string_view line) {
-  return status_in(line) || line == "<" || line.starts_with("## ") || line.starts_with("$ ") ||
-         line.starts_with("< ") || line.starts_with("! ");
+  return status_in(line) || line == "<" || line == kNoNewline || line.starts_with("## ") ||
+         line.starts_with("$ ") || line.starts_with("< ") || line.starts_with("! ");
 }
 
 void append_lines(std::vector<std::string>& lines, std::string_view text, std::string_view mark) {

@@ -64,6 +64,20 @@ one'
   run -0 transcripts
 }
 
+@test "each runs a test for each word, which stands for its name; --accept takes the output of the first" {
+  transcript '## each' '$ each TYPE a b' '$ redis SET TYPE 1' OK '$ keys' 'TYPE string persistent 1' \
+    '$ redis RPUSH list TYPE x' 2 '$ redis EXPIRE list 100' 1 '$ keys' 'TYPE string persistent 1' 'list list expires TYPE x'
+  run -0 transcripts
+  transcript '## each' '$ each TEXT a abc' '$ redis SET k TEXT' '$ redis STRLEN k'
+  run -1 transcripts --accept
+  assert_output "1..1
+not ok 1 each
+$BATS_TEST_TMPDIR/t.t:4: \$ redis STRLEN k
+  TEXT is abc
+  -1
+  +3"
+}
+
 @test "tests/run runs them, and --accept is refused where nobody would read the diff" {
   run -0 "$project/tests/run" --list tests/cli/check/output
   assert_output cli/check/output.t
