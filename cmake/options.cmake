@@ -46,7 +46,7 @@ if(RLCTL_SANITIZE)
   target_compile_options(rlctl_options INTERFACE
     -fsanitize=${RLCTL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND RLCTL_SANITIZE MATCHES undefined)
-    # A third of the time to compile. ASan sees a null pointer where it is used; tests/fuzz, which clang compiles,
+    # A third of the time to compile. ASan sees a null pointer where it is used; tests/night/fuzz, which clang compiles,
     # checks all three.
     target_compile_options(rlctl_options INTERFACE -fno-sanitize=null,alignment,vptr)
   endif()

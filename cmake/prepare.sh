@@ -4,7 +4,7 @@
 #
 #   prepare GROUP…   Installs whatever the groups need and is missing: build, server, test, lint,
 #                    package (for packaging/release), root (to try packages in systems of their own),
-#                    unpack (for tests/servers), site, fuzz, npm, browser, night (what tests/all runs besides).
+#                    unpack (for tests/servers), site, fuzz, npm, browser, night (what tests/night/run runs besides).
 #   prepare_npm      Installs the npm packages of tests in .cache/npm, unless they are there.
 #   build PRESET [TARGET…]
 #                    Configures and builds build/PRESET. Prints its log only if it fails.

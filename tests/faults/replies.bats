@@ -26,7 +26,7 @@ PERL
   )
 }
 
-# At every third byte; only tests/all has the time for each. Of replies as long as INFO's, a few bytes are chosen.
+# At every third byte; only tests/night/run has the time for each. Of replies as long as INFO's, a few bytes are chosen.
 @test "a connection cut at any byte of the replies of every command" {
   each_command most="$(often 60)" <<'PERL'
   for my $n (thinned(places($whole->{bytes}, $ENV{few} ? 12 : $whole->{bytes} > 300 ? $ENV{most} : 300))) {

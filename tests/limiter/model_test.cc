@@ -6,7 +6,7 @@
 
 #include "limiter/algorithm.h"
 
-// Models and scripts are compared in the tests of each algorithm and by tests/exactness.
+// Models and scripts are compared in the tests of each algorithm and by tests/night/exactness.
 
 namespace limiter_model_test {
 

@@ -236,8 +236,8 @@ format_page() { mandoc -T utf8 -O width=78 "$1" | sed $'s/.\b//g'; }
 
 # --- workflows ---------------------------------------------------------------------------------------
 
-@test "the workflow of the night has a job for each step of tests/all" {
-  run -0 sed -nE 's/^    Step\("([a-z]+)".*/\1/p' tests/all
+@test "the workflow of the night has a job for each step of tests/night/run" {
+  run -0 sed -nE 's/^    Step\("([a-z]+)".*/\1/p' tests/night/run
   local steps=$output
   run -0 bash -c "sed -n '/ step: \[/,/\]/p' .github/workflows/night.yml | tr -d '[],' | sed 's/step://' | xargs -n 1"
   assert_equal "$output" "$steps"

@@ -24,12 +24,14 @@ END
   assert_output ''
 }
 
+# bats test_tags=night
 @test "a small project that keeps the rules passes" {
   make_tree
   run -0 check --alone .
   assert_output ''
 }
 
+# bats test_tags=night
 @test "each violation of a rule is found, with its file and line" {
   make_tree
   local root=/work file line message

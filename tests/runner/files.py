@@ -19,7 +19,7 @@ ROOT = TESTS.parent
 
 # The tests of the project itself (documents, layers, packages), and of mutants and random limiters: they run once, with
 # the release build and the installed server.
-OF_PROJECT = ("project/", "packaging/", "exactness/", "mutation/", "differential/")
+OF_PROJECT = ("project/", "packaging/", "night/exactness/", "night/mutation/", "night/differential/")
 AT_NIGHT = bool(os.environ.get("RLCTL_TEST_ALL"))
 
 

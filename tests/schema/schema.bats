@@ -99,6 +99,7 @@ record() {
   printf '%s\n' "$2" >"$name.$1"
 }
 
+# bats test_tags=night
 @test "JSON that does not fit is reported with its command, and what is no JSON by design is not" {
   record 1 '{"key":"a"}' list --json
   record 2 '{"error":{"code":"usage","message":"x","hint":null,"more":1}}' -u private: check k --json

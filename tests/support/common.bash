@@ -65,7 +65,7 @@
 #   needs_other_servers
 #                     Skips the test unless $RLCTL_TEST_OTHER_SERVERS names a folder of programs that start servers
 #                     of other versions, as tests/night/on-server does.
-#   scaled FEW ALL    FEW, or ALL if RLCTL_TEST_ALL is set, as tests/all does: how much of something a test does.
+#   scaled FEW ALL    FEW, or ALL if RLCTL_TEST_ALL is set, as tests/night/run does: how much of something a test does.
 #
 # No test depends on the speed of the machine: a test waits with wait_until until something has happened,
 # for up to two minutes. rlctl waits for a slow server just as long, unless a test gives it a --timeout
@@ -222,7 +222,7 @@ lines_of() {
 
 needs_other_servers() {
   compgen -G "${RLCTL_TEST_OTHER_SERVERS:-/nowhere}/*" >/dev/null ||
-    skip 'RLCTL_TEST_OTHER_SERVERS names no other servers; tests/all fetches them'
+    skip 'RLCTL_TEST_OTHER_SERVERS names no other servers; tests/night/run fetches them'
 }
 
 scaled() { if [[ ${RLCTL_TEST_ALL-} ]]; then echo "$2"; else echo "$1"; fi; }

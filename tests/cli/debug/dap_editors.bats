@@ -2,7 +2,7 @@
 # night: Emacs is large, and .ci/run has VS Code's client
 load ../../support/common
 
-# Emacs holds a session with `rlctl debug --dap`, by the configuration in editors/. tests/all installs it.
+# Emacs holds a session with `rlctl debug --dap`, by the configuration in editors/. tests/night/run installs it.
 
 setup() {
   cd "$BATS_TEST_TMPDIR"

@@ -1,0 +1,91 @@
+// The declarations of a source refer to each other and to its text; with probes or substitutes it
+// is Lua still, and its lines are those of the source.
+#include "lua/scopes.h"
+
+#include "night/fuzz/fuzz.h"
+#include "ldb/probes.h"
+#include "lua/substitute.h"
+
+namespace fuzz::lua_scopes {
+
+using namespace rlctl::lua;
+
+void require_consistent(const Scopes& scopes, std::string_view source) {
+  const auto functions = scopes.functions.size(), locals = scopes.locals.size();
+  require(functions >= 1, "there is a main function");
+  for (std::size_t i = 0; i < functions; ++i) {
+    const auto& function = scopes.functions[i];
+    require(function.parent < functions && (i == 0 || function.parent < i),
+            "outer functions come first");
+    require(function.first_line <= function.last_line, "a function ends after it begins");
+    for (const auto local : function.outer) require(local < locals, "an upvalue is a local");
+  }
+  for (const auto& local : scopes.locals) {
+    require(local.function < functions && (!local.name.empty() || local.is_hidden),
+            "a local has a name");
+  }
+  std::size_t at = 0;
+  for (const auto& statement : scopes.statements) {
+    require(statement.offset >= at && statement.offset <= source.size(), "statements are in order");
+    at = statement.offset;
+    require(statement.function < functions, "a statement is in a function");
+    for (const auto local : statement.locals) require(local < locals, "a local is one");
+  }
+  for (const auto& read : scopes.global_reads) {
+    require(source.substr(read.offset).starts_with(read.name), "a global is read there");
+  }
+  const auto unused = unused_name(scopes);
+  for (const auto name : scopes.names) require(!name.starts_with(unused), "a name is unused");
+}
+
+// Unless the main function is wrapped, `redis` and what probes and `server` need are locals of it.
+bool has_room(const Scopes& scopes, const rlctl::ldb::ProbeOptions& options) {
+  const auto& main = scopes.functions[0];
+  const std::size_t own = options.probes || main.globals.contains("server") ? 2 : 1;
+  return main.most_locals + own <= kMaxLocals;
+}
+
+void test_probes(std::string_view source, const Scopes& scopes, rlctl::ldb::ProbeOptions options) {
+  options.wrapped = options.wrapped || !has_room(scopes, options);
+  const auto probed = rlctl::ldb::add_probes(source, options);
+  if (!probed) return;
+  require(find_scopes(probed->text).has_value(), "with probes it is Lua", probed->text);
+  const auto lines = static_cast<int>(source_lines(source).size());
+  int last = 0;
+  for (const int line : probed->lines) {
+    if (line == 0) continue;
+    require(line >= last && line <= lines + 1, "lines are the source's", probed->text);
+    last = line;
+  }
+  require(probed->text.size() <= 1'000'000 + 400 * source.size(), "its size is bounded");
+}
+
+// A digit for what is made of the source, on a line, and the source.
+void test(std::string_view input) {
+  Parts parts(input);
+  const auto what = parts.choice(7);
+  (void)parts.until('\n');
+  const auto source = parts.rest();
+  const auto scopes = find_scopes(source);
+  if (!scopes) return;
+  require_consistent(*scopes, source);
+  const bool variant = what % 2 == 1;
+  if (what < 2) {
+    test_probes(source, *scopes, {.wrapped = variant});
+  } else if (what < 4) {
+    test_probes(source, *scopes,
+                {.wrapped = variant,
+                 .probes = false,
+                 .now = std::chrono::microseconds{1'700'000'000'000'000}});
+  } else {
+    const Substitutes all{.time = true, .expiry = true, .other_keys = variant};
+    const auto text =
+        what < 6 ? with_substitutes(source, all) : library_with_substitutes(source, all);
+    require(!text || find_scopes(*text).has_value(), "with substitutes it is Lua",
+            text.value_or(""));
+  }
+}
+
+const Target kTarget("lua_scopes", test);
+
+}  // namespace fuzz::lua_scopes
