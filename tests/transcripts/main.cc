@@ -9,6 +9,7 @@
 //
 //   redis WORD…       a command to the server, and its reply
 //   write FILE        its standard input, to a file in the test's folder; makes the file's folder
+//   copy FILE         a file of the project, to the test's folder
 //   cat FILE
 //   chmod MODE FILE   with an octal mode
 //   env NAME=VALUE…   variables for the rest of the test; rlctl takes an empty one for none
@@ -17,7 +18,7 @@
 //   stands
 //                     for NAME in commands, their input and their output
 //
-// FOLDER, in a command, its input and its output, is the name of the test's folder.
+// In a command, its input and its output, FOLDER is the test's folder, and SERVER the server's URL.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -266,8 +267,15 @@ class Runner {
 
   /// A text of the transcript, as a command has it.
   std::string with_values(const std::string& text) const {
-    return replaced(name_.empty() ? text : replaced(text, name_, word_), "FOLDER",
-                    folder_.string());
+    auto value = name_.empty() ? text : replaced(text, name_, word_);
+    value = replaced(std::move(value), "FOLDER", folder_.string());
+    return replaced(std::move(value), "SERVER", redis::display(server_->server.url()));
+  }
+
+  /// The reverse, except for the word of `each`.
+  std::string with_names(const std::string& text) const {
+    return replaced(replaced(text, folder_.string(), "FOLDER"),
+                    redis::display(server_->server.url()), "SERVER");
   }
 
   void run(Command& command) {
@@ -279,8 +287,7 @@ class Runner {
       const Alarm alarm;
       result = result_of(shell_words(with_values(command.text)), with_values(command.input));
     }
-    auto output = lines_of(replaced(result.out, folder_.string(), "FOLDER"),
-                           replaced(result.err, folder_.string(), "FOLDER"));
+    auto output = lines_of(with_names(result.out), with_names(result.err));
     auto expected = command.output;
     if (!name_.empty()) {
       for (auto& line : expected) line = replaced(line, name_, word_);
@@ -326,6 +333,11 @@ class Runner {
         fs::create_directories(file.parent_path());
       }
       std::ofstream(words.front(), std::ios::binary) << input;
+      return {};
+    }
+    if (name == "copy" && words.size() == 1) {
+      const fs::path file = words.front();
+      fs::copy_file(fs::path(RLCTL_TESTS_DIR).parent_path() / file, file.filename());
       return {};
     }
     if (name == "cat" && words.size() == 1) return {0, support::contents(words.front()), ""};

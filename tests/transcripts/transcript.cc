@@ -26,11 +26,32 @@ bool is_special(std::string_view line) {
          line.starts_with("$ ") || line.starts_with("< ") || line.starts_with("! ");
 }
 
+/// A line as a transcript has it: a control byte as its picture (␛), which rlctl never prints, and
+/// a byte that is not UTF-8 as � and two hexadecimal digits.
+std::string pictured(std::string_view line) {
+  std::string text;
+  while (!line.empty()) {
+    const auto length = utf8_length(line);
+    const auto byte = static_cast<unsigned char>(line.front());
+    if (byte < 0x20) {
+      text += {'\xe2', '\x90', static_cast<char>(0x80 + byte)};
+    } else if (byte == 0x7f) {
+      text += "␡";
+    } else if (length == 0) {
+      text += fmt::format("�{:02x}", byte);
+    } else {
+      text += line.substr(0, length);
+    }
+    line.remove_prefix(std::max<std::size_t>(1, length));
+  }
+  return text;
+}
+
 void append_lines(std::vector<std::string>& lines, std::string_view text, std::string_view mark) {
   while (!text.empty()) {
     const auto end = text.find('\n');
     // A line that begins as a transcript's own is written so that it is read as output.
-    auto line = std::string(mark) + escape(text.substr(0, end));
+    auto line = std::string(mark) + pictured(text.substr(0, end));
     if (mark.empty() && is_special(line)) line.replace(0, 1, kAnything);
     lines.push_back(std::move(line));
     if (end == text.npos) {

@@ -82,7 +82,7 @@ TEST_CASE("transcript: an output is escaped, and reads as output") {
   CHECK(lines_of("a\n\nb\n\n", "c\n") == Lines{"a", "", "b", "", "! c"});
   CHECK(lines_of("a\n\n", "") == Lines{"a"});
   CHECK(lines_of("a", "b") == Lines{"a", "[no newline]", "! b", "! [no newline]"});
-  CHECK(lines_of("\x1b[1ma\x7f\n", "") == Lines{"\\x1b[1ma\\x7f"});
+  CHECK(lines_of("\x1b[1ma\x7f\xff\\é\n", "") == Lines{"␛[1ma␡�ff\\é"});
   for (const std::string line : {"## a", "$ a", "< a", "<", "! a", "[12]"}) {
     CAPTURE(line);
     const auto written = lines_of(line + "\n", "");

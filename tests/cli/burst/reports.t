@@ -1,0 +1,574 @@
+# needs: server
+# Each report of burst as a whole: what a reader sees, whatever made it.
+
+## two limiters side by side, over a window's boundary
+$ rlctl burst --limit 10/10s --model
+pattern    boundary
+           the limit in the last 10 ms of a window, and again in the next 10 ms
+limit      10 per 10 s            seed 1
+clock      virtual time
+
+                    sent  allowed  denied  worst in 10 s  within      at
+fixed-window          20       20       0      20  2.00×   19 ms  -10 ms
+sliding-window-log    20       10      10      10  1.00×    9 ms  -10 ms
+
+                    first denial  longest lockout  retry_after  bytes/key
+fixed-window                   -                -            -          -
+sliding-window-log             0             9 ms            -          -
+times      from the edge of a window  2026-01-01T00:00:10Z
+why        fixed-window: its counter starts over at 2026-01-01T00:00:10Z, so 10
+           requests before that and 10 after it were allowed within 19 ms
+why        sliding-window-log: it keeps the time of each unit that it allows,
+           and denied 10 requests that would have made more than 10 within 10 s
+
+fixed-window  2.00× the limit within 19 ms
+     20 │                              ▂▂▄▄▅▅▇▇█
+        │                    ▂▂▄▄▅▅▇▇███████████
+     10 ├───────────────────────────────── limit
+        │          ▂▂▄▄▅▅▇▇█████████████████████
+      0 │▂▂▄▄▅▅▇▇███████████████████████████████
+allowed │█·█·█·█·█·█·█·█·█·█·█·█·█·█·█·█·█·█·█·█
+ denied │·······································
+
+sliding-window-log  never above the limit
+     10 ├───────────────────────────────── limit
+        │          ▂▂▄▄▅▅▇▇█████████████████████
+      0 │▂▂▄▄▅▅▇▇███████████████████████████████
+allowed │█·█·█·█·█·█·█·█·█·█····················
+ denied │····················▓·▓·▓·▓·▓·▓·▓·▓·▓·▓
+        └────────────────────┴─────────────────┘
+         -10 ms      edge of a window    +9.5 ms
+chart      allowed within the last 10 s  against the limit
+rows       requests               a column is 500 µs, the highest 1
+
+rlctl burst boundary --limit 10/10s \
+    --algorithm fixed-window,sliding-window-log --model --seed 1
+
+## a queue, whose requests wait, and a bucket
+$ rlctl burst poisson --limit 10/10s --rate 2/s --duration 30s --model --algorithm token-bucket,leaky-bucket
+pattern    poisson                2.0/s on average
+limit      10 per 10 s            seed 1
+clock      virtual time
+
+              sent  allowed  denied  worst in 10 s   within         at
+token-bucket    71       39      32      19  1.90×  9.149 s  +71.86 ms
+leaky-bucket    71       40      31      10  1.00×      9 s  +71.86 ms
+
+              first denial  longest lockout  longest delay     retry_after
+token-bucket      +4.795 s          3.779 s              -  13 of 13 right
+leaky-bucket      +4.939 s          3.779 s        9.966 s  13 of 13 right
+
+              bytes/key
+token-bucket          -
+leaky-bucket          -
+times      from the beginning     2026-01-01T00:00:00Z
+why        token-bucket: its bucket holds 10, and 9 come back meanwhile: all 19
+           were allowed within 9.149 s
+why        leaky-bucket: it lets requests proceed evenly spaced, 10 in 10 s: the
+           longest waited 9.966 s, and 31 requests found the queue of 10 full
+
+token-bucket  1.90× the limit within 9.149 s
+     20 │            ▂▂▄▄▅▅▇▇▇▂▂▂
+        │      ▂▄▅▇███████████████▇▅▂▄▂                ▂▂▂ ▂▂▂▂▅▅▅▅▅
+     10 ├───────────────────────────────────────────────────── limit
+        │   ▂▅▇█████████████████████████▇▇▅▅▄▄▅▅▄▅▄▇▅███████████████
+      0 │▇██████████████████████████████████████████████████████████
+allowed │▇▂·▂▄▂▄▂▂▂▂·▂·▂·▂·▂·▂·▂··▂··▄·······▂▂··▂·▄·▄▂▂·▂·▂···▄··▂▂
+ denied │·········▒·░░░·▒▒░··░▒···▒···▒················░▓▒··░···░···
+
+leaky-bucket  never above the limit
+     10 ├───────────────────────────────────────────────────── limit
+        │          ▂▂▄▄▅▅▇▇█████████████████████████████████████████
+      0 │▂▂▄▄▅▅▇▇███████████████████████████████████████████████████→
+allowed │▇▂·▂▄▂▄▂▂▄▂·▂·▂·▂·▂·▂·▂··▂··▄·······▂▂··▂·▄·▄▂▂·▂·▂···▄··▂▂
+ denied │·········░·░░░·▒▒░··░▒···▒···▒················░▓▒··░···░···
+        └────────────────────┴───────────────────┴─────────────────┘
+         0                 +10 s               +20 s         +29.5 s
+chart      allowed within the last 10 s  against the limit
+rows       requests               a column is 500 ms, the highest 5
+later      leaky-bucket           → 10 units proceed later, until +39.07 s
+
+rlctl burst poisson --limit 10/10s --algorithm token-bucket,leaky-bucket \
+    --model --rate 2/s --duration 30s --seed 1
+
+## JSON
+$ rlctl burst --limit 10/10s --model --algorithm fixed-window --json
+{"pattern":"boundary","seed":1,"clock":"virtual","clients":null,"limit":10,"window_us":10000000,"limits":[{"limit":10,"window_us":10000000,"burst":null}],"replay":null,"command":"rlctl burst boundary --limit 10/10s --algorithm fixed-window --model --seed 1","interrupted":false,"runs":[{"algorithm":"fixed-window","sent":20,"allowed":20,"denied":0,"keys":1,"keys_denied":0,"worst":{"allowed":20,"ratio":2,"from_us":1767225609990000,"span_us":19000,"key":"1","limit":"10/10s","own_windows":[{"from_us":1767225600000000,"to_us":1767225610000000,"units":10},{"from_us":1767225610000000,"to_us":1767225620000000,"units":10}]},"worst_keys":[{"key":"1","allowed":20,"ratio":2,"from_us":1767225609990000,"span_us":19000,"limit":"10/10s","denied":0}],"denied_by_limit":[0],"bytes_per_key":null,"lag_us":null,"sender_kept_up":null,"first_denial_us":null,"longest_shut_out_us":0,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":{"compared":20,"too_many":9,"too_few":0},"reset_after":{"compared":20,"too_early_us":9999000,"too_late_us":0},"top_denied":[],"worst_minute":null,"suggestion":null,"hint":null,"why":"its counter starts over at 2026-01-01T00:00:10Z, so 10 requests before that and 10 after it were allowed within 19 ms"}]}
+
+## an event for each request
+$ rlctl burst steady --limit 2/1s --rate 5/s --duration 1s --model --algorithm fixed-window -q -o events.jsonl
+$ cat events.jsonl
+{"algorithm":"fixed-window","at_us":1767225600000000,"key":"1","cost":1,"allowed":true,"remaining":1,"retry_after_us":0,"reset_after_us":1000000,"delay_us":0,"request":1,"denied_by":null}
+{"algorithm":"fixed-window","at_us":1767225600200000,"key":"1","cost":1,"allowed":true,"remaining":0,"retry_after_us":0,"reset_after_us":800000,"delay_us":0,"request":2,"denied_by":null}
+{"algorithm":"fixed-window","at_us":1767225600400000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":600000,"reset_after_us":600000,"delay_us":0,"request":3,"denied_by":"2/1s"}
+{"algorithm":"fixed-window","at_us":1767225600600000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":400000,"reset_after_us":400000,"delay_us":0,"request":4,"denied_by":"2/1s"}
+{"algorithm":"fixed-window","at_us":1767225600800000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":200000,"reset_after_us":200000,"delay_us":0,"request":5,"denied_by":"2/1s"}
+
+## an assertion that holds, and one that does not
+$ rlctl burst --limit 10/10s --model --algorithm sliding-window-log -q --assert 'worst<=1'
+$ rlctl burst --limit 10/10s --model --algorithm fixed-window,sliding-window-log -q --assert 'worst<=1'
+! rlctl: burst: assertion 'worst<=1' does not hold: fixed-window has 2
+[1]
+
+## the first request that two limiters decide differently
+$ rlctl burst --limit 3/3s --model --algorithm fixed-window --compare sliding-window-log
+pattern    boundary
+           the limit in the last 10 ms of a window, and again in the next 10 ms
+limit      3 per 3 s              seed 1
+clock      virtual time
+
+                    sent  allowed  denied  worst in 3 s    within      at
+fixed-window           6        6       0      6  2.00×  16.67 ms  -10 ms
+sliding-window-log     6        3       3      3  1.00×  6.666 ms  -10 ms
+
+                    first denial  longest lockout  retry_after  bytes/key
+fixed-window                   -                -            -          -
+sliding-window-log             0         6.666 ms            -          -
+times      from the edge of a window  2026-01-01T00:00:03Z
+why        fixed-window: its counter starts over at 2026-01-01T00:00:03Z, so 3
+           requests before that and 3 after it were allowed within 16.67 ms
+why        sliding-window-log: it keeps the time of each unit that it allows,
+           and denied 3 requests that would have made more than 3 within 3 s
+
+fixed-window  2.00× the limit within 16.67 ms
+      6 │                          ▃▃▃▃▃▃▃█
+        │                    ▆▆▆▆▆▆████████
+      3 ├──────────────────────────── limit
+        │      ▃▃▃▃▃▃▃█████████████████████
+      0 │▆▆▆▆▆▆████████████████████████████
+allowed │█·····█······█······█·····█······█
+ denied │··································
+
+sliding-window-log  never above the limit
+      3 ├──────────────────────────── limit
+        │      ▃▃▃▃▃▃▃█████████████████████
+      0 │▆▆▆▆▆▆████████████████████████████
+allowed │█·····█······█····················
+ denied │····················▓·····▓······▓
+        └────────────────────┴────────────┘
+         -10 ms                       +7 ms
+chart      allowed within the last 3 s  against the limit
+rows       requests               a column is 500 µs, the highest 1
+
+differ     yes, first at request 4 (key '1'): fixed-window allows it,
+           sliding-window-log denies it
+
+rlctl burst boundary --limit 3/3s --algorithm fixed-window \
+    --compare sliding-window-log --model --seed 1
+[1]
+
+## leases: who held at once
+$ rlctl burst --concurrency 3 --hold 2s --lease 5s --duration 20s --rate 3/s --crash 20%
+pattern    poisson                3.0/s on average
+limit      3 leases of 5 s        held for 2 s, 20 % die
+           seed 1
+clock      virtual time
+
+             sent  allowed  denied    held  starved  leaked  longest lockout
+concurrency    71       25      46  3 of 3        0       0          2.513 s
+
+             died
+concurrency     1
+times      from the beginning     2026-01-01T00:00:00Z
+
+concurrency  within the limit, no slot lost
+      3 ├────────────────────────────────────── limit
+        │██████████████████▃████  ▃██████████▃▃▃▃▃
+      0 │███████████████████████▆▆████████████████▆▆▆
+allowed │▄···▄···▃▂···▃▂···▃▂····▂▂▂··▃·▂·▂▂·▂··▂····
+ denied │░·▒░·░▒░░·▓░░·░░░▒·░········░·░▓▒···░░░·····
+        └──────────┴─────────┴────────┴──────────┴──┘
+         0       +5 s      +10 s    +15 s       +22 s
+chart      held at once           against the limit
+rows       acquires               a column is 500 ms, the highest 6
+
+rlctl burst poisson --algorithm concurrency --concurrency 3 --lease 5s \
+    --hold 2s --crash 20% --rate 3/s --duration 20s --seed 1
+$ rlctl burst --concurrency 3 --hold 2s --lease 5s --duration 20s --rate 3/s --crash 20% --json
+{"pattern":"poisson","seed":1,"clock":"virtual","concurrency":3,"lease_us":5000000,"hold_us":2000000,"hold_is_exponential":false,"crash":0.2,"renew":false,"replay":null,"command":"rlctl burst poisson --algorithm concurrency --concurrency 3 --lease 5s --hold 2s --crash 20% --rate 3/s --duration 20s --seed 1","interrupted":false,"runs":[{"algorithm":"concurrency","sent":71,"allowed":25,"denied":46,"keys":1,"keys_denied":1,"holding":{"held":3,"held_at_us":1767225600296810,"held_ever":3,"lapsed":0,"starved":0,"longest_starved_us":0,"leaked":0,"longest_leaked_us":0,"released":24,"crashed":1,"renewed":0,"releases_refused":0,"renewals_refused":0,"end_after_us":10000000,"end_keys":1,"end_taken":0,"key":"1"},"first_denial_us":1767225600303892,"longest_shut_out_us":2512564,"top_denied":[{"key":"1","denied":46}],"hint":null}]}
+
+## budgets: what was spent and held at once
+$ rlctl burst --reserve 5 --actual 2..8 --limit 20/10s --rate 2/s --duration 20s
+pattern    poisson                2.0/s on average
+limit      20 per 10 s            seed 1
+units      5 reserved for 30 s, settled with 2 to 8 after 1 s
+clock      virtual time
+
+        sent  allowed  denied      used  exceeded  starved  leaked
+budget    47        8      39  20 of 20         0        0       0
+
+        longest lockout  settled  late
+budget           9.33 s        8     0
+times      from the beginning     2026-01-01T00:00:00Z
+overspent  settles brought a key up to 4 units above the limit: they state what
+           happened, which is not the limiter's fault
+
+budget  within the limit, no unit lost
+     30 │  ▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂  ▃▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄
+     20 ├──────────────────────────────── limit
+        │████████████████████ █████████████████
+      0 │██████████████████████████████████████
+allowed │█···················▄▄················
+ denied │·░·░▒░▒░░▒░░▒░░▒▒░░··░░··▓··▒▒······░░
+        └────────────────────┴────────────────┘
+         0                 +10 s          +19 s
+chart      spent or held at once  against the limit
+rows       reservations           a column is 500 ms, the highest 4
+
+rlctl burst poisson --limit 20/10s --algorithm budget --hold 30s --reserve 5 \
+    --actual 2..8 --settle-after 1s --rate 2/s --duration 20s --seed 1
+$ rlctl burst --reserve 5 --actual 2..8 --limit 20/10s --rate 2/s --duration 20s --json
+{"pattern":"poisson","seed":1,"clock":"virtual","limit":20,"window_us":10000000,"limits":[{"limit":20,"window_us":10000000,"burst":null}],"reserve":5,"hold_us":30000000,"least_actual":2,"most_actual":8,"settle_after_us":1000000,"settle_after_is_exponential":false,"settle_twice":0,"crash":0,"replay":null,"command":"rlctl burst poisson --limit 20/10s --algorithm budget --hold 30s --reserve 5 --actual 2..8 --settle-after 1s --rate 2/s --duration 20s --seed 1","interrupted":false,"runs":[{"algorithm":"budget","sent":47,"allowed":8,"denied":39,"keys":1,"keys_denied":1,"spending":{"used":20,"used_at_us":1767225600455839,"exceeded":0,"starved":0,"longest_starved_us":0,"leaked":0,"settled":8,"late":0,"repeated":0,"died":0,"overspent":4,"refused":0,"refused_while_held":0,"end_after_us":82076063,"end_keys":1,"end_taken":0,"key":"1"},"first_denial_us":1767225600671921,"longest_shut_out_us":9329888,"top_denied":[{"key":"1","denied":39}],"hint":null}]}
+
+## a script of somebody else
+$ copy examples/pitfalls/five-second-counter.lua
+$ rlctl burst --script five-second-counter.lua --keys '{key}:{window_index}' --allowed-when '<=limit' --limit 5/5s
+pattern    boundary
+           the limit in the last 10 ms of a window, and again in the next 10 ms
+limit      5 per 5 s              seed 1
+script     five-second-counter.lua  allowed when its reply is <=limit
+clock      virtual time
+
+                         sent  allowed  denied  worst in 5 s  within      at
+five-second-counter.lua    10       10       0     10  2.00×   18 ms  -10 ms
+
+                         first denial  longest lockout  retry_after  bytes/key
+five-second-counter.lua             -                -            -         [..]
+times      from the edge of a window  2026-01-01T00:00:05Z
+
+five-second-counter.lua  2.00× the limit within 18 ms
+     10 │                            ▂▂▂▂▅▅▅▅█
+        │                    ▄▄▄▄▇▇▇▇█████████
+      5 ├─────────────────────────────── limit
+        │        ▂▂▂▂▅▅▅▅█████████████████████
+      0 │▄▄▄▄▇▇▇▇█████████████████████████████
+allowed │█···█···█···█···█···█···█···█···█···█
+ denied │·····································
+        └────────────────────┴───────────────┘
+         -10 ms      edge of a window  +8.5 ms
+chart      allowed within the last 5 s  against the limit
+rows       requests               a column is 500 µs, the highest 1
+
+rlctl burst boundary --limit 5/5s --script five-second-counter.lua \
+    --allowed-when '<=limit' --keys '{key}:{window_index}' --seed 1
+
+## a program that is asked with lines of JSON
+$ write limiter.pl
+< $| = 1;
+< my %used;
+< while (<STDIN>) {
+<   %used = (), next if /"reset":true/;
+<   my ($key) = /"key":"([^"]*)"/;
+<   print $used{$key}++ < 5 ? qq({"allowed":true}\n) : qq({"allowed":false}\n);
+< }
+$ rlctl burst --exec 'perl limiter.pl' --limit 5/5s
+pattern    boundary
+           the limit in the last 10 ms of a window, and again in the next 10 ms
+limit      5 per 5 s              seed 1
+program    limiter.pl             perl limiter.pl
+clock      virtual time
+
+            sent  allowed  denied  worst in 5 s  within      at  first denial
+limiter.pl    10        5       5      5  1.00×    8 ms  -10 ms             0
+
+            longest lockout  retry_after  bytes/key
+limiter.pl             8 ms            -          -
+times      from the edge of a window  2026-01-01T00:00:05Z
+note       limiter.pl: never above the limit with this traffic; burst adversary
+           searches for traffic that gets more through
+
+limiter.pl  never above the limit
+      5 ├─────────────────────────────── limit
+        │        ▂▂▂▂▅▅▅▅█████████████████████
+      0 │▄▄▄▄▇▇▇▇█████████████████████████████
+allowed │█···█···█···█···█····················
+ denied │····················▓···▓···▓···▓···▓
+        └────────────────────┴───────────────┘
+         -10 ms      edge of a window  +8.5 ms
+chart      allowed within the last 5 s  against the limit
+rows       requests               a column is 500 µs, the highest 1
+
+rlctl burst boundary --limit 5/5s --exec 'perl limiter.pl' --seed 1
+
+## a log is sent again
+$ write access.log
+< 192.0.2.1 - - [01/Jan/2026:00:00:00 +0000] "GET / HTTP/1.1" 200 1
+< 192.0.2.1 - - [01/Jan/2026:00:00:01 +0000] "GET / HTTP/1.1" 200 1
+< 192.0.2.2 - - [01/Jan/2026:00:00:01 +0000] "GET / HTTP/1.1" 200 1
+< 192.0.2.1 - - [01/Jan/2026:00:00:02 +0000] "GET / HTTP/1.1" 200 1
+< no line of a log
+$ rlctl burst --replay access.log --limit 2/60s --model
+! rlctl: burst: access.log:5: this is in none of the known formats; common is nearest and reads 4 of 5 lines, but it has no ' - ' after remote_addr: 'no line of a log'
+!   hint: --format common leaves out what it does not read
+[2]
+$ rlctl burst --replay access.log --format common --limit 2/60s --model
+replay     access.log
+           common, 4 requests in 5 lines, 1 cannot be read
+requests   4                      2 keys
+from       2026-01-01T00:00:00Z   to 2026-01-01T00:00:02Z
+limit      2 per 60 s
+clock      virtual time
+
+                    sent  allowed  denied    of all  worst in 60 s  within
+fixed-window           4        3       1  25.000 %       2  1.00×     1 s
+sliding-window-log     4        3       1  25.000 %       2  1.00×     1 s
+
+                                      at          first denial  longest lockout
+fixed-window        2026-01-01T00:00:00Z  2026-01-01T00:00:02Z             0 µs
+sliding-window-log  2026-01-01T00:00:00Z  2026-01-01T00:00:02Z             0 µs
+
+                    retry_after  keys denied  bytes/key       worst minute
+fixed-window                  -       1 of 2          -  2026-01-01T00:00Z
+sliding-window-log            -       1 of 2          -  2026-01-01T00:00Z
+
+                    denied in it
+fixed-window              1 of 4
+sliding-window-log        1 of 4
+why        fixed-window (key 192.0.2.1): its counter stops at 2 in each window
+           of 60 s, and denied 1 request of 1 key; it never allowed more than 2
+           within 60 s to one key
+why        sliding-window-log (key 192.0.2.1): it keeps the time of each unit
+           that it allows, and denied 1 request of 1 key that would have made
+           more than 2 within 60 s
+
+denied most by fixed-window  requests  of all denied
+192.0.2.1                           1        100.0 %
+
+denied most by sliding-window-log  requests  of all denied
+192.0.2.1                                 1        100.0 %
+
+fixed-window  never above the limit; closest: key 192.0.2.1
+allowed │▄···················█····················
+ denied │········································▒
+
+sliding-window-log  never above the limit; closest: key 192.0.2.1
+allowed │▄···················█····················
+ denied │········································▒
+        └──────────┴─────────┴─────────┴─────────┘
+         2026-01-01 00:00:00           00:00:02.05
+rows       requests               a column is 50 ms, the highest 2
+times      UTC
+
+rlctl burst --limit 2/60s --algorithm fixed-window,sliding-window-log --model \
+    --replay access.log --format common
+! rlctl: burst: warning: 1 of 5 lines cannot be read; the first is access.log:5: it has no ' - ' after remote_addr: 'no line of a log'
+$ rlctl burst --replay access.log --format common --limit 2/60s --model --json
+{"pattern":"replay","seed":null,"clock":"virtual","clients":null,"limit":2,"window_us":60000000,"limits":[{"limit":2,"window_us":60000000,"burst":null}],"replay":{"files":[{"name":"access.log","format":"common","prefix":null,"lines":5,"requests":4,"bad":1,"blank":0,"other":0}],"first_us":1767225600000000,"last_us":1767225602000000,"out_of_order":0,"out_of_order_by_us":0,"first_bad":{"file":"access.log","line":5,"why":"it has no ' - ' after remote_addr"}},"command":"rlctl burst --limit 2/60s --algorithm fixed-window,sliding-window-log --model --replay access.log --format common","interrupted":false,"runs":[{"algorithm":"fixed-window","sent":4,"allowed":3,"denied":1,"keys":2,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"key":"192.0.2.1","limit":"2/60s","own_windows":[{"from_us":1767225600000000,"to_us":1767225660000000,"units":2}]},"worst_keys":[{"key":"192.0.2.1","allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"limit":"2/60s","denied":1},{"key":"192.0.2.2","allowed":1,"ratio":0.5,"from_us":1767225601000000,"span_us":0,"limit":"2/60s","denied":0}],"denied_by_limit":[1],"bytes_per_key":null,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225602000000,"longest_shut_out_us":0,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":{"compared":4,"too_many":0,"too_few":0},"reset_after":{"compared":4,"too_early_us":1000000,"too_late_us":0},"top_denied":[{"key":"192.0.2.1","denied":1}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":1},"suggestion":null,"hint":null,"why":"its counter stops at 2 in each window of 60 s, and denied 1 request of 1 key; it never allowed more than 2 within 60 s to one key"},{"algorithm":"sliding-window-log","sent":4,"allowed":3,"denied":1,"keys":2,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"key":"192.0.2.1","limit":"2/60s","own_windows":null},"worst_keys":[{"key":"192.0.2.1","allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"limit":"2/60s","denied":1},{"key":"192.0.2.2","allowed":1,"ratio":0.5,"from_us":1767225601000000,"span_us":0,"limit":"2/60s","denied":0}],"denied_by_limit":[1],"bytes_per_key":null,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225602000000,"longest_shut_out_us":0,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":{"compared":4,"too_many":0,"too_few":0},"reset_after":{"compared":4,"too_early_us":0,"too_late_us":0},"top_denied":[{"key":"192.0.2.1","denied":1}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":1},"suggestion":null,"hint":null,"why":"it keeps the time of each unit that it allows, and denied 1 request of 1 key that would have made more than 2 within 60 s"}]}
+! rlctl: burst: warning: 1 of 5 lines cannot be read; the first is access.log:5: it has no ' - ' after remote_addr: 'no line of a log'
+$ rlctl burst --replay access.log --format common --limit 2/60s --model --strict
+! rlctl: burst: access.log:5: it has no ' - ' after remote_addr: 'no line of a log'
+[2]
+$ rlctl burst --replay access.log --format common --limit 2/60s --model --suggest 10%
+replay     access.log
+           common, 4 requests in 5 lines, 1 cannot be read
+requests   4                      2 keys
+from       2026-01-01T00:00:00Z   to 2026-01-01T00:00:02Z
+limit      2 per 60 s
+clock      virtual time
+
+                    sent  allowed  denied    of all  worst in 60 s  within
+fixed-window           4        3       1  25.000 %       2  1.00×     1 s
+sliding-window-log     4        3       1  25.000 %       2  1.00×     1 s
+
+                                      at          first denial  longest lockout
+fixed-window        2026-01-01T00:00:00Z  2026-01-01T00:00:02Z             0 µs
+sliding-window-log  2026-01-01T00:00:00Z  2026-01-01T00:00:02Z             0 µs
+
+                    retry_after  keys denied  bytes/key       worst minute
+fixed-window                  -       1 of 2          -  2026-01-01T00:00Z
+sliding-window-log            -       1 of 2          -  2026-01-01T00:00Z
+
+                    denied in it
+fixed-window              1 of 4
+sliding-window-log        1 of 4
+why        fixed-window (key 192.0.2.1): its counter stops at 2 in each window
+           of 60 s, and denied 1 request of 1 key; it never allowed more than 2
+           within 60 s to one key
+why        sliding-window-log (key 192.0.2.1): it keeps the time of each unit
+           that it allows, and denied 1 request of 1 key that would have made
+           more than 2 within 60 s
+
+denied most by fixed-window  requests  of all denied
+192.0.2.1                           1        100.0 %
+
+denied most by sliding-window-log  requests  of all denied
+192.0.2.1                                 1        100.0 %
+
+fixed-window  denied    of all       keys denied
+  1 per 60 s       2  50.000 %  1 of 2  50.000 %
+  2 per 60 s       1  25.000 %  1 of 2  50.000 %
+* 3 per 60 s       0   0.000 %   0 of 2  0.000 %
+  4 per 60 s       0   0.000 %   0 of 2  0.000 %
+  6 per 60 s       0   0.000 %   0 of 2  0.000 %
+suggested  3 per 60 s             smallest with at most 10 % of requests denied
+
+sliding-window-log  denied    of all       keys denied
+  1 per 60 s             2  50.000 %  1 of 2  50.000 %
+  2 per 60 s             1  25.000 %  1 of 2  50.000 %
+* 3 per 60 s             0   0.000 %   0 of 2  0.000 %
+  4 per 60 s             0   0.000 %   0 of 2  0.000 %
+  6 per 60 s             0   0.000 %   0 of 2  0.000 %
+suggested  3 per 60 s             smallest with at most 10 % of requests denied
+
+suggested                limit   denied  keys denied
+fixed-window        3 per 60 s  0.000 %      0.000 %
+sliding-window-log  3 per 60 s  0.000 %      0.000 %
+
+fixed-window  never above the limit; closest: key 192.0.2.1
+allowed │▄···················█····················
+ denied │········································▒
+
+sliding-window-log  never above the limit; closest: key 192.0.2.1
+allowed │▄···················█····················
+ denied │········································▒
+        └──────────┴─────────┴─────────┴─────────┘
+         2026-01-01 00:00:00           00:00:02.05
+rows       requests               a column is 50 ms, the highest 2
+times      UTC
+
+rlctl burst --limit 2/60s --algorithm fixed-window,sliding-window-log --model \
+    --replay access.log --format common --suggest 10%
+! rlctl: burst: warning: 1 of 5 lines cannot be read; the first is access.log:5: it has no ' - ' after remote_addr: 'no line of a log'
+
+## the formats of logs
+$ rlctl burst --formats
+combined
+  $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"
+  192.0.2.7 - ann [25/Nov/2026:12:00:00 +0000] "GET /a?b=c HTTP/1.1" 200 512 "https://example.com/" "curl/8.5.0"
+
+combined
+  $remote_addr $host $auth_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"
+  192.0.2.7 www.example.com ann [25/Nov/2026:12:00:00 +0000] "GET /a?b=c HTTP/1.1" 200 512 "https://example.com/" "curl/8.5.0"
+
+common
+  $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
+  192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET /a?b=c HTTP/1.1" 200 512
+
+common
+  $remote_addr $host $auth_user [$time_local] "$request" $status $body_bytes_sent
+  192.0.2.7 unknown ann [25/Nov/2026:12:00:00 +0000] "GET /a?b=c HTTP/1.1" 200 512
+
+vhost
+  $host:$server_port $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"
+  www.example.com:443 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
+
+vhost
+  $host $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"
+  www.example.com 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
+
+vhost
+  $host:$server_port $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
+  www.example.com:443 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512
+
+vhost
+  $host $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
+  www.example.com 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512
+
+traefik
+  $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_count "$router_name" "$server_url" $duration
+  192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0" 1 "web@docker" "http://10.0.0.5:80" 2ms
+
+kong
+  $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" kong_request_id: "$kong_request_id"
+  192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0" kong_request_id: "2f6e8a1c0d4b5e7f8a9b0c1d2e3f4a5b"
+
+nginx-error
+  $date $time [$level] $pid#$tid: *$connection $any, excess: $excess by zone "$zone", client: $remote_addr, $any
+  2026/11/25 12:00:00 [error] 4711#4711: *1 limiting requests, excess: 20.500 by zone "perip", client: 192.0.2.7, server: example.com, request: "GET / HTTP/1.1", host: "example.com"
+
+caddy
+  {"ts":"$msec","request":{"client_ip":"$client_ip","remote_ip":"$remote_ip","remote_addr":"$remote_addr"}}
+  {"level":"info","ts":1795608000.1,"logger":"http.log.access","msg":"handled request","request":{"remote_ip":"10.0.0.1","client_ip":"192.0.2.7","uri":"/"},"status":200}
+
+envoy
+  [$start_time] "$request" $status $flags $bytes_received $bytes_sent $duration $upstream_time "$http_x_forwarded_for" "$http_user_agent" "$request_id" "$host" "$upstream_host"
+  [2026-11-25T12:00:00.100Z] "GET / HTTP/2" 204 - 154 0 226 100 "192.0.2.7" "curl/8.5.0" "cc21d9b0" "example.com" "tcp://10.0.2.1:80"
+
+haproxy
+  $remote_addr:$remote_port [$time_local] $frontend $backend/$server $timers $status $bytes_sent $request_cookie $response_cookie $termination $connections $queues "$request"
+  192.0.2.7:33310 [25/Nov/2026:12:00:00.100] http-in static/srv1 0/0/1/1/2 200 512 - - ---- 1/1/1/1/0 0/0 "GET / HTTP/1.1"
+
+haproxy
+  $remote_addr:$remote_port [$time_local] $frontend $backend/$server $timers $status $bytes_sent $request_cookie $response_cookie $termination $connections $queues {$any "$request"
+  192.0.2.7:33310 [25/Nov/2026:12:00:00.100] http-in static/srv1 0/0/1/1/2 200 512 - - ---- 1/1/1/1/0 0/0 {example.com|} {} "GET / HTTP/1.1"
+
+haproxy
+  $remote_addr:$remote_port [$time_local] $frontend $backend/$server $timers $status $bytes_sent $request_cookie $response_cookie $termination $connections $queues "$request" $errors $tls
+  192.0.2.7:33310 [25/Nov/2026:12:00:00.100] https-in static/srv1 0/0/1/1/2 200 512 - - ---- 1/1/1/1/0 0/0 "GET / HTTP/1.1" 0/0000000000000000/0/0/0 example.com/TLSv1.3/TLS_AES_256_GCM_SHA384
+
+haproxy
+  $remote_addr:$remote_port [$time_local] $frontend $backend/$server $timers $status $bytes_sent $request_cookie $response_cookie $termination $connections $queues {$any "$request" $errors $tls
+  192.0.2.7:33310 [25/Nov/2026:12:00:00.100] https-in~ static/srv1 0/0/1/1/2 200 512 - - ---- 1/1/1/1/0 0/0 {example.com} {} "GET / HTTP/1.1" 0/0000000000000000/0/0/0 example.com/TLSv1.3/TLS_AES_256_GCM_SHA384
+
+alb
+  $type $time $elb $remote_addr:$remote_port $target $request_seconds $target_seconds $response_seconds $status $target_status $bytes_received $bytes_sent "$request" "$http_user_agent" $ssl_cipher $ssl_protocol $any
+  https 2026-11-25T12:00:00.186641Z app/web/50dc6c495c0c9188 192.0.2.7:2817 10.0.0.1:80 0.000 0.001 0.000 200 200 34 366 "GET https://example.com:443/ HTTP/1.1" "curl/8.5.0" ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2 arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/web/73e2d6bc24d8a067 "Root=1-58337262-36d228ad5d99923122bbe354" "example.com" "-" 0 2026-11-25T12:00:00.185000Z "forward" "-" "-" "10.0.0.1:80" "200" "-" "-"
+
+s3
+  $bucket_owner $bucket [$time_local] $remote_addr $requester $request_id $operation $object "$request" $status $error $bytes_sent $object_size $total_time $turn_around_time "$http_referer" "$http_user_agent" $any
+  79a59df900b949e5 web-assets [25/Nov/2026:12:00:00 +0000] 192.0.2.7 - 3E57427F3EXAMPLE REST.GET.OBJECT a.png "GET /web-assets/a.png HTTP/1.1" 200 - 113 113 7 6 "-" "curl/8.5.0" - s9lzHYrFp76Z= - ECDHE-RSA-AES128-GCM-SHA256 - web-assets.s3.eu-west-1.amazonaws.com TLSv1.2 - -
+
+s3
+  $bucket_owner $bucket [$time_local] $remote_addr $requester $request_id REST.$operation $object $any
+  79a59df900b949e5 web-assets [25/Nov/2026:12:00:00 +0000] 192.0.2.7 - 3E57427F3EXAMPLE REST.GET.OBJECT a.png - 200 - 113 113 7 6 "-" "curl/8.5.0" -
+
+cloudfront
+  #Fields: NAME NAME ... (values between tabs)
+  #Version: 1.0
+  #Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status
+  2026-11-25␉12:00:00␉FRA56-C1␉512␉192.0.2.7␉GET␉d111.cloudfront.net␉/a.png␉200
+
+iis
+  #Fields: NAME NAME ... (values between blanks)
+  #Software: Microsoft Internet Information Services 10.0
+  #Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) sc-status time-taken
+  2026-11-25 12:00:00 10.0.0.5 GET / - 443 - 192.0.2.7 curl/8.5.0 200 15
+
+jsonl
+  {"NAME":VALUE, ...}
+  {"time":"2026-11-25T12:00:00.1Z","level":"INFO","msg":"request","remote_addr":"192.0.2.7:40000","status":200}
+
+csv
+  NAME,NAME,...
+  timestamp,client_ip,status
+  2026-11-25T12:00:00.1Z,192.0.2.7,200
+
+epoch
+  $epoch $key $cost
+  1795608000.25 login:ann 2
+
+syslog (before another format)
+  $month $day $clock $hostname $tag: $message
+  Nov 25 12:00:00 web1 nginx[4711]: 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
+
+syslog (before another format)
+  $time $hostname $tag: $message
+  2026-11-25T12:00:00.100000+00:00 web1 nginx: 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
+
+syslog (before another format)
+  <$pri>$version $time $hostname $app $procid $msgid - $message
+  <190>1 2026-11-25T12:00:00.1Z web1 nginx 4711 - - 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
+
+syslog (before another format)
+  <$pri>$version $time $hostname $app $procid $msgid [$structured_data] $message
+  <190>1 2026-11-25T12:00:00.1Z web1 nginx 4711 - [meta sequenceId="1"] 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
+
+syslog (before another format)
+  <$pri>$time $hostname $tag: $message
+  <134>2026-11-25T12:00:00Z cache-fra19130 web[62959]: 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512
+
+syslog (before another format)
+  $weekday $day $clock $zone $hostname $tag: $message
+  Wed 2026-11-25 12:00:00 UTC web1 nginx[4711]: 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
+
+cri (before another format)
+  $time $stream F $message
+  2026-11-25T12:00:00.120000123Z stdout F 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
+
+docker-compose (before another format)
+  $container | $message
+  web-1  | 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
+
+kubectl (before another format)
+  [pod/$pod/$container] $message
+  [pod/web-7c5ddbdf54-x2x4z/nginx] 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
