@@ -3,14 +3,6 @@ load ../../support/common
 
 # What `rlctl burst` prints and writes. Its server is that of `-u private:`, the default.
 
-golden=$project/tests/cli/golden
-
-@test "without options, fixed-window allows twice the limit and the log does not" {
-  run -0 rlctl burst
-  assert_line --regexp '^fixed-window +2000 +2000 +0 +2000  2\.00× +19\.99 ms +-10 ms$'
-  assert_line --regexp '^sliding-window-log +2000 +1000 +1000 +1000  1\.00× +9\.99 ms +-10 ms$'
-}
-
 @test "the report has the virtual clock, the seed and the command that repeats it" {
   run -0 rlctl burst --algorithm gcra
   assert_line --regexp '^clock +virtual time$'
@@ -50,22 +42,6 @@ golden=$project/tests/cli/golden
     assert_equal "$(gojq -c 'del(.command, .runs[].bytes_per_key)' <<<"$output")" \
       "$(gojq -c 'del(.command, .runs[].bytes_per_key)' <<<"$scripts")"
   done
-}
-
-@test "the report matches its golden file" {
-  run -0 rlctl burst --model
-  assert_equal "$output" "$(<"$golden/burst.txt")"
-}
-
-@test "the report in ASCII is the same, in other characters" {
-  LC_ALL=C run -0 rlctl burst --model
-  assert_equal "$output" "$(sed 's/µs/us/; y/×│├└┴┘─·▁▂▃▄▅▆▇█▓/x|++++-.__.-=+*#X/' "$golden/burst.txt")"
-}
-
-@test "the report of several limits, keys and algorithms matches its golden file" {
-  run -0 rlctl burst spike --model --limit 10/s --limit 300/min --keys 20 --key-skew 1 \
-    --algorithm fixed-window,token-bucket,leaky-bucket
-  assert_equal "$output" "$(<"$golden/burst-many.txt")"
 }
 
 @test "traffic without a request is reported without a chart" {

@@ -1,95 +1,155 @@
 # needs: server
 # Each report of burst as a whole: what a reader sees, whatever made it.
 
-## two limiters side by side, over a window's boundary
-$ rlctl burst --limit 10/10s --model
+## without options, fixed-window allows twice the limit, and the log does not
+$ rlctl burst --model
 pattern    boundary
            the limit in the last 10 ms of a window, and again in the next 10 ms
-limit      10 per 10 s            seed 1
+limit      1000 per 60 s          seed 1
 clock      virtual time
 
-                    sent  allowed  denied  worst in 10 s  within      at
-fixed-window          20       20       0      20  2.00×   19 ms  -10 ms
-sliding-window-log    20       10      10      10  1.00×    9 ms  -10 ms
+                    sent  allowed  denied  worst in 60 s    within      at
+fixed-window        2000     2000       0    2000  2.00×  19.99 ms  -10 ms
+sliding-window-log  2000     1000    1000    1000  1.00×   9.99 ms  -10 ms
 
                     first denial  longest lockout  retry_after  bytes/key
 fixed-window                   -                -            -          -
-sliding-window-log             0             9 ms            -          -
-times      from the edge of a window  2026-01-01T00:00:10Z
-why        fixed-window: its counter starts over at 2026-01-01T00:00:10Z, so 10
-           requests before that and 10 after it were allowed within 19 ms
+sliding-window-log             0          9.99 ms            -          -
+times      from the edge of a window  2026-01-01T00:01:00Z
+why        fixed-window: its counter starts over at 2026-01-01T00:01:00Z, so
+           1000 requests before that and 1000 after it were allowed within 19.99
+           ms
 why        sliding-window-log: it keeps the time of each unit that it allows,
-           and denied 10 requests that would have made more than 10 within 10 s
+           and denied 1000 requests that would have made more than 1000 within
+           60 s
 
-fixed-window  2.00× the limit within 19 ms
-     20 │                              ▂▂▄▄▅▅▇▇█
-        │                    ▂▂▄▄▅▅▇▇███████████
-     10 ├───────────────────────────────── limit
-        │          ▂▂▄▄▅▅▇▇█████████████████████
-      0 │▂▂▄▄▅▅▇▇███████████████████████████████
-allowed │█·█·█·█·█·█·█·█·█·█·█·█·█·█·█·█·█·█·█·█
- denied │·······································
+fixed-window  2.00× the limit within 19.99 ms
+   2000 │                              ▁▂▃▄▄▅▆▇██
+        │                    ▁▂▃▄▄▅▆▇████████████
+   1000 ├────────────────────────────────── limit
+        │          ▁▂▃▄▄▅▆▇██████████████████████
+      0 │▁▂▃▄▄▅▆▇████████████████████████████████
+allowed │████████████████████████████████████████
+ denied │········································
 
 sliding-window-log  never above the limit
-     10 ├───────────────────────────────── limit
-        │          ▂▂▄▄▅▅▇▇█████████████████████
-      0 │▂▂▄▄▅▅▇▇███████████████████████████████
-allowed │█·█·█·█·█·█·█·█·█·█····················
- denied │····················▓·▓·▓·▓·▓·▓·▓·▓·▓·▓
-        └────────────────────┴─────────────────┘
-         -10 ms      edge of a window    +9.5 ms
-chart      allowed within the last 10 s  against the limit
-rows       requests               a column is 500 µs, the highest 1
+   1000 ├────────────────────────────────── limit
+        │          ▁▂▃▄▄▅▆▇██████████████████████
+      0 │▁▂▃▄▄▅▆▇████████████████████████████████
+allowed │████████████████████····················
+ denied │····················▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓
+        └────────────────────┴──────────────────┘
+         -10 ms      edge of a window      +10 ms
+chart      allowed within the last 60 s  against the limit
+rows       requests               a column is 500 µs, the highest 50
 
-rlctl burst boundary --limit 10/10s \
+rlctl burst boundary --limit 1000/60s \
     --algorithm fixed-window,sliding-window-log --model --seed 1
 
-## a queue, whose requests wait, and a bucket
-$ rlctl burst poisson --limit 10/10s --rate 2/s --duration 30s --model --algorithm token-bucket,leaky-bucket
-pattern    poisson                2.0/s on average
-limit      10 per 10 s            seed 1
+## the same without UTF-8
+$ env LC_ALL=C
+$ rlctl burst --model
+pattern    boundary
+           the limit in the last 10 ms of a window, and again in the next 10 ms
+limit      1000 per 60 s          seed 1
 clock      virtual time
 
-              sent  allowed  denied  worst in 10 s   within         at
-token-bucket    71       39      32      19  1.90×  9.149 s  +71.86 ms
-leaky-bucket    71       40      31      10  1.00×      9 s  +71.86 ms
+                    sent  allowed  denied  worst in 60 s    within      at
+fixed-window        2000     2000       0    2000  2.00x  19.99 ms  -10 ms
+sliding-window-log  2000     1000    1000    1000  1.00x   9.99 ms  -10 ms
 
-              first denial  longest lockout  longest delay     retry_after
-token-bucket      +4.795 s          3.779 s              -  13 of 13 right
-leaky-bucket      +4.939 s          3.779 s        9.966 s  13 of 13 right
+                    first denial  longest lockout  retry_after  bytes/key
+fixed-window                   -                -            -          -
+sliding-window-log             0          9.99 ms            -          -
+times      from the edge of a window  2026-01-01T00:01:00Z
+why        fixed-window: its counter starts over at 2026-01-01T00:01:00Z, so
+           1000 requests before that and 1000 after it were allowed within 19.99
+           ms
+why        sliding-window-log: it keeps the time of each unit that it allows,
+           and denied 1000 requests that would have made more than 1000 within
+           60 s
 
-              bytes/key
-token-bucket          -
-leaky-bucket          -
+fixed-window  2.00x the limit within 19.99 ms
+   2000 |                              __.--=+*##
+        |                    __.--=+*############
+   1000 +---------------------------------- limit
+        |          __.--=+*######################
+      0 |__.--=+*################################
+allowed |########################################
+ denied |........................................
+
+sliding-window-log  never above the limit
+   1000 +---------------------------------- limit
+        |          __.--=+*######################
+      0 |__.--=+*################################
+allowed |####################....................
+ denied |....................XXXXXXXXXXXXXXXXXXXX
+        +--------------------+------------------+
+         -10 ms      edge of a window      +10 ms
+chart      allowed within the last 60 s  against the limit
+rows       requests               a column is 500 us, the highest 50
+
+rlctl burst boundary --limit 1000/60s \
+    --algorithm fixed-window,sliding-window-log --model --seed 1
+
+## several limits, keys and algorithms
+$ rlctl burst spike --model --limit 10/s --limit 300/min --keys 20 --key-skew 1 --algorithm fixed-window,token-bucket,leaky-bucket
+pattern    spike                  half the limit, and suddenly twice the limit
+limit      10 per 1 s and 300 per 60 s  seed 1, 20 keys
+clock      virtual time
+
+              sent  allowed  denied  worst in a window     of    within
+fixed-window   700      333     367          16  1.60×  10/1s  994.9 ms
+token-bucket   700      377     323          19  1.90×  10/1s    910 ms
+leaky-bucket   700      388     312           5  0.50×  10/1s    800 ms
+
+                    at  first denial  longest lockout  longest delay
+fixed-window  +1.475 s       +390 ms          1.296 s              -
+token-bucket    +30 ms       +520 ms          1.296 s              -
+leaky-bucket    +30 ms       +610 ms          1.295 s         4.87 s
+
+                 retry_after  keys denied  bytes/key
+fixed-window  16 of 16 right     13 of 20          -
+token-bucket  37 of 37 right     11 of 20          -
+leaky-bucket  36 of 36 right     11 of 20          -
 times      from the beginning     2026-01-01T00:00:00Z
-why        token-bucket: its bucket holds 10, and 9 come back meanwhile: all 19
-           were allowed within 9.149 s
-why        leaky-bucket: it lets requests proceed evenly spaced, 10 in 10 s: the
-           longest waited 9.966 s, and 31 requests found the queue of 10 full
+why        fixed-window (key 6): its counter starts over at
+           2026-01-01T00:00:02Z, so 9 requests before that and 7 after it were
+           allowed within 994.9 ms
+why        token-bucket (key 1): its bucket holds 10, and 9 come back meanwhile:
+           all 19 were allowed within 910 ms
+denied     fixed-window           most: 1 (165), 2 (70), 3 (48)
+denied     token-bucket           most: 1 (156), 2 (64), 3 (40)
+denied     leaky-bucket           most: 1 (155), 2 (63), 3 (39)
 
-token-bucket  1.90× the limit within 9.149 s
-     20 │            ▂▂▄▄▅▅▇▇▇▂▂▂
-        │      ▂▄▅▇███████████████▇▅▂▄▂                ▂▂▂ ▂▂▂▂▅▅▅▅▅
-     10 ├───────────────────────────────────────────────────── limit
-        │   ▂▅▇█████████████████████████▇▇▅▅▄▄▅▅▄▅▄▇▅███████████████
-      0 │▇██████████████████████████████████████████████████████████
-allowed │▇▂·▂▄▂▄▂▂▂▂·▂·▂·▂·▂·▂·▂··▂··▄·······▂▂··▂·▄·▄▂▂·▂·▂···▄··▂▂
- denied │·········▒·░░░·▒▒░··░▒···▒···▒················░▓▒··░···░···
+fixed-window  1.60× the limit of key 6 within 994.9 ms
+     20 │                             ▁▁▁        ▁▂▂▃▂▂▃▄▄▅
+     10 ├────────────────────────────────────────────────────── limit
+      0 │ ▁▁▁▃▃▃▃▃▃▃▄▄▄▄▄▄▄▄▄▄▄▃▄▄▂▂▂▂█████████████████████▆▆▆▇▇▇▇▇▇▇
+allowed │▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▅▂▁·▁▁··▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁·▁▁▁▁
+ denied │·······░░░░░░░░░░░░░·······░░▒▓░░░░░░░░░········░░░░·░░░░░░░
 
-leaky-bucket  never above the limit
-     10 ├───────────────────────────────────────────────────── limit
-        │          ▂▂▄▄▅▅▇▇█████████████████████████████████████████
-      0 │▂▂▄▄▅▅▇▇███████████████████████████████████████████████████→
-allowed │▇▂·▂▄▂▄▂▂▄▂·▂·▂·▂·▂·▂·▂··▂··▄·······▂▂··▂·▄·▄▂▂·▂·▂···▄··▂▂
- denied │·········░·░░░·▒▒░··░▒···▒···▒················░▓▒··░···░···
-        └────────────────────┴───────────────────┴─────────────────┘
-         0                 +10 s               +20 s         +29.5 s
-chart      allowed within the last 10 s  against the limit
-rows       requests               a column is 500 ms, the highest 5
-later      leaky-bucket           → 10 units proceed later, until +39.07 s
+token-bucket  1.90× the limit of key 1 within 910 ms
+     20 │       ▁▃▄▄▄▅▅▅▆▆▆███▆▅▄▃▄▄▃▁▁    ▁▁    ▁▁▁▁  ▁   ▁▁    ▁▁
+     10 ├────────────────────────────────────────────────────── limit
+      0 │▂▄▄▆▇▇██████████████████████████████████████████████████████
+allowed │▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▆▃▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+ denied │··········░·░░░·░··░░░···░·░░▒▓░░░░░░░·░░·░░░░·░░░░░···░░░░░
 
-rlctl burst poisson --limit 10/10s --algorithm token-bucket,leaky-bucket \
-    --model --rate 2/s --duration 30s --seed 1
+leaky-bucket  never above the limit; closest: key 1
+     10 ├────────────────────────────────────────────────────── limit
+      0 │▁▁▁▁▂▂▂▂▃▃▃▃▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄→
+allowed │▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▆▃▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+ denied │············░░░·░··░░░···░·░░▒▓░░░░░░░·░░·░░░░·░░░░░···░░░░░
+        └────────────────────┴───────────────────┴──────────────────┘
+         0                 +1 s                +2 s              +3 s
+chart      allowed within the last 1 s  to the named key, against the limit
+rows       requests of all keys   a column is 50 ms, the highest 167
+later      leaky-bucket           → 25 units proceed later, until +7.83 s
+
+rlctl burst spike --limit 10/1s --limit 300/60s \
+    --algorithm fixed-window,token-bucket --algorithm leaky-bucket --model \
+    --keys 20 --key-skew 1 --seed 1
 
 ## JSON
 $ rlctl burst --limit 10/10s --model --algorithm fixed-window --json
