@@ -56,8 +56,6 @@ clock_is_ahead() { (($(cli TIME | head -1) - $(date +%s) > $1 - 60)); }
   ahead $((400 * 86400))
   run -0 rlctl check k "${month[@]}"
   assert_output --partial 'remaining=2'
-  run -0 rlctl inspect k
-  assert_output --partial 'limit 3 per '
   # Each process asks twice, but a batch only for its first lines.
   cli CONFIG RESETSTAT
   run -0 rlctl check --batch "${month[@]}" <<<$'a\nb\nc'

@@ -49,14 +49,10 @@ $ rlctl inspect k --limit 5/day@Europe/Zurich --now 2026-03-30T12:00:00Z --json
 $ rlctl check k --limit 5/day@Europe/Zurich --now 2026-10-24T22:00:00Z
 allowed key=k limit=5/day@Europe/Zurich algorithm=fixed-window remaining=4 reset=90000.000s
 
-## without --now, the period of the present counts, and list, quota and audit know it
+## without --now, the period of the present counts, and quota and audit know it
 $ rlctl check -q k --limit 3/month@Europe/Zurich --cost 2
-$ rlctl list --limit 3/month@Europe/Zurich --json
-{"key":"k",[..]"limit":3,[..]"calendar":"month@Europe/Zurich","limits_differ":null,"used":2,[..]
-$ rlctl quota k --limit 3/month@Europe/Zurich
-RATELIMIT OK - k 66.6% used (2 of 3), resets in [..] | used=2;2.4;2.85;0;3 remaining=1;;;0;3 reset=[..]s
 $ rlctl quota k --limit 3/month@Europe/Zurich --warning 1% --critical 60% --json
-{"status":"critical","limits":[{"key":"k",[..]"algorithm":"fixed-window",[..]"calendar":"month@Europe/Zurich",[..]
+{"status":"critical","limits":[{"key":"k",[..]"algorithm":"fixed-window","limit":3,[..]"calendar":"month@Europe/Zurich",[..]"used":2,"remaining":1,[..]
 [2]
 $ rlctl audit
 no findings in 1 limiter key

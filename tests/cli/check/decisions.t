@@ -46,12 +46,12 @@ $ keys
 
 ## of several limits, the smallest remainder is shown, and the key that denies
 $ rlctl check 'a b' --limit 2/s --limit 9/60s --now 1000000000
-allowed key=a\\x20b limit=2/1s,9/60s remaining=1 reset=60.000s
+allowed key=a\x20b limit=2/1s,9/60s remaining=1 reset=60.000s
 $ rlctl check 'a b' --limit 2/s --limit 9/60s --now 1000000000 --cost 2
-denied key=a\\x20b limit=2/1s,9/60s remaining=1 retry_after=1.000s reset=60.000s denied_by={a\\x20b}:1s
+denied key=a\x20b limit=2/1s,9/60s remaining=1 retry_after=1.000s reset=60.000s denied_by={a\x20b}:1s
 [1]
 $ rlctl check 'a b' --limit 9/s --limit 2/60s --now 1000000000 --cost 9 --peek
-denied key=a\\x20b limit=9/1s,2/60s remaining=1 retry_after=never reset=60.000s denied_by={a\\x20b}:60s
+denied key=a\x20b limit=9/1s,2/60s remaining=1 retry_after=never reset=60.000s denied_by={a\x20b}:60s
 [1]
 $ rlctl check k --limit 5/s --limit 9/60s --now 1000000000 --algorithm gcra --burst 3 --json
 {"key":"k","algorithm":"gcra","allowed":true,"cost":1,"remaining":2,"retry_after_us":0,"reset_after_us":6666667,"delay_us":0,"limits":[{"key":"{k}:1s","limit":5,"window_us":1000000,"burst":3},{"key":"{k}:60s","limit":9,"window_us":60000000,"burst":3}],"denied_by":null}

@@ -25,23 +25,7 @@ Problem wrong(const std::string& message) {
   return {.code = "usage", .message = message};
 }
 
-Problem lost(const std::string& message) {
-  return {.status = ExitStatus::kUnreachable, .code = "unreachable", .message = message};
-}
-
 }  // namespace
-
-TEST_CASE("lines: the other spelling of an earlier key is refused, whichever came first") {
-  Spellings spellings;
-  CHECK(refusal(spellings, "ann").empty());
-  CHECK(refusal(spellings, "{bob}").empty());
-  CHECK(refusal(spellings, "{ann}") ==
-        "key '{ann}' uses the same Redis key '{ann}:60s' as 'ann' on an earlier line");
-  CHECK(refusal(spellings, "bob") ==
-        "key 'bob' uses the same Redis key '{bob}:60s' as '{bob}' on an earlier line");
-  CHECK(refusal(spellings, "ann").empty());
-  CHECK(refusal(spellings, "{bob}").empty());
-}
 
 TEST_CASE("lines: keys with a tag of their own have one spelling") {
   Spellings spellings;
@@ -74,27 +58,6 @@ TEST_CASE("lines: messages that differ in values only are alike, and others are 
   FailureRun too_large;
   CHECK(too_large.add(1, wrong("cost 10001 is too large"), 2));
   CHECK(too_large.is_alike(wrong("cost 99 is too large")));
-}
-
-TEST_CASE("lines: the first failures are reported, and the others are counted") {
-  FailureRun run;
-  CHECK(run.empty());
-  CHECK(run.add(1, wrong("cost 'x' is bad"), 2));
-  CHECK(run.add(2, wrong("cost 'x' is bad"), 2));
-  CHECK(run.others().empty());
-  CHECK_FALSE(run.add(5, wrong("cost 'y' is bad"), 2));
-  CHECK(run.others() == "the same error on 1 more line (5)");
-  CHECK_FALSE(run.add(9, wrong("cost 'z' is bad"), 2));
-  CHECK(run.others() == "the same error on 2 more lines (5 to 9)");
-  CHECK_FALSE(run.empty());
-}
-
-TEST_CASE("lines: a server's error is not reported twice") {
-  FailureRun run;
-  CHECK(run.add(1, lost("cannot connect to h"), 3));
-  CHECK_FALSE(run.add(2, lost("cannot connect to h"), 3));
-  CHECK(run.add(3, lost("cannot connect to h2"), 3));
-  CHECK(run.others() == "the same error on 1 more line (2)");
 }
 
 }  // namespace rlctl::cli::check::lines_test

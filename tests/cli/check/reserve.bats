@@ -6,12 +6,14 @@ load ../../support/common
 setup_file() { start_server; }
 setup() { cli FLUSHALL; }
 
-@test "each ID that is made is another, of 16 hexadecimal digits; one that is given may have any bytes" {
+@test "each ID that is made is another, of 16 hexadecimal digits; a given one may have any bytes, but is not empty" {
   local ask=(rlctl check --limit 9/60s --reserve 1 --hold 30s)
   "${ask[@]}" k >"$BATS_TEST_TMPDIR/out"
   "${ask[@]}" --batch <<<$'k\nk' >>"$BATS_TEST_TMPDIR/out"
   assert_equal "$(grep -oE ' reservation=[0-9a-f]{16} ' "$BATS_TEST_TMPDIR/out" | sort -u | wc -l)" 3
   assert_equal "$("${ask[@]}" k --id $'\xff' --json | gojq -r .reservation.id_base64)" /w==
+  run -2 "${ask[@]}" --batch <<<$'k\t1\t'
+  assert_line 'error line=1 status=2 message="ID is empty"'
 }
 
 @test "500 reservations that are held close a key to others, which the answer says" {

@@ -44,38 +44,34 @@ allowed key={k}:60s limit=1000/60s algorithm=budget remaining=600 reset=60.000s
 $ rlctl check --batch --limit 1000/60s --hold 30s --reserve 300 --now 1000000000
 < k	400	a
 < k
-< k	400	a
 < k	7	a
 < a	b	5	c
 < k	301	d
 allowed key=k limit=1000/60s algorithm=budget reservation=a state=held units=400 hold=30.000s remaining=600 reset=60.000s
 allowed key=k limit=1000/60s algorithm=budget reservation=[..] state=held units=300 hold=30.000s remaining=300 reset=60.000s
-allowed key=k limit=1000/60s algorithm=budget reservation=a state=held units=400 hold=30.000s remaining=300 reset=60.000s
-error line=4 status=2 message="reservation 'a' of 'k' was made with 400, not 7; nothing was changed"
-allowed key=a\\tb limit=1000/60s algorithm=budget reservation=c state=held units=5 hold=30.000s remaining=995 reset=60.000s
+error line=3 status=2 message="reservation 'a' of 'k' was made with 400, not 7; nothing was changed"
+allowed key=a\tb limit=1000/60s algorithm=budget reservation=c state=held units=5 hold=30.000s remaining=995 reset=60.000s
 denied key=k limit=1000/60s algorithm=budget reservation=d state=unknown units=301 hold=30.000s remaining=300 retry_after=30.000s reset=60.000s
-! rlctl: check: line 4: reservation 'a' of 'k' was made with 400, not 7; nothing was changed
+! rlctl: check: line 3: reservation 'a' of 'k' was made with 400, not 7; nothing was changed
 [2]
 $ rlctl check --batch --limit 1000/60s --hold 30s --now 1000000000 --json
 < k	7	a
+< k
 {"line":1,"error":{"code":"conflict","message":"reservation 'a' of 'k' was made with 400, not 7; nothing was changed","hint":"give each request an ID of its own","units":400}}
+{"line":2,"error":{"code":"usage","message":"a reservation needs UNITS of 1 or more: KEY<TAB>UNITS<TAB>ID","hint":null}}
 [2]
 
 ## a line of a batch without valid units or with a bad ID is an error, and with --quiet one without an ID
 $ rlctl check --batch --limit 1000/60s --hold 30s -q
-< k
 < k	0	a
 < k	-1	a
 < k	x	a
-< k	1	
 < k	1	123456789012345678901
 < k	1
-! rlctl: check: line 1: with --quiet, a reservation needs an ID: nothing would print it
+! rlctl: check: line 1: a reservation needs UNITS of 1 or more: KEY<TAB>UNITS<TAB>ID
 ! rlctl: check: line 2: a reservation needs UNITS of 1 or more: KEY<TAB>UNITS<TAB>ID
-! rlctl: check: line 3: a reservation needs UNITS of 1 or more: KEY<TAB>UNITS<TAB>ID
-! rlctl: check: line 4: UNITS must be a whole number in decimal digits, not 'x'
-! rlctl: check: line 5: ID is empty
-! rlctl: check: line 6: ID must have at most 20 bytes, not the 21 of '123456789012345678901'
-! rlctl: check: line 7: with --quiet, a reservation needs an ID: nothing would print it
+! rlctl: check: line 3: UNITS must be a whole number in decimal digits, not 'x'
+! rlctl: check: line 4: ID must have at most 20 bytes, not the 21 of '123456789012345678901'
+! rlctl: check: line 5: with --quiet, a reservation needs an ID: nothing would print it
 [2]
 $ keys

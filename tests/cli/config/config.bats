@@ -76,6 +76,9 @@ without_machine_file() { [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine
     assert_equal "$stderr" 'rlctl: config: there is no configuration file
   hint: looked for ~/.config/rlctl/config.toml and /etc/rlctl/config.toml'
   done
+  run -2 --separate-stderr rlctl check --policy login ann
+  assert_equal "$stderr" "rlctl: check: no policy 'login', since there is no configuration file
+  hint: looked for ~/.config/rlctl/config.toml and /etc/rlctl/config.toml"
   run -1 --separate-stderr env -u HOME rlctl config path --json
   assert_equal "$stderr" '{"error":{"code":"not_found","message":"there is no configuration file","hint":"looked for /etc/rlctl/config.toml"}}'
 }
