@@ -13,6 +13,13 @@ setup() {
 watch_in_terminal() {
   TERM=xterm at_terminal "wait_until grep -q 'Ctrl-C ends' \"\$screen\"; $1" "stty cols 60 rows 12; $2"
 }
+# watch_until_ctrl_c COMMAND: the same, and Ctrl-C at once.
+watch_until_ctrl_c() { run -130 watch_in_terminal 'printf "\003"' "$1"; }
+
+# frames: what was on the screen, without escape sequences; remains: the text that stays.
+frames() { sed $'s/\e\\[?25h.*/\\n@/' "$BATS_TEST_TMPDIR/screen" | sed -n '1,/@/p' | grep -v @ | uncoloured; }
+remains() { sed $'1,/\e\\[?1049l/{/\e\\[?1049l/!d; s/.*\e\\[?1049l//}' "$BATS_TEST_TMPDIR/screen" | uncoloured; }
+uncoloured() { tr -d '\r' | sed $'s/\e\\[[?0-9;]*[a-zA-Z]//g'; }
 
 @test "the screen is redrawn, and Ctrl-C restores the terminal and ends by the signal" {
   needs_terminal
@@ -25,25 +32,20 @@ watch_in_terminal() {
   assert_output --partial 'every 100ms, 20'
   assert_output --partial '3 of 5'
   (($(grep -o '\^\[\[H' <<<"$output" | wc -l) >= 2))
+  assert_output --partial '^[[?25h^[[?1049l'
   # Then the original screen, with the last text on it.
-  run -0 sed $'s/.*\e\\[?25h\e\\[?1049l/restored /; s/\r$//; s/\e\\[[0-9]*m//g' "$BATS_TEST_TMPDIR/screen"
-  assert_line --regexp '^restored key        k( |$)'
-  local last
-  last=$(sed -n '/^restored/,$p' <<<"$output")
-  grep -q '4 of 5' <<<"$last"
+  run -0 remains
+  assert_line --index 0 --regexp '^key        k$'
+  assert_output --partial '4 of 5'
 }
 
 @test "lines are cut to the width of the screen, and the text to its height" {
   needs_terminal
-  local key
+  local key line frame
   key=$(printf 'k%.0s' {1..200})
   rlctl check -q "$key" --limit 50/60s --cost 50
-  run -130 watch_in_terminal 'printf "\003"' \
-    "rlctl inspect $key $key $key --limit 50/60s --watch"
-  local frame
-  frame=$(sed $'s/\e\\[?25h.*/\\n@/' "$BATS_TEST_TMPDIR/screen" | sed -n '1,/@/p' | grep -v @ | tr -d '\r' |
-    sed $'s/\e\\[[?0-9;]*[a-zA-Z]//g')
-  local line
+  watch_until_ctrl_c "rlctl inspect $key $key $key --limit 50/60s --watch"
+  frame=$(frames)
   while read -r line; do ((${#line} <= 60)) || fail "too wide: $line"; done <<<"$frame"
   # The last frame, because there may be earlier ones.
   assert_equal "$(awk '/Ctrl-C ends/ { n = 0 } { n++ } END { print n }' <<<"$frame")" 12
@@ -53,16 +55,15 @@ watch_in_terminal() {
   needs_terminal
   sleep 0.01
   rlctl check -q k --limit 5/60s
-  run -130 watch_in_terminal 'printf "\003"' \
-    'stty cols 80 rows 8; rlctl inspect k --limit 5/60s --watch'
-  run -1 grep -c ' ago' "$BATS_TEST_TMPDIR/screen"
-  run -130 watch_in_terminal 'printf "\003"' \
-    'stty cols 80 rows 8; rlctl inspect k --limit 5/60s --watch --entries 1'
-  grep -q ' ago' "$BATS_TEST_TMPDIR/screen"
-  run -130 watch_in_terminal 'printf "\003"' \
-    'stty cols 80 rows 11; rlctl inspect k --limit 5/60s --watch'
-  # Two in total, each in both the last frame and the text printed at the end.
-  assert_equal "$(sed $'1,/\e\\[?1049l/d' "$BATS_TEST_TMPDIR/screen" | grep -c ' ago')" 2
+  local size options entries
+  while IFS='|' read -r size options entries; do
+    watch_until_ctrl_c "stty cols 80 rows $size; rlctl inspect k --limit 5/60s --watch $options"
+    assert_equal "$(remains | grep -c ' ago')" "$entries"
+  done <<'END'
+8||0
+8|--entries 1|1
+11||2
+END
 }
 
 @test "with several keys every key is on the screen, with fewer entries each" {
@@ -70,10 +71,8 @@ watch_in_terminal() {
   for _ in {1..8}; do
     rlctl check -q many --limit 50/40s --limit 100/60s --limit 1000/h
   done
-  run -130 watch_in_terminal 'printf "\003"' \
-    'stty cols 80 rows 24; rlctl inspect many --watch'
-  # The first frame, before the alternate screen is left.
-  run -0 sed $'/\e\\[?1049l/,$d' "$BATS_TEST_TMPDIR/screen"
+  watch_until_ctrl_c 'stty cols 80 rows 24; rlctl inspect many --watch'
+  run -0 frames
   assert_output --partial '{many}:40s'
   assert_output --partial '{many}:60s'
   assert_output --partial '{many}:3600s'
@@ -104,25 +103,20 @@ END
        until [[ \$(redis-cli -s \$socket GET go) ]]; do sleep 0.05; done; fg"'
   run -0 sed $'s/\e\\[[0-9]*m//g; s/\r$//' "$BATS_TEST_TMPDIR/screen"
   # On the screen, off it, on it again, where it is redrawn from the upper left corner, and off again.
-  local left=$'\e[?25h\e[?1049l' entered=$'\e[?1049h\e[?25l'
-  assert_output --partial "$left"
+  assert_output --partial $'\e[?25h\e[?1049l'
   assert_equal "$(tr -d '\n' <<<"$output" | grep -oE $'\e\\[\\?1049[hl]|stopped 148|3 of 5|4 of 5' | tr '\n' ' ')" \
     $'\e[?1049h 3 of 5 \e[?1049l stopped 148 \e[?1049h 4 of 5 \e[?1049l 4 of 5 '
-  grep -qF "$entered"$'\e[H' <<<"$output"
+  grep -qF $'\e[?1049h\e[?25l\e[H' <<<"$output"
 }
 
 two_texts() { (($(grep -c '^key  ' "$1") >= 2)); }
-
-# watch_plainly TERM: runs until $screen has two texts, in a terminal of this name.
-watch_plainly() {
-  TERM=$1 at_terminal 'wait_until two_texts "$screen"; printf "\003"' 'rlctl inspect k --limit 5/60s --watch=100ms'
-}
 
 @test "a terminal without escape sequences gets one text after another, like a pipe" {
   needs_terminal
   local term
   for term in dumb ''; do
-    run -130 watch_plainly "$term"
+    TERM=$term run -130 at_terminal 'wait_until two_texts "$screen"; printf "\003"' \
+      'rlctl inspect k --limit 5/60s --watch=100ms'
     two_texts "$BATS_TEST_TMPDIR/screen"
     run -1 grep $'\e' "$BATS_TEST_TMPDIR/screen"
     grep -q '3 of 5' "$BATS_TEST_TMPDIR/screen"
@@ -133,14 +127,11 @@ watch_plainly() {
   needs_terminal
   run -130 watch_in_terminal 'stop_servers; wait_until grep -q "trying again" "$screen"; printf "\003"' \
     'rlctl inspect k --watch=100ms'
-  # In lines of 60 columns, from the upper left corner.
-  run -0 sed $'s/\e\\[?25h\e\\[?1049l.*//' "$BATS_TEST_TMPDIR/screen"
-  output=$(tr -d '\r\n' <<<"${output##*$'\e[H'}" | sed $'s/\e\\[[0-9;]*[a-zA-Z]//g')
-  assert_regex "$output" "^cannot connect to $RLCTL_URL: connection refused; no answer at .*, trying again *key "
-  # It stays above the last text.
-  run -0 sed -n $'s/.*\e\\[?25h\e\\[?1049l//; t all; b; :all; N; $!b all; p' "$BATS_TEST_TMPDIR/screen"
-  output=$(tr -d '\r\n' <<<"$output" | sed $'s/\e\\[[0-9;]*[a-zA-Z]//g')
-  assert_regex "$output" "^cannot connect to $RLCTL_URL: connection refused; no answer at .*, trying again *key "
+  # In lines of 60 columns, from the upper left corner; and it stays above the last text.
+  local text whole="^cannot connect to $RLCTL_URL: connection refused; no answer at .*, trying again *key "
+  text=$(sed $'s/\e\\[?25h\e\\[?1049l.*//' "$BATS_TEST_TMPDIR/screen")
+  assert_regex "$(uncoloured <<<"${text##*$'\e[H'}" | tr -d '\n')" "$whole"
+  assert_regex "$(remains | tr -d '\n')" "$whole"
 }
 
 @test "a pipe gets one text after another, separated by empty lines" {
@@ -156,53 +147,56 @@ watch_plainly() {
   assert_output --partial 'key  '
 }
 
-@test "--json prints one line each time and flushes it, even while a key appears and disappears" {
-  bound rlctl inspect comes --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 3>&- &
-  local pid=$!
+# watch_json KEY: watches in the background until the first line. last_is TYPE: whether the key is now of this type.
+watch_json() {
+  bound rlctl inspect "$1" --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+  pid=$!
   wait_until test -s "$BATS_TEST_TMPDIR/lines"
+}
+last_is() { tail -n 1 "$BATS_TEST_TMPDIR/lines" | grep -q "\"type\":\"$1\""; }
+
+@test "--json prints one line each time and flushes it, even while a key appears and disappears" {
+  watch_json comes
   rlctl check -q comes --limit 5/60s
-  wait_until grep -q '"type":"list"' "$BATS_TEST_TMPDIR/lines"
+  wait_until last_is list
   cli DEL comes
-  wait_until eval 'tail -n 1 "$BATS_TEST_TMPDIR/lines" | grep -q "\"type\":\"none\""'
+  wait_until last_is none
   kill -TERM "$pid"
   wait "$pid" || (($? == 143))
   gojq -e .now_us "$BATS_TEST_TMPDIR/lines" >/dev/null
 }
 
 @test "in a pipe a lost server is reported once and retried until it answers" {
-  bound rlctl inspect k --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
-  local pid=$! port_socket=$socket
-  wait_until test -s "$BATS_TEST_TMPDIR/lines"
+  local first=$socket
+  watch_json k
   stop_servers
   wait_until test -s "$BATS_TEST_TMPDIR/errors"
   assert_equal "$(<"$BATS_TEST_TMPDIR/errors")" \
     '{"error":{"code":"unreachable","message":"cannot connect to '"$RLCTL_URL"': connection refused","hint":null}}'
   sleep 0.3
   start_server
-  ln -sfn "$socket" "$port_socket"
-  wait_until eval 'tail -n 1 "$BATS_TEST_TMPDIR/lines" | grep -q "\"type\":\"none\""'
+  ln -sfn "$socket" "$first"
+  wait_until last_is none
   kill -TERM "$pid"
   wait "$pid" || (($? == 143))
   assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/errors")" 1
 }
 
-@test "a server that is missing at the start is an error, and nothing is watched" {
+@test "a server that is missing at the start, or refuses a command, ends the watch" {
+  local status=0
+  watch_json k
+  cli ACL SETUSER default -pttl
+  wait "$pid" || status=$?
+  assert_equal "$status" 4
+  grep -q NOPERM "$BATS_TEST_TMPDIR/errors"
   stop_servers
   run_with_timeout -3 rlctl inspect k --watch
   assert_output --partial 'cannot connect'
 }
 
-@test "a server that refuses a command ends the watch" {
-  bound rlctl inspect k --json --watch=100ms >"$BATS_TEST_TMPDIR/lines" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
-  local pid=$! status=0
-  wait_until test -s "$BATS_TEST_TMPDIR/lines"
-  cli ACL SETUSER default -pttl
-  wait "$pid" || status=$?
-  assert_equal "$status" 4
-  grep -q NOPERM "$BATS_TEST_TMPDIR/errors"
-}
-
-@test "a reader that exits ends the watch" {
-  run_with_timeout -0 bash -c 'rlctl inspect k --watch=100ms | head -n 1; echo "${PIPESTATUS[0]}"'
+@test "a reader that exits ends the watch, and after -- a key may look like the interval" {
+  cli RENAME k 5s
+  run_with_timeout -0 bash -c 'rlctl inspect --json --watch=100ms -- 5s | head -n 1; echo "${PIPESTATUS[0]}"'
+  assert_line --partial '{"key":"5s",'
   assert_line 141
 }

@@ -1,0 +1,84 @@
+# needs: server
+# What inspect, list, quota, reset and check say about the state of other libraries.
+
+## upstash: how long a window is follows from the limit
+$ redis SET @upstash/ratelimit:ann:20454 2 EX 86400
+OK
+$ rlctl inspect @upstash/ratelimit:ann:20454 --now 2026-01-01T12:00:00Z
+key        @upstash/ratelimit:ann:20454  string, [..] bytes, ttl [..]
+algorithm  upstash                limit not stored; pass --limit
+           a count of what is used
+used       unknown
+           how long its window is is not known without a limit
+now        2026-01-01T12:00:00Z   [..] behind the server's clock
+$ rlctl inspect @upstash/ratelimit:ann:20454 --limit 5/1h --json --now 2026-01-01T12:00:00Z
+{"key":"@upstash/ratelimit:ann:20454","type":"string","library":"upstash","algorithm":null,"limit":5,"window_us":3600000000,"limits_differ":null,"used":null,"remaining":null,"reset_after_us":null,"ttl_us":[..],"bytes":[..],"burst":null,"next_free_us":null,"inferred":[],"number":null,"part_of":null,"banned_by":null,"unknown":"its name tells when a window began, but of no window as long as the limit's","spent":null,"held":null,"stored":0,"now_us":1767268800000000,"changed_while_read":false,"entries":[],"reservations":[]}
+$ rlctl quota @upstash/ratelimit:ann:20454
+RATELIMIT UNKNOWN - '@upstash/ratelimit:ann:20454': how long its window is is not known without a limit
+hint: rlctl inspect @upstash/ratelimit:ann:20454 shows what it holds
+[3]
+$ rlctl quota @upstash/ratelimit:ann:20454 --limit 5/1h
+RATELIMIT UNKNOWN - '@upstash/ratelimit:ann:20454': its name tells when a window began, but of no window as long as the limit's
+hint: rlctl inspect @upstash/ratelimit:ann:20454 shows what it holds
+[3]
+$ rlctl list --all
+  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+     -            -      -           -           -     [..]       [..]upstash                               @upstash/ratelimit:ann:20454
+
+         keys  full  no ttl  bytes
+upstash     1     [..]     0     72
+! 1 key does not store its limit; pass --limit or define a policy
+
+## a count without an end is never free, and more than the limit may be left
+$ redis SET LIMITS:LIMITER/eve/5/1/minute 9
+OK
+$ redis SET LIMITS:LIMITER/ann/10/1/minute -6 EX 86400
+OK
+$ rlctl inspect LIMITS:LIMITER/eve/5/1/minute
+key        LIMITS:LIMITER/eve/5/1/minute  string, [..] bytes, no ttl: never resets
+algorithm  limits: fixed-window   limit 5 per 60 s
+           a count of what is used
+used       9 of 5                 next free never
+           ████████████████████████████████████████ 180 %
+$ rlctl list --sort key
+  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+     0       10/60s     0%         now      [..]     [..]       [..]limits: fixed-window                  LIMITS:LIMITER/ann/10/1/minute
+     9        5/60s   180%       never           -       none       [..]limits: fixed-window                  LIMITS:LIMITER/eve/5/1/minute
+
+                      keys  full  no ttl  bytes
+limits: fixed-window     2     [..]     1    144
+$ rlctl list LIMITS:LIMITER/ann/10/1/minute --json
+{"key":"LIMITS:LIMITER/ann/10/1/minute","library":"limits","algorithm":"fixed-window","policy":null,"part_of":null,"limit":10,"window_us":60000000,"limits_differ":null,"used":0,"remaining":16,"reset_after_us":[..],"ttl_us":[..],"bytes":[..],"window_inferred":false,"ratio":0,"next_free_us":0}
+
+## quota, check and reset name the library, and reset removes its state only with --force
+$ redis SET LIMITS:LIMITER/bob/10/1/day 9 EX 86400
+OK
+$ redis HSET throttled:v1:token_bucket:ann tokens 3 last_refreshed 1767268800
+2
+$ rlctl quota LIMITS:LIMITER/bob/10/1/day -w 80%
+RATELIMIT WARNING - LIMITS:LIMITER/bob/10/1/day 90% used (9 of 10), resets in [..]
+[1]
+$ rlctl quota throttled:v1:token_bucket:ann
+RATELIMIT UNKNOWN - the state of 'throttled:v1:token_bucket:ann' does not include its limit
+hint: pass --limit or --policy
+[3]
+$ rlctl check LIMITS:LIMITER/bob/10/1/day --limit 10/60s --algorithm gcra
+! rlctl: check: [..]: 'LIMITS:LIMITER/bob/10/1/day' holds limits's state (fixed-window), not gcra's
+!   hint: rlctl inspect LIMITS:LIMITER/bob/10/1/day shows what it holds
+[5]
+$ rlctl reset LIMITS:LIMITER/bob/10/1/day --limit 10/1d
+left key=LIMITS:LIMITER/bob/10/1/day type=string library=limits algorithm=fixed-window reason=foreign
+! rlctl: reset: left 'LIMITS:LIMITER/bob/10/1/day': it holds limits's state (fixed-window), not rlctl's
+!   hint: rlctl inspect LIMITS:LIMITER/bob/10/1/day shows what it holds; --force removes it anyway
+[5]
+$ rlctl reset --match '*' --yes
+! removed no key; left 2 that may belong to another program (1 limits: fixed-window, 1 throttled-py: token-bucket); --force removes them
+$ redis DBSIZE
+2
+$ rlctl reset --force throttled:v1:token_bucket:ann LIMITS:LIMITER/bob/10/1/day --limit 10/1d
+removed key=throttled:v1:token_bucket:ann library=throttled-py algorithm=token-bucket
+removed key=LIMITS:LIMITER/bob/10/1/day library=limits algorithm=fixed-window
+! not saved: --save FILE keeps what is removed, and --restore puts it back
+! removed 2 keys (1 limits: fixed-window, 1 throttled-py: token-bucket)
+$ redis DBSIZE
+0
