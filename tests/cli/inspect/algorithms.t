@@ -17,19 +17,6 @@ entries    5, oldest first
   2026-01-01T12:00:47.300000Z       0.700 s ago  leaves in 59.300 s
 last 60 s  ···········▃···························█···················▃
            one bar is 1 s, the highest 3
-$ rlctl inspect k --limit 4/30s --entries 1 --now 2026-01-01T12:00:46.123Z
-key        k                      [..], [..] bytes, ttl [..]
-algorithm  ALGORITHM[..]limit 4 per 30 s
-used       4 of 4                 next free in 11.877 s, empty in 31.177 s
-now        2026-01-01T12:00:46.123000Z  [..] behind the server's clock
-entries    5, oldest first
-  1 has left the window and is not pruned yet
-  4 more, older
-  2026-01-01T12:00:47.300000Z  in 1.177 s  leaves in 31.177 s
-           its newest entry is in the future: a clock was ahead,
-           or this one is behind
-last 30 s  ·····················█·····································▃
-           one bar is 0.500 s, the highest 3
 
 ## --entries lists that many of the newest entries, 20 by default, or all
 $ redis EVAL "for i = 1, 22 do redis.call('RPUSH', KEYS[1], 1767268800000000 + i) end" 1 k
@@ -130,52 +117,35 @@ now        2026-01-01T12:02:10Z   [..] behind the server's clock
 waiting    0
 rate       5 per 60 s             one every 12 s
 last       2026-01-01T12:00:24Z   106.000 s ago
-$ rlctl inspect counter tokens --now 2026-01-01T11:59:50Z
-key        counter                string, [..] bytes, ttl [..]
-algorithm  sliding-window-counter  limit 5 per 60 s
-used       5 of 5                 next free in 25.000 s, empty in 130.000 s
-now        2026-01-01T11:59:50Z   [..] behind the server's clock
-           ████████████████████████████████████████ 100 %
-window     from 2026-01-01T12:00:00Z  in 10.000 s
-           to   2026-01-01T12:01:00Z  in 70.000 s
-           it starts in the future: a clock was ahead, or this one is behind
-this one   1
-previous   4                      100 % of it counts
-estimate   5                      rounded up: used
-
+$ rlctl inspect tokens --limit 30/60s --burst 5 --now 2026-01-01T11:59:50Z
 key        tokens                 string, [..] bytes, ttl [..]
-algorithm  token-bucket           limit 5 per 60 s, burst 10
-used       7 of 10                3 remaining, full in 94.000 s
-now        2026-01-01T11:59:50Z   [..] behind the server's clock
-           ████████████████████████████░░░░░░░░░░░░  70 %
-level      3 of 10                one every 12 s
-           its tokens were counted in the future: a clock was ahead,
-           or this one is behind
-counted    2026-01-01T12:00:00Z   in 10.000 s
-$ rlctl inspect gcra --limit 30/60s --burst 5 --now 2026-01-01T12:00:00Z
-key        gcra                   string, [..] bytes, ttl [..]
-algorithm  gcra                   limit 30 per 60 s, burst 5
+algorithm  token-bucket           limit 30 per 60 s, burst 5
            stored 5/60s burst 10, --limit 30/60s burst 5
-used       7 of 5                 next free in 36.000 s, full in 84.000 s
-now        2026-01-01T12:00:00Z   [..] behind the server's clock
+used       7 of 5                 next free in 46.000 s, full in 94.000 s
+now        2026-01-01T11:59:50Z   [..] behind the server's clock
            ████████████████████████████████████████ 140 %
 level      0 of 5                 one every 12 s
            more than the burst: a clock was ahead, or the limit was changed
-tat        2026-01-01T12:01:24Z   in 84.000 s
+           its tokens were counted in the future: a clock was ahead,
+           or this one is behind
+counted    2026-01-01T12:00:00Z   in 10.000 s
 
 ## a request in another window extends the stored one if it ends later, and otherwise applies after it
-$ rlctl check -q fixed --limit 10/60s --algorithm fixed-window --cost 7 --now 2026-01-01T12:01:00Z
-$ rlctl inspect fixed --limit 100/90s --now 2026-01-01T12:01:05Z
-key        fixed                  string, [..] bytes, ttl [..]
-algorithm  fixed-window           limit 100 per 90 s
-           stored 10/60s, --limit 100/90s
-used       7 of 100               93 remaining, empty in 55.000 s
-now        2026-01-01T12:01:05Z   [..] behind the server's clock
-           ███░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   7 %
-window     from 2026-01-01T12:01:00Z  5.000 s ago
-           to   2026-01-01T12:02:00Z  in 55.000 s
-           the stored window, 60 s, applies while it counts; 90 s after that
 $ rlctl check -q counter --limit 10/60s --algorithm sliding-window-counter --cost 7 --now 2026-01-01T12:01:00Z
+$ rlctl inspect counter --limit 100/90s --now 2026-01-01T12:00:50Z
+key        counter                string, [..] bytes, ttl [..]
+algorithm  sliding-window-counter  limit 100 per 90 s
+           stored 10/60s, --limit 100/90s
+used       7 of 100               93 remaining, empty in 130.000 s
+now        2026-01-01T12:00:50Z   [..] behind the server's clock
+           ███░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░   7 %
+window     from 2026-01-01T12:01:00Z  in 10.000 s
+           to   2026-01-01T12:02:00Z  in 70.000 s
+           the stored window, 60 s, applies while it counts; 90 s after that
+           it starts in the future: a clock was ahead, or this one is behind
+this one   7
+previous   0
+estimate   7                      rounded up: used
 $ rlctl inspect counter --limit 100/20s --now 2026-01-01T12:02:30Z
 key        counter                string, [..] bytes, ttl [..]
 algorithm  sliding-window-counter  limit 100 per 20 s
@@ -232,10 +202,10 @@ now        2026-01-01T12:00:00Z   [..] behind the server's clock
 leases     3, by their end
   1 has lapsed and is not removed yet
   2026-01-01T11:59:56.800000Z  lapsed 3.200 s ago  a
-  2026-01-01T12:00:07.000000Z   lapses in 7.000 s  web\\x20"2"
+  2026-01-01T12:00:07.000000Z   lapses in 7.000 s  web\x20"2"
   2026-01-01T12:00:41.200000Z  lapses in 41.200 s  b
 $ rlctl inspect job --json --now 2026-01-01T12:00:00Z
-{"key":"job","type":"zset","library":"rlctl","algorithm":"concurrency","limit":3,"window_us":null,"limits_differ":null,"used":2,"remaining":1,"reset_after_us":41200000,"ttl_us":[..],"bytes":[..],"burst":null,"next_free_us":0,"inferred":[],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":3,"now_us":1767268800000000,"changed_while_read":false,"entries":[{"at_us":1767268796800000,"count":1,"holder":"a"},{"at_us":1767268807000000,"count":1,"holder":"web \\"2\\""},{"at_us":1767268841200000,"count":1,"holder":"b"}],"reservations":[]}
+{"key":"job","type":"zset","library":"rlctl","algorithm":"concurrency","limit":3,"window_us":null,"limits_differ":null,"used":2,"remaining":1,"reset_after_us":41200000,"ttl_us":[..],"bytes":[..],"burst":null,"next_free_us":0,"inferred":[],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":3,"now_us":1767268800000000,"changed_while_read":false,"entries":[{"at_us":1767268796800000,"count":1,"holder":"a"},{"at_us":1767268807000000,"count":1,"holder":"web \"2\""},{"at_us":1767268841200000,"count":1,"holder":"b"}],"reservations":[]}
 $ redis ZREM job limit
 1
 $ rlctl inspect job --entries 1 --now 2026-01-01T12:01:00Z
@@ -271,7 +241,7 @@ known IDs  4, by the end of their holds
   1 more, whose holds end before these
   2026-01-01T12:00:31.000000Z  lapsed 10.000 s ago  25  web:2
   2026-01-01T12:01:00.000000Z              settled  20  web:1
-  2026-01-01T12:02:01.500000Z   lapses in 80.500 s  40  web\\x203
+  2026-01-01T12:02:01.500000Z   lapses in 80.500 s  40  web\x203
 $ rlctl inspect tokens --json --limit 70/1h --now 2026-01-01T12:00:41Z
 {"key":"tokens","type":"hash","library":"rlctl","algorithm":"budget","limit":70,"window_us":3600000000,"limits_differ":"stored 100/1h, --limit 70/1h","used":71,"remaining":0,"reset_after_us":3559000000,"ttl_us":[..],"bytes":[..],"burst":null,"next_free_us":80500000,"inferred":[],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":31,"held":40,"stored":4,"now_us":1767268841000000,"changed_while_read":false,"entries":[{"at_us":1767268800000000,"count":31}],"reservations":[{"id":"web:0","state":"lapsed","units":5,"until_us":1767268826000000,"forgotten_at_us":1767268851000000},{"id":"web:2","state":"lapsed","units":25,"until_us":1767268831000000,"forgotten_at_us":1767268861000000},{"id":"web:1","state":"settled","units":20,"until_us":1767268860000000,"forgotten_at_us":1767268920000000},{"id":"web 3","state":"held","units":40,"until_us":1767268921500000,"forgotten_at_us":1767269011500000}]}
 $ rlctl inspect tokens --json --now 2026-01-01T13:00:00Z
@@ -285,32 +255,32 @@ $ rlctl check -q log --limit 10/60s --now 2026-01-01T12:00:50Z
 $ rlctl check -q four --limit 5/60s --algorithm fixed-window --cost 4 --now 2026-01-01T12:00:00Z
 $ rlctl check -q one --limit 5/60s --algorithm fixed-window --now 2026-01-01T12:00:00Z
 $ rlctl inspect log --limit 5/30s --color always --now 2026-01-01T12:00:45Z
-\x1b[1mkey\x1b[0m        log                    list, [..] bytes, ttl [..]
-\x1b[1malgorithm\x1b[0m  sliding-window-log     limit 5 per 30 s
-\x1b[1mused\x1b[0m       \x1b[31m5 of 5\x1b[0m                 next free in 15.000 s, empty in 35.000 s
-\x1b[1mnow\x1b[0m        2026-01-01T12:00:45Z   [..] behind the server's clock
-\x1b[1mentries\x1b[0m    8, oldest first
-  \x1b[2m3 have left the window and are not pruned yet\x1b[0m
-  \x1b[2m2026-01-01T12:00:00.000000Z  x3\x1b[0m  \x1b[2m45.000 s ago\x1b[0m   \x1b[2mleft 15.000 s ago\x1b[0m
+␛[1mkey␛[0m        log                    list, [..] bytes, ttl [..]
+␛[1malgorithm␛[0m  sliding-window-log     limit 5 per 30 s
+␛[1mused␛[0m       ␛[31m5 of 5␛[0m                 next free in 15.000 s, empty in 35.000 s
+␛[1mnow␛[0m        2026-01-01T12:00:45Z   [..] behind the server's clock
+␛[1mentries␛[0m    8, oldest first
+  ␛[2m3 have left the window and are not pruned yet␛[0m
+  ␛[2m2026-01-01T12:00:00.000000Z  x3␛[0m  ␛[2m45.000 s ago␛[0m   ␛[2mleft 15.000 s ago␛[0m
   2026-01-01T12:00:30.000000Z  x4  15.000 s ago  leaves in 15.000 s
-  \x1b[33m2026-01-01T12:00:50.000000Z\x1b[0m        \x1b[33min 5.000 s\x1b[0m  \x1b[33mleaves in 35.000 s\x1b[0m
-           \x1b[33mits newest entry is in the future: a clock was ahead,
-           or this one is behind\x1b[0m
-\x1b[1mlast 30 s\x1b[0m  ...................@.......................................-
-           \x1b[2mone bar is 0.500 s, the highest 4\x1b[0m
+  ␛[33m2026-01-01T12:00:50.000000Z␛[0m        ␛[33min 5.000 s␛[0m  ␛[33mleaves in 35.000 s␛[0m
+           ␛[33mits newest entry is in the future: a clock was ahead,
+           or this one is behind␛[0m
+␛[1mlast 30 s␛[0m  ...................@.......................................-
+           ␛[2mone bar is 0.500 s, the highest 4␛[0m
 $ rlctl inspect four one --color always --now 2026-01-01T12:00:45Z
-\x1b[1mkey\x1b[0m        four                   string, [..] bytes, ttl [..]
-\x1b[1malgorithm\x1b[0m  fixed-window           limit 5 per 60 s
-\x1b[1mused\x1b[0m       \x1b[33m4 of 5\x1b[0m                 1 remaining, empty in 15.000 s
-\x1b[1mnow\x1b[0m        2026-01-01T12:00:45Z   [..] behind the server's clock
-           \x1b[33m################################--------\x1b[0m  80 %
-\x1b[1mwindow\x1b[0m     from 2026-01-01T12:00:00Z  45.000 s ago
+␛[1mkey␛[0m        four                   string, [..] bytes, ttl [..]
+␛[1malgorithm␛[0m  fixed-window           limit 5 per 60 s
+␛[1mused␛[0m       ␛[33m4 of 5␛[0m                 1 remaining, empty in 15.000 s
+␛[1mnow␛[0m        2026-01-01T12:00:45Z   [..] behind the server's clock
+           ␛[33m################################--------␛[0m  80 %
+␛[1mwindow␛[0m     from 2026-01-01T12:00:00Z  45.000 s ago
            to   2026-01-01T12:01:00Z  in 15.000 s
 
-\x1b[1mkey\x1b[0m        one                    string, [..] bytes, ttl [..]
-\x1b[1malgorithm\x1b[0m  fixed-window           limit 5 per 60 s
-\x1b[1mused\x1b[0m       \x1b[32m1 of 5\x1b[0m                 4 remaining, empty in 15.000 s
-\x1b[1mnow\x1b[0m        2026-01-01T12:00:45Z   [..] behind the server's clock
-           \x1b[32m########--------------------------------\x1b[0m  20 %
-\x1b[1mwindow\x1b[0m     from 2026-01-01T12:00:00Z  45.000 s ago
+␛[1mkey␛[0m        one                    string, [..] bytes, ttl [..]
+␛[1malgorithm␛[0m  fixed-window           limit 5 per 60 s
+␛[1mused␛[0m       ␛[32m1 of 5␛[0m                 4 remaining, empty in 15.000 s
+␛[1mnow␛[0m        2026-01-01T12:00:45Z   [..] behind the server's clock
+           ␛[32m########--------------------------------␛[0m  20 %
+␛[1mwindow␛[0m     from 2026-01-01T12:00:00Z  45.000 s ago
            to   2026-01-01T12:01:00Z  in 15.000 s

@@ -5,7 +5,7 @@
 $ rlctl inspect nobody 'ann b' nobody --limit 5/60s
 nobody: not found in SERVER: the limiter is unused; 5 remaining
 
-ann\\x20b: not found in SERVER: the limiter is unused; 5 remaining
+ann\x20b: not found in SERVER: the limiter is unused; 5 remaining
 [1]
 $ rlctl inspect nobody --json --now 1
 {"key":"nobody","type":"none","library":null,"algorithm":null,"limit":null,"window_us":null,"limits_differ":null,"used":0,"remaining":null,"reset_after_us":0,"ttl_us":null,"bytes":null,"burst":null,"next_free_us":0,"inferred":[],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1,"changed_while_read":false,"entries":[],"reservations":[]}
@@ -61,11 +61,11 @@ entries    1
 $ redis EVAL "redis.call('SET', 'a\27[31m b\n\255\034', 42)" 0
 (nil)
 $ rlctl inspect --match 'a*' --read-as count --now 1 --json
-{"key":"a\\u001b[31m b\\n\\\\xff\\"","key_base64":"YRtbMzFtIGIK/yI=","type":"string","library":"--read-as","algorithm":"fixed-window","limit":null,"window_us":null,"limits_differ":null,"used":42,"remaining":null,"reset_after_us":null,"ttl_us":null,"bytes":[..],"burst":null,"next_free_us":null,"inferred":[],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1,"changed_while_read":false,"entries":[],"reservations":[]}
+{"key":"a\u001b[31m b\n\\xff\"","key_base64":"YRtbMzFtIGIK/yI=","type":"string","library":"--read-as","algorithm":"fixed-window","limit":null,"window_us":null,"limits_differ":null,"used":42,"remaining":null,"reset_after_us":null,"ttl_us":null,"bytes":[..],"burst":null,"next_free_us":null,"inferred":[],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1,"changed_while_read":false,"entries":[],"reservations":[]}
 $ redis EVAL "redis.call('RENAME', 'a\27[31m b\n\255\034', 'a:\27\255')" 0
 (nil)
 $ rlctl inspect --match 'a*' --read-as count
-key        a:\\x1b\\xff             string, [..] bytes, no ttl: never resets
+key        a:\x1b\xff             string, [..] bytes, no ttl: never resets
 algorithm  --read-as: fixed-window  limit not stored; pass --limit
            a count of what is used
 used       42
@@ -128,10 +128,6 @@ api: not found in SERVER: the limiter is unused; 3 remaining
 ! rlctl: inspect: warning: nothing is stored under the names of these limits, but there is '{api}:1s', '{api}:3600s'
 [1]
 $ rlctl check -q api --limit 5/h --now 2026-01-01T12:00:00Z
-$ rlctl inspect api --json --now 2026-01-01T12:00:00Z
-{"key":"api","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":null,"window_us":null,"limits_differ":null,"used":null,"remaining":null,"reset_after_us":null,[..]
-{"key":"{api}:1s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":null,"window_us":1000000,"limits_differ":null,"used":1,"remaining":null,"reset_after_us":1000000,"ttl_us":[..],"bytes":[..],"burst":null,"next_free_us":null,"inferred":["window_us","used","reset_after_us"],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":1,"now_us":1767268800000000,"changed_while_read":false,"entries":[{"at_us":1767268800000000,"count":1}],"reservations":[]}
-{"key":"{api}:3600s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":null,"window_us":3600000000,"limits_differ":null,"used":1,"remaining":null,"reset_after_us":3600000000,"ttl_us":[..],"bytes":[..],"burst":null,"next_free_us":null,"inferred":["window_us","used","reset_after_us"],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":1,"now_us":1767268800000000,"changed_while_read":false,"entries":[{"at_us":1767268800000000,"count":1}],"reservations":[]}
 $ rlctl inspect api --limit 10/s --limit 100/h --json --now 2026-01-01T12:00:00Z
 {"key":"{api}:1s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":10,"window_us":1000000,"limits_differ":null,"used":1,"remaining":9,[..]
 {"key":"{api}:3600s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":100,"window_us":3600000000,"limits_differ":null,"used":1,"remaining":99,[..]

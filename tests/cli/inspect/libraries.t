@@ -12,21 +12,14 @@ used       unknown
            how long its window is is not known without a limit
 now        2026-01-01T12:00:00Z   [..] behind the server's clock
 $ rlctl inspect @upstash/ratelimit:ann:20454 --limit 5/1h --json --now 2026-01-01T12:00:00Z
-{"key":"@upstash/ratelimit:ann:20454","type":"string","library":"upstash","algorithm":null,"limit":5,"window_us":3600000000,"limits_differ":null,"used":null,"remaining":null,"reset_after_us":null,"ttl_us":[..],"bytes":[..],"burst":null,"next_free_us":null,"inferred":[],"number":null,"part_of":null,"banned_by":null,"unknown":"its name tells when a window began, but of no window as long as the limit's","spent":null,"held":null,"stored":0,"now_us":1767268800000000,"changed_while_read":false,"entries":[],"reservations":[]}
-$ rlctl quota @upstash/ratelimit:ann:20454
-RATELIMIT UNKNOWN - '@upstash/ratelimit:ann:20454': how long its window is is not known without a limit
-hint: rlctl inspect @upstash/ratelimit:ann:20454 shows what it holds
-[3]
+{"key":"@upstash/ratelimit:ann:20454","type":"string","library":"upstash","algorithm":null,"limit":5,"window_us":3600000000,"limits_differ":null,"used":null,"remaining":null,[..]
 $ rlctl quota @upstash/ratelimit:ann:20454 --limit 5/1h
 RATELIMIT UNKNOWN - '@upstash/ratelimit:ann:20454': its name tells when a window began, but of no window as long as the limit's
 hint: rlctl inspect @upstash/ratelimit:ann:20454 shows what it holds
 [3]
-$ rlctl list --all
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+$ rlctl list --all --top 9
+  used           of   full   next free [..]  key
      -            -      -           -           -     [..]       [..]upstash                               @upstash/ratelimit:ann:20454
-
-         keys  full  no ttl  bytes
-upstash     1     [..]     0     72
 ! 1 key does not store its limit; pass --limit or define a policy
 
 ## a count without an end is never free, and more than the limit may be left
@@ -41,14 +34,14 @@ algorithm  limits: fixed-window   limit 5 per 60 s
 used       9 of 5                 next free never
            ████████████████████████████████████████ 180 %
 $ rlctl list --sort key
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+  used           of   full   next free [..]  key
      0       10/60s     0%         now      [..]     [..]       [..]limits: fixed-window                  LIMITS:LIMITER/ann/10/1/minute
      9        5/60s   180%       never           -       none       [..]limits: fixed-window                  LIMITS:LIMITER/eve/5/1/minute
 
                       keys  full  no ttl  bytes
 limits: fixed-window     2     [..]     1    144
 $ rlctl list LIMITS:LIMITER/ann/10/1/minute --json
-{"key":"LIMITS:LIMITER/ann/10/1/minute","library":"limits","algorithm":"fixed-window","policy":null,"part_of":null,"limit":10,"window_us":60000000,"limits_differ":null,"used":0,"remaining":16,"reset_after_us":[..],"ttl_us":[..],"bytes":[..],"window_inferred":false,"ratio":0,"next_free_us":0}
+{"key":"LIMITS:LIMITER/ann/10/1/minute","library":"limits","algorithm":"fixed-window","policy":null,"part_of":null,"limit":10,"window_us":60000000,"limits_differ":null,"used":0,"remaining":16,[..]"ratio":0,[..]
 
 ## quota, check and reset name the library, and reset removes its state only with --force
 $ redis SET LIMITS:LIMITER/bob/10/1/day 9 EX 86400

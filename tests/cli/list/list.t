@@ -11,7 +11,7 @@ OK
 $ redis SET clock 170000000000000
 OK
 $ rlctl list --sort key
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+  used           of   full   next free [..]  key
      9        10/1d    90%         now [..]  gcra                                  a
     10     10/1000d   100% [..]  fixed-window                          b
 
@@ -32,7 +32,7 @@ $ rlctl list hits --all --json
 $ rlctl list hits --read-as count --limit 24/60s --json
 {"key":"hits","library":"--read-as","algorithm":"fixed-window","policy":null,"part_of":null,"limit":24,"window_us":60000000,"limits_differ":null,"used":12,"remaining":12,[..]"ratio":0.5,[..]
 $ rlctl list --read-as count --sort key --top 9
-           used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+           used           of   full   next free [..]  key
               9        10/1d    90%         now [..]  gcra                                  a
              10     10/1000d   100% [..]  fixed-window                          b
 170000000000000            -      -           -           -       none [..]  --read-as: fixed-window               clock
@@ -80,18 +80,18 @@ $ rlctl check -q d --limit 10/1000d --algorithm fixed-window
 $ redis PERSIST d
 1
 $ rlctl list --sort used --top 9
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+  used           of   full   next free [..]  key
      9       100/1d     9%         now [..]  gcra                                  login:c
      7        10/1d    70%         now [..]  gcra                                  login:b
      5        10/1d    50%         now [..]  gcra                                  login:a
      1     10/1000d    10%         now [..] none [..]  fixed-window                          d
 $ rlctl list --top 3
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+  used           of   full   next free [..]  key
      7        10/1d    70%         now [..]  gcra                                  login:b
      5        10/1d    50%         now [..]  gcra                                  login:a
      1     10/1000d    10%         now [..] none [..]  fixed-window                          d
 $ rlctl list --sort ttl --top 1
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+  used           of   full   next free [..]  key
      1     10/1000d    10%         now [..] none [..]  fixed-window                          d
 $ rlctl list 'login:*' --sort key --json
 {"key":"login:a","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":10,"window_us":86400000000,"limits_differ":null,"used":5,"remaining":5,[..]"ratio":0.5,[..]
@@ -111,7 +111,7 @@ $ rlctl check -q lapsed --limit 10/1000d --reserve 4 --id b --hold 200d
 $ rlctl check -q roomy --limit 10/1000d --cost 2 --algorithm budget
 $ rlctl check -q roomy --limit 10/1000d --reserve 3 --id a --hold 100d
 $ rlctl list --sort key --top 9
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+  used           of   full   next free [..]  key
     10     10/1000d   100% [..] 100d0h0m [..]  budget                                full
      4     10/1000d    40%         now [..]  budget                                lapsed
      5     10/1000d    50%         now [..]  budget                                roomy
@@ -138,7 +138,7 @@ policy login           1     0       0 [..]
 $ rlctl check -q a --limit 10/1d --cost 6 --algorithm gcra
 $ rlctl check -q b --limit 100/1d --cost 4 --algorithm token-bucket
 $ rlctl list --limit 6/1d --above 100% --top 9
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+  used           of   full   next free [..]  key
      6         6/1d   100% [..]  gcra                                  a
 ! keys are judged by --limit 6/1d, not by the limits that they store
 $ rlctl list --limit 6/1d --sort key --json
@@ -150,27 +150,19 @@ $ rlctl list b --limit 6/1d --above 100%
 $ rlctl list --limit 6/1d --algorithm leaky-bucket
 ! no limiter matches
 [1]
-$ rlctl list --limit 6/1d --algorithm gcra --totals
-      keys  full  no ttl  bytes
-gcra     1     1       0 [..]
-! keys are judged by --limit 6/1d, not by the limits that they store
 
 ## a key that stores another limit than its policy is judged by the stored one, and counted if it is listed
 $ rlctl check -q api:ann --limit 10/1d --cost 6 --algorithm gcra
 $ write config.toml
 < policy.api = { key = "api:%s", limit = "1000/1d", algorithm = "gcra" }
-$ rlctl list --config config.toml --top 1
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
-     6        10/1d    60%         now [..]  gcra                                  api:ann
-! 1 key stores another limit than its policy: stored 10/1d, policy 1000/1d
 $ rlctl check -q api:bob --limit 10/1d --cost 7 --algorithm gcra
 $ rlctl list --config config.toml --top 2
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+  used           of   full   next free [..]  key
      7        10/1d    70%         now [..]  gcra                                  api:bob
      6        10/1d    60%         now [..]  gcra                                  api:ann
 ! 2 keys store another limit than their policy, such as: stored 10/1d, policy 1000/1d
 $ rlctl list --config config.toml --top 1
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+  used           of   full   next free [..]  key
      7        10/1d    70%         now [..]  gcra                                  api:bob
 ! 1 key stores another limit than its policy: stored 10/1d, policy 1000/1d
 
@@ -180,22 +172,22 @@ $ rlctl check -q log --limit 10/1d --cost 5
 $ rlctl check -q fixed --limit 10/1000d --cost 5 --algorithm fixed-window
 $ rlctl check -q {m} --limit 5/60s --limit 9/1d
 $ rlctl list --above 80% --top 9
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+  used           of   full   next free [..]  key
      9        10/1d    90%         now [..]  gcra                                  a
 ! not listed: 3 keys whose limit is not known (pass --limit or define a policy)
 $ rlctl list --limit 5/month --above 80% --top 9
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+  used           of   full   next free [..]  key
      5  5/month@UTC   100% [..]  fixed-window                          fixed
      5  5/month@UTC   100% [..]  sliding-window-log                    log
 ! not listed: 3 keys (--limit 5/month@UTC does not apply to them)
 ! keys are judged by --limit 5/month@UTC, not by the limits that they store
 $ rlctl list '{m}*' --sort key --top 9
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+  used           of   full   next free [..]  key
      1       ?/~60s      -           - [..]  sliding-window-log                    {m}:60s
      1        ?/~1d      -           - [..]  sliding-window-log                    {m}:86400s
 ! 2 keys do not store their limits; pass --limit or define a policy
 $ rlctl list '{m}*' --limit 5/60s --sort key --top 9
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+  used           of   full   next free [..]  key
      1        5/60s    20%         now [..]  sliding-window-log                    {m}:60s
      1        ?/~1d      -           - [..]  sliding-window-log                    {m}:86400s
 ! --limit 5/60s does not apply to 1 key
@@ -208,12 +200,12 @@ OK
 $ redis ACL SETUSER none on >secret ~c:* +@all
 OK
 $ env REDISCLI_AUTH=secret
-$ rlctl list --user some --json
-{"key":"a:1","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":10,"window_us":86400000000,"limits_differ":null,"used":1,"remaining":9,[..]"ratio":0.1,[..]
+$ rlctl list --user some --top 9
+  used           of   full   next free [..]  key
+     1        10/1d    10%         now [..] -  gcra                                  a:1
 ! not listed: 1 key that this user may not read
-$ rlctl list --user some --totals
-      keys  full  no ttl  bytes
-gcra     1     0       0      -
+$ rlctl list --user some --totals --json
+{"library":"rlctl","algorithm":"gcra","policy":null,"keys":1,"full":0,"no_ttl":0,"bytes":null}
 ! not listed: 1 key that this user may not read
 $ rlctl list --user some --above 101%
 ! no limiter matches; not listed: 1 key that this user may not read
@@ -261,23 +253,19 @@ $ redis SET rl:tb:{ann} 0
 OK
 $ redis EVAL "redis.call('SET', KEYS[1], redis.call('TIME')[1] .. '123')" 1 rl:tb:{ann}:ts
 (nil)
-$ rlctl list --sort key --all
-  used           of   full   next free    empty in        ttl     bytes  algorithm                                     key
+$ rlctl list --sort key --all --top 9
+  used           of   full   next free [..]  key
      -            -      -           -           -       none [..]  upstash: token-bucket                         @upstash/ratelimit:eve
      4        5/60s    80%         now [..]  limits: fixed-window                          LIMITS:LIMITER/ann/5/1/minute
      2         3/1d    66%         now [..]  limits: sliding-window-log                    LIMITS:LIMITER/bob/3/1/day
      -            -      -           -           -       none [..]  aspnetcore-redis-rate-limiting: token-bucket  rl:tb:{ann}
      -            -      -           -           -       none [..]  part of rl:tb:{ann}                           rl:tb:{ann}:ts
      -            -      -           -           - [..]  article: sliding-window-zset                  swrl:ann
-
-                                              keys  full  no ttl  bytes
-article: sliding-window-zset                     1     0       0 [..]
-aspnetcore-redis-rate-limiting: token-bucket     1     0       1 [..]
-limits: fixed-window                             1     0       0 [..]
-limits: sliding-window-log                       1     0       0 [..]
-upstash: token-bucket                            1     0       1 [..]
-all                                              5     0       2 [..]
 ! 3 keys do not store their limits; pass --limit or define a policy
+$ rlctl list rl:* --all --totals
+                                              keys  full  no ttl  bytes
+aspnetcore-redis-rate-limiting: token-bucket     1     0       1 [..]
+! 1 key does not store its limit; pass --limit or define a policy
 $ rlctl list @* --limit 4/60s --json
 {"key":"@upstash/ratelimit:eve","library":"upstash","algorithm":"token-bucket","policy":null,"part_of":null,"limit":4,"window_us":60000000,"limits_differ":null,"used":2,"remaining":2,[..]"ratio":0.5,[..]
 $ rlctl list rl:* --limit 3/45s --json
