@@ -53,7 +53,7 @@ used       unknown                pass --limit for the window
 now        2026-01-01T12:00:00Z   [..] behind the server's clock
 entries    1
 ! rlctl: inspect: warning: this user may not read the keys that 'login:ann' has if it has several limits: '{login:ann}:...'
-! rlctl: inspect: 'login:text': [..]: NOPERM this user has no permissions to run the 'getrange' command
+! rlctl: inspect: 'login:text': [..]: NOPERM [..]
 !   hint: grant what inspect needs, besides access to its keys: ACL SETUSER half +time +type +pttl +getrange +llen +lindex +zcard +zcount +zrange +hlen +hmget +hgetall +watch +multi +exec +lrange +scan
 [4]
 

@@ -170,7 +170,7 @@ $ rlctl list --config config.toml --top 1
 $ rlctl check -q a --limit 10/1d --cost 9 --algorithm gcra
 $ rlctl check -q log --limit 10/1d --cost 5
 $ rlctl check -q fixed --limit 10/1000d --cost 5 --algorithm fixed-window
-$ rlctl check -q {m} --limit 5/60s --limit 9/1d
+$ rlctl check -q {m} --limit 5/1h --limit 9/1d
 $ rlctl list --above 80% --top 9
   used           of   full   next free [..]  key
      9        10/1d    90%         now [..]  gcra                                  a
@@ -183,14 +183,14 @@ $ rlctl list --limit 5/month --above 80% --top 9
 ! keys are judged by --limit 5/month@UTC, not by the limits that they store
 $ rlctl list '{m}*' --sort key --top 9
   used           of   full   next free [..]  key
-     1       ?/~60s      -           - [..]  sliding-window-log                    {m}:60s
+     1        ?/~1h      -           - [..]  sliding-window-log                    {m}:3600s
      1        ?/~1d      -           - [..]  sliding-window-log                    {m}:86400s
 ! 2 keys do not store their limits; pass --limit or define a policy
-$ rlctl list '{m}*' --limit 5/60s --sort key --top 9
+$ rlctl list '{m}*' --limit 5/1h --sort key --top 9
   used           of   full   next free [..]  key
-     1        5/60s    20%         now [..]  sliding-window-log                    {m}:60s
+     1         5/1h    20%         now [..]  sliding-window-log                    {m}:3600s
      1        ?/~1d      -           - [..]  sliding-window-log                    {m}:86400s
-! --limit 5/60s does not apply to 1 key
+! --limit 5/1h does not apply to 1 key
 
 ## a user who may read only some keys sees those, with list, inspect --match and reset --match
 $ rlctl check -q a:1 --limit 10/1d --algorithm gcra
@@ -212,14 +212,14 @@ $ rlctl list --user some --above 101%
 [1]
 $ rlctl list --user none
 ! no limiters found; not listed: 2 keys that this user may not read
-! rlctl: list: [..]: NOPERM this user has no permissions to access one of the keys used as arguments
+! rlctl: list: [..]: NOPERM [..]
 !   hint: grant it: ACL SETUSER none '~PATTERN', with a pattern that matches the key
 [4]
 $ rlctl inspect --user some --match '*' --json
 {"key":"a:1","type":"string","library":"rlctl","algorithm":"gcra","limit":10,"window_us":86400000000,"limits_differ":null,"used":1,"remaining":9,[..]
 ! rlctl: inspect: warning: not shown: 1 key that this user may not read
 $ rlctl inspect --user none --match '*'
-! rlctl: inspect: [..]: NOPERM this user has no permissions to access one of the keys used as arguments
+! rlctl: inspect: [..]: NOPERM [..]
 !   hint: grant it: ACL SETUSER none '~PATTERN', with a pattern that matches the key
 [4]
 $ rlctl reset --user some --match '*' --dry-run
@@ -227,7 +227,7 @@ would-remove key=a:1 algorithm=gcra
 ! would remove 1 key (1 gcra); left 1 key that this user may not read
 $ rlctl reset --user none --match '*' --yes
 ! removed no key; left 2 keys that this user may not read
-! rlctl: reset: [..]: NOPERM this user has no permissions to access one of the keys used as arguments
+! rlctl: reset: [..]: NOPERM [..]
 !   hint: grant it: ACL SETUSER none '~PATTERN', with a pattern that matches the key
 [4]
 $ rlctl reset --user some --match '*' --yes
@@ -247,7 +247,7 @@ $ redis EVAL "redis.call('HSET', KEYS[1], 'refilledAt', redis.call('TIME')[1] ..
 (nil)
 $ redis EVAL "redis.call('ZADD', KEYS[1], redis.call('TIME')[1] .. '000', 'm')" 1 swrl:ann
 (nil)
-$ redis EXPIRE swrl:ann 60
+$ redis EXPIRE swrl:ann 86400
 1
 $ redis SET rl:tb:{ann} 0
 OK
@@ -266,10 +266,10 @@ $ rlctl list rl:* --all --totals
                                               keys  full  no ttl  bytes
 aspnetcore-redis-rate-limiting: token-bucket     1     0       1 [..]
 ! 1 key does not store its limit; pass --limit or define a policy
-$ rlctl list @* --limit 4/60s --json
-{"key":"@upstash/ratelimit:eve","library":"upstash","algorithm":"token-bucket","policy":null,"part_of":null,"limit":4,"window_us":60000000,"limits_differ":null,"used":2,"remaining":2,[..]"ratio":0.5,[..]
-$ rlctl list rl:* --limit 3/45s --json
-{"key":"rl:tb:{ann}","library":"aspnetcore-redis-rate-limiting","algorithm":"token-bucket","policy":null,"part_of":null,"limit":3,"window_us":45000000,"limits_differ":null,"used":3,"remaining":0,[..]"ratio":1,[..]
+$ rlctl list @* --limit 4/60d --json
+{"key":"@upstash/ratelimit:eve","library":"upstash","algorithm":"token-bucket","policy":null,"part_of":null,"limit":4,"window_us":5184000000000,"limits_differ":null,"used":2,"remaining":2,[..]"ratio":0.5,[..]
+$ rlctl list rl:* --limit 3/45d --json
+{"key":"rl:tb:{ann}","library":"aspnetcore-redis-rate-limiting","algorithm":"token-bucket","policy":null,"part_of":null,"limit":3,"window_us":3888000000000,"limits_differ":null,"used":3,"remaining":0,[..]"ratio":1,[..]
 $ rlctl list rl:* --all --above 0%
 ! no limiter matches; not listed: 1 key whose limit is not known (pass --limit or define a policy)
 [1]
