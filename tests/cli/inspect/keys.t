@@ -188,8 +188,15 @@ $ rlctl inspect --policy api acme --json --now 2026-01-01T12:00:00Z
 {"key":"{api:acme}:60s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":100,"window_us":60000000,"limits_differ":null,"used":1,"remaining":99,[..]
 {"key":"api:acme","type":"string","library":"rlctl","algorithm":"fixed-window","limit":5,"window_us":60000000,"limits_differ":null,"used":1,"remaining":4,[..]
 $ rlctl check -q mail:ann --limit 7/1d --algorithm gcra --now 2026-01-01T12:00:00Z
-$ rlctl inspect mail:ann --json --now 2026-01-01T12:00:00Z
-{"key":"mail:ann","type":"string","library":"rlctl","algorithm":"gcra","limit":7,"window_us":86400000000,"limits_differ":"stored 7/1d, policy 5/60s","used":1,"remaining":6,[..]
+$ rlctl inspect mail:ann --now 2026-01-01T12:00:00Z
+key        mail:ann               string, [..] bytes, ttl [..]
+algorithm  gcra                   limit 7 per 1 d, burst 7
+           stored 7/1d, policy 5/60s
+used       1 of 7                 6 remaining, full in 3h25m43s
+now        2026-01-01T12:00:00Z   [..] behind the server's clock
+           ██████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  14 %
+level      6 of 7                 one every 3h25m43s
+tat        2026-01-01T15:25:42.857142Z  in 3h25m43s
 $ rlctl inspect mail:ann --limit 9/60s --json --now 2026-01-01T12:00:00Z
 {"key":"mail:ann","type":"string","library":"rlctl","algorithm":"gcra","limit":9,"window_us":60000000,"limits_differ":"stored 7/1d, --limit 9/60s","used":1,"remaining":8,[..]
 $ rlctl inspect mail:ann --limit 7/1d --burst 9 --json --now 2026-01-01T12:00:00Z
