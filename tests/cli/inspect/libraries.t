@@ -19,7 +19,7 @@ hint: rlctl inspect @upstash/ratelimit:ann:20454 shows what it holds
 [3]
 $ rlctl list --all --top 9
   used           of   full   next free [..]  key
-     -            -      -           -           -     [..]       [..]upstash                               @upstash/ratelimit:ann:20454
+     -            -      -           -           - [..]  upstash                               @upstash/ratelimit:ann:20454
 ! 1 key does not store its limit; pass --limit or define a policy
 
 ## a count without an end is never free, and more than the limit may be left
@@ -33,13 +33,10 @@ algorithm  limits: fixed-window   limit 5 per 60 s
            a count of what is used
 used       9 of 5                 next free never
            ████████████████████████████████████████ 180 %
-$ rlctl list --sort key
+$ rlctl list --sort key --top 9
   used           of   full   next free [..]  key
-     0       10/60s     0%         now      [..]     [..]       [..]limits: fixed-window                  LIMITS:LIMITER/ann/10/1/minute
-     9        5/60s   180%       never           -       none       [..]limits: fixed-window                  LIMITS:LIMITER/eve/5/1/minute
-
-                      keys  full  no ttl  bytes
-limits: fixed-window     2     [..]     1    144
+     0       10/60s     0%         now [..]  limits: fixed-window                  LIMITS:LIMITER/ann/10/1/minute
+     9        5/60s   180%       never           -       none [..]  limits: fixed-window                  LIMITS:LIMITER/eve/5/1/minute
 $ rlctl list LIMITS:LIMITER/ann/10/1/minute --json
 {"key":"LIMITS:LIMITER/ann/10/1/minute","library":"limits","algorithm":"fixed-window","policy":null,"part_of":null,"limit":10,"window_us":60000000,"limits_differ":null,"used":0,"remaining":16,[..]"ratio":0,[..]
 
@@ -56,7 +53,7 @@ RATELIMIT UNKNOWN - the state of 'throttled:v1:token_bucket:ann' does not includ
 hint: pass --limit or --policy
 [3]
 $ rlctl check LIMITS:LIMITER/bob/10/1/day --limit 10/60s --algorithm gcra
-! rlctl: check: [..]: 'LIMITS:LIMITER/bob/10/1/day' holds limits's state (fixed-window), not gcra's
+! rlctl: check: SERVER: 'LIMITS:LIMITER/bob/10/1/day' holds limits's state (fixed-window), not gcra's
 !   hint: rlctl inspect LIMITS:LIMITER/bob/10/1/day shows what it holds
 [5]
 $ rlctl reset LIMITS:LIMITER/bob/10/1/day --limit 10/1d

@@ -4,11 +4,7 @@
 ## text has a line for each key, then sums by algorithm; other keys are counted
 $ rlctl check -q a --limit 10/1d --cost 9 --algorithm gcra
 $ rlctl check -q b --limit 10/1000d --cost 10 --algorithm fixed-window
-$ redis SET session:1 x
-OK
-$ redis SET hits 12
-OK
-$ redis SET clock 170000000000000
+$ redis MSET session:1 x hits 12 clock 170000000000000
 OK
 $ rlctl list --sort key
   used           of   full   next free [..]  key
