@@ -186,6 +186,15 @@ std::string text_of_keys(redis::Connection& connection) {
   return text;
 }
 
+/// Whether a command changes what the emptying of a server for the next test would leave.
+bool changes_server(const Words& words) {
+  static const std::vector<Words> kCommands = {
+      {"CONFIG", "SET"}, {"ACL", "SETUSER"}, {"ACL", "DELUSER"}, {"FUNCTION", "LOAD"}};
+  return std::ranges::any_of(kCommands, [&](const Words& command) {
+    return words.size() >= 2 && std::ranges::equal(command, std::span(words).first(2));
+  });
+}
+
 /// Runs the tests of one file.
 class Runner {
  public:
@@ -323,6 +332,10 @@ class Runner {
       return result;
     }
     if (name == "redis") {
+      if (shared_ && server_ == &*shared_ && changes_server(words)) {
+        throw std::runtime_error(words[0] + " " + words[1] +
+                                 " needs a heading that ends with (own server)");
+      }
       const std::vector<std::string_view> views(words.begin(), words.end());
       const auto reply = server_->connection.call(redis::Arguments(views));
       return {reply.is_error() ? 1 : 0, reply_text(reply), ""};

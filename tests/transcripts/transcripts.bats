@@ -51,6 +51,9 @@ one'
   transcript '## unknown' '$ jq .'
   run -1 transcripts
   assert_line --partial 't.t:1: there is no command jq'
+  transcript '## changes the server' '$ redis CONFIG SET maxmemory 1'
+  run -1 transcripts
+  assert_line --partial 't.t:1: CONFIG SET needs a heading that ends with (own server)'
   transcript '## ends early'
   run -1 transcripts
   assert_output --partial 't.t:1: the last heading has no command'

@@ -39,7 +39,7 @@ $ rlctl inspect good --json -s FOLDER/nobody
 ! {"error":{"code":"unreachable","message":"cannot connect to unix://FOLDER/nobody: no such file or directory","hint":null}}
 [3]
 
-## a user who may not read all keys or their memory sees the others
+## a user who may not read all keys or their memory sees the others (own server)
 $ rlctl check -q login:ann --limit 5/60s --now 2026-01-01T12:00:00Z
 $ redis SET login:text x
 OK

@@ -188,7 +188,7 @@ $ rlctl list '{m}*' --limit 5/1h --sort key --top 9
      1        ?/~1d      -           - [..]  sliding-window-log                    {m}:86400s
 ! --limit 5/1h does not apply to 1 key
 
-## a user who may read only some keys sees those, with list, inspect --match and reset --match
+## a user who may read only some keys sees those, with list, inspect --match and reset --match (own server)
 $ rlctl check -q a:1 --limit 10/1d --algorithm gcra
 $ rlctl check -q b:1 --limit 10/1d --algorithm gcra
 $ redis ACL SETUSER some on >secret ~a:* +@all -memory
