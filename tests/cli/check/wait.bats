@@ -1,6 +1,8 @@
 # needs: server
 load ../../support/common
 
+# What sleeps; wait.t has what is answered at once.
+
 setup_file() { start_server; }
 setup() { cli FLUSHALL && export waits=$BATS_TEST_TMPDIR/waits; }
 
@@ -46,35 +48,11 @@ waits_for() {
   ((slept <= $2)) || fail "slept for $slept ms, and the window has $2: $(<"$waits")"
 }
 
-@test "--wait sleeps until the request is allowed" {
+@test "--wait and --wait=TIME sleep until the request is allowed, which may be longer than the timeout" {
   waits_for 500ms 500 --wait
   assert_output 'allowed key=k limit=1/500ms remaining=0 reset=0.500s'
   assert_equal "$stderr" ''
-}
-
-@test "--wait returns at once if there is room" {
-  run_with_timeout -0 rlctl check k --limit 1/60s --wait
-  assert_output 'allowed key=k limit=1/60s remaining=0 reset=60.000s'
-}
-
-@test "--wait=TIME sleeps no longer than needed" {
-  waits_for 300ms 300 --wait=1h
-}
-
-@test "if --wait=TIME is too short, the request is denied at once and takes nothing" {
-  run -0 rlctl check k --limit 1/1d
-  run_with_timeout -1 rlctl check k --limit 1/1d --wait=1h
-  assert_output --regexp '^denied key=k .* retry_after=[0-9.]+s '
-  assert_equal "$(cli LLEN k)" 1
-}
-
-@test "--wait denies at once what can never be allowed" {
-  run_with_timeout -1 rlctl check k --limit 1/60s --cost 2 --wait
-  assert_output --partial retry_after=never
-}
-
-@test "--wait may sleep longer than the timeout" {
-  waits_for 2500ms 2500 --wait --timeout 2s
+  waits_for 2500ms 2500 --wait=1h --timeout 2s
 }
 
 # Only redis-cli itself is connected, and the limiter has been called.
@@ -109,21 +87,6 @@ has_gone_to_sleep() { (($(calls evalsha) && $(cli CLIENT LIST | wc -l) == 1)); }
   delay=${output##*delay=} delay=${delay%s} delay=$((10#${delay/./}))
   ((delay > 0 && delay <= 2000 && took >= delay)) || fail "it took $took ms for a delay of $delay ms"
   ((slept <= delay + 1)) || fail "slept for $slept ms, and the delay is $delay ms: $(<"$waits")"
-}
-
-@test "leaky-bucket: without --wait the delay is only printed" {
-  run -0 rlctl check k --limit 1/1h --algorithm leaky-bucket --now 1000000000
-  run_with_timeout -0 rlctl check k --limit 1/1h --algorithm leaky-bucket --now 1000000000
-  assert_output --partial ' delay=3600.000s'
-}
-
-@test "leaky-bucket: a delay longer than --wait=TIME is denied at once and takes nothing" {
-  run -0 rlctl check k --limit 1/1d --algorithm leaky-bucket
-  local before
-  before=$(cli GET k)
-  run_with_timeout -1 rlctl check k --limit 1/1d --algorithm leaky-bucket --wait=1h
-  assert_output --partial 'denied key=k '
-  assert_equal "$(cli GET k)" "$before"
 }
 
 @test "the time left is shown on a terminal but not in a pipe" {
