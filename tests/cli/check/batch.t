@@ -16,9 +16,9 @@ allowed key=c limit=5/60s remaining=4 reset=60.000s
 allowed key=a limit=5/60s remaining=2 reset=60.000s
 allowed key=b limit=5/60s remaining=5 reset=0.000s
 allowed key=a limit=5/60s remaining=4 reset=60.000s
-allowed key=c\\td limit=5/60s remaining=3 reset=60.000s
+allowed key=c\td limit=5/60s remaining=3 reset=60.000s
 allowed key=a#b limit=5/60s remaining=4 reset=60.000s
-allowed key=\\x20#c limit=5/60s remaining=4 reset=60.000s
+allowed key=\x20#c limit=5/60s remaining=4 reset=60.000s
 $ rlctl check --batch --cost 4 --limit 5/60s --now 1000000000
 < x
 < y	1
@@ -90,10 +90,10 @@ $ rlctl check --batch --limit 5/60s --now 1000000000
 < b	x
 < c
 allowed key=a limit=5/60s remaining=4 reset=60.000s
-error line=2 status=5 message="unix://[..]: '1' holds a string, but sliding-window-log keeps a list"
+error line=2 status=5 message="SERVER: '1' holds a string, but sliding-window-log keeps a list"
 error line=3 status=2 message="cost must be a whole number in decimal digits, not 'x'"
 allowed key=c limit=5/60s remaining=4 reset=60.000s
-! rlctl: check: line 2: unix://[..]: '1' holds a string, but sliding-window-log keeps a list
+! rlctl: check: line 2: SERVER: '1' holds a string, but sliding-window-log keeps a list
 !   hint: rlctl inspect 1 shows what it holds
 ! rlctl: check: line 3: cost must be a whole number in decimal digits, not 'x'
 [5]
@@ -109,7 +109,7 @@ $ rlctl check --batch --json --limit 5/60s --now 1000000000
 < k
 < b	x
 < 日本
-{"line":1,"error":{"code":"WRONGTYPE","message":"unix://[..]: 'k' holds a string, but sliding-window-log keeps a list","hint":"rlctl inspect k shows what it holds"}}
+{"line":1,"error":{"code":"WRONGTYPE","message":"SERVER: 'k' holds a string, but sliding-window-log keeps a list","hint":"rlctl inspect k shows what it holds"}}
 {"line":2,"error":{"code":"usage","message":"cost must be a whole number in decimal digits, not 'x'","hint":null}}
 {"key":"日本","algorithm":"sliding-window-log","allowed":true,"cost":1,"remaining":4,"retry_after_us":0,"reset_after_us":60000000,"delay_us":0,"limits":[{"key":"日本","limit":5,"window_us":60000000,"burst":null}],"denied_by":null}
 [5]
@@ -119,7 +119,7 @@ $ rlctl check --batch --json -q --limit 5/60s
 < b	x
 < b	x
 < b	x
-! {"error":{"code":"WRONGTYPE","message":"line 1: unix://[..]: 'k' holds a string, but sliding-window-log keeps a list","hint":"rlctl inspect k shows what it holds"}}
+! {"error":{"code":"WRONGTYPE","message":"line 1: SERVER: 'k' holds a string, but sliding-window-log keeps a list","hint":"rlctl inspect k shows what it holds"}}
 ! {"error":{"code":"usage","message":"line 2: cost must be a whole number in decimal digits, not 'x'","hint":null}}
 ! {"error":{"code":"usage","message":"line 3: cost must be a whole number in decimal digits, not 'x'","hint":null}}
 ! {"error":{"code":"usage","message":"line 4: cost must be a whole number in decimal digits, not 'x'","hint":null}}

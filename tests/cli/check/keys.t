@@ -11,9 +11,9 @@ $ rlctl check --batch --limit 5/60s --now 1000000000
 < "'`$(x)*?[a]=;&
 < -5
 allowed key=login:{ann} limit=5/60s remaining=4 reset=60.000s
-allowed key=\\x20a\\x20b\\x20\\x20c limit=5/60s remaining=4 reset=60.000s
-allowed key=a\\tb limit=5/60s remaining=4 reset=60.000s
-allowed key=a\\\\nb\\\\x20 limit=5/60s remaining=4 reset=60.000s
+allowed key=\x20a\x20b\x20\x20c limit=5/60s remaining=4 reset=60.000s
+allowed key=a\tb limit=5/60s remaining=4 reset=60.000s
+allowed key=a\\nb\\x20 limit=5/60s remaining=4 reset=60.000s
 allowed key=日本é€😀 limit=5/60s remaining=4 reset=60.000s
 allowed key="'`$(x)*?[a]=;& limit=5/60s remaining=4 reset=60.000s
 allowed key=-5 limit=5/60s remaining=4 reset=60.000s
@@ -29,8 +29,8 @@ $ keys
 -- list expires 1000000000
 --limit list expires 1000000000
 -5 list expires 1000000000 1000000000
-a\tb list expires 1000000000
-a\\nb\\x20 list expires 1000000000
+a␉b list expires 1000000000
+a\nb\x20 list expires 1000000000
 login:{ann} list expires 1000000000
 日本é€😀 list expires 1000000000
 

@@ -39,7 +39,7 @@ rlctl_check_requests_total{file="check.prom",result="denied"} 6
 rlctl_check_requests_total{file="check.prom",result="error"} 0
 # HELP rlctl_check_top_denied_total Denied requests of the keys that were denied most.
 # TYPE rlctl_check_top_denied_total counter
-rlctl_check_top_denied_total{file="check.prom",key="d \\"\\\\\\\\"} 3
+rlctl_check_top_denied_total{file="check.prom",key="d \"\\\\"} 3
 rlctl_check_top_denied_total{file="check.prom",key="c"} 2
 # HELP rlctl_check_top_denied_error How much too high a count of rlctl_check_top_denied_total may be, at most.
 # TYPE rlctl_check_top_denied_error gauge
@@ -93,7 +93,7 @@ $ rlctl check -q --batch --top-denied 2 --limit 1/60s
 < c
 ! rlctl: check: 3 requests denied, most often those of:
 !   a            2
-!   long\\x20key  1
+!   long\x20key  1
 [1]
 $ rlctl check -q --batch --top-denied 2 --limit 1/60s --shadow
 < c
