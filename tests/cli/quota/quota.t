@@ -75,8 +75,6 @@ RATELIMIT OK - k 50% used (5 of 10), resets in [..]; stored 10/1d burst 5, polic
 ## a key that does not exist is OK, or UNKNOWN with --must-exist, for which a ban or one of several limits is enough
 $ redis SET zero 0 EX 86400
 OK
-$ rlctl quota nobody
-RATELIMIT OK - nobody does not exist | used=0;;;0 reset=0s
 $ rlctl quota nobody zero --limit 5/1d --read-as count
 RATELIMIT OK - nobody does not exist (0 of 5); others: 1 OK | 'nobody used'=0;4;4.75;0;5 'nobody remaining'=5;;;0;5 'nobody reset'=0s 'zero used'=0;4;4.75;0;5 'zero remaining'=5;;;0;5 'zero reset'=[..]s
 OK nobody does not exist (0 of 5)
@@ -102,30 +100,22 @@ RATELIMIT CRITICAL - {d41d8cd98f00b204e9800998ecf8427e:ann}:hits banned for [..]
 $ redis SET {d41d8cd98f00b204e9800998ecf8427e:ann}:hits 1 PX 90000
 OK
 $ rlctl quota --limit 5/60s {d41d8cd98f00b204e9800998ecf8427e:ann}:hits {d41d8cd98f00b204e9800998ecf8427e:ann}:blocked
-RATELIMIT CRITICAL - {d41d8cd98f00b204e9800998ecf8427e:ann}:hits banned for 10m0s by '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked'; others: 1 UNKNOWN
-CRITICAL {d41d8cd98f00b204e9800998ecf8427e:ann}:hits banned for 10m0s by '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked'
+RATELIMIT CRITICAL - {d41d8cd98f00b204e9800998ecf8427e:ann}:hits banned for [..] by '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked'; others: 1 UNKNOWN
+CRITICAL {d41d8cd98f00b204e9800998ecf8427e:ann}:hits banned for [..] by '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked'
 UNKNOWN '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked' is a part of the state of '{d41d8cd98f00b204e9800998ecf8427e:ann}:hits'
 [2]
 
 ## ranges in units and in percent decide the state; a critical threshold below the warning is refused
 $ rlctl check -q k --algorithm gcra --limit 1000/1000d --cost 500
-$ rlctl quota k -w 100 -c 200
-RATELIMIT CRITICAL - k 50% used (500 of 1000), resets in [..] | used=500;100;200;0;1000 remaining=500;;;0;1000 reset=[..]s
-[2]
 $ rlctl quota k --warning @10%:60% --critical 400:
 RATELIMIT WARNING - k 50% used (500 of 1000), resets in [..] | used=500;@100:600;400:;0;1000 remaining=500;;;0;1000 reset=[..]s
 [1]
-$ rlctl quota k -w 90% -c 900
-RATELIMIT OK - k 50% used (500 of 1000), resets in [..] | used=500;900;900;0;1000 remaining=500;;;0;1000 reset=[..]s
 $ rlctl quota k -w 90% -c 800
 RATELIMIT UNKNOWN - --critical 800 is reached before --warning 90%
 hint: the warning must be reached first, as with -w 80% -c 95%
 [3]
 
 ## a threshold that the limit never reaches is a warning, but not an open range
-$ rlctl quota --limit 10/1000d -w 80 -c ~: nobody
-RATELIMIT OK - nobody does not exist (0 of 10) | used=0;80;~:;0;10 remaining=10;;;0;10 reset=0s
-! rlctl: quota: warning: --warning 80 can never alert: the limit of 'nobody' is 10; a percentage ends in %
 $ rlctl quota --limit 10/1000d -w @11: -c 100% nobody
 RATELIMIT OK - nobody does not exist (0 of 10) | used=0;@11:;10;0;10 remaining=10;;;0;10 reset=0s
 ! rlctl: quota: warning: --warning @11: can never alert: the limit of 'nobody' is 10; a percentage ends in %
@@ -139,10 +129,6 @@ OK
 $ rlctl quota counter -w 5 -c 10 --read-as count
 RATELIMIT WARNING - counter 7 used | used=7;5;10;0
 [1]
-$ rlctl quota counter --read-as count
-RATELIMIT UNKNOWN - the state of 'counter' does not include its limit | used=7;;;0
-hint: pass --limit or --policy
-[3]
 $ rlctl quota counter -w 0.00001% -c 100000000000 --read-as count --limit 100/1d
 RATELIMIT WARNING - counter 7% used (7 of 100) | used=7;0.00001;100000000000;0;100 remaining=93;;;0;100
 ! rlctl: quota: warning: --critical 100000000000 can never alert: the limit of 'counter' is 100; a percentage ends in %
@@ -151,17 +137,17 @@ RATELIMIT WARNING - counter 7% used (7 of 100) | used=7;0.00001;100000000000;0;1
 ## a percentage is rounded down, and whole only if it is exact
 $ redis MSET a 1 b 2 c 3 d 8001 e 9999
 OK
-$ rlctl quota b d e -w ~: -c ~: --limit 10000/1d --read-as count
-RATELIMIT OK - e 99.9% used (9999 of 10000); others: 2 OK | 'b used'=2;~:;~:;0;10000 'b remaining'=9998;;;0;10000 'd used'=8001;~:;~:;0;10000 'd remaining'=1999;;;0;10000 'e used'=9999;~:;~:;0;10000 'e remaining'=1;;;0;10000
-OK b 0.02% used (2 of 10000)
+$ rlctl quota d e -w ~: -c ~: --limit 10000/1d --read-as count
+RATELIMIT OK - e 99.9% used (9999 of 10000); others: 1 OK | 'd used'=8001;~:;~:;0;10000 'd remaining'=1999;;;0;10000 'e used'=9999;~:;~:;0;10000 'e remaining'=1;;;0;10000
 OK d 80.01% used (8001 of 10000)
 OK e 99.9% used (9999 of 10000)
-$ rlctl quota b c -w ~: -c ~: --limit 3/1d --read-as count
-RATELIMIT OK - c 100% used (3 of 3); others: 1 OK | 'b used'=2;~:;~:;0;3 'b remaining'=1;;;0;3 'c used'=3;~:;~:;0;3 'c remaining'=0;;;0;3
-OK b 66.6% used (2 of 3)
-OK c 100% used (3 of 3)
-$ rlctl quota c -w ~: -c ~: --limit 2/1d --read-as count
-RATELIMIT OK - c 150% used (3 of 2) | used=3;~:;~:;0;2 remaining=0;;;0;2
+$ rlctl quota a b c -w ~: -c ~: --limit 2/1d --read-as count
+RATELIMIT OK - c 150% used (3 of 2); others: 2 OK | 'a used'=1;~:;~:;0;2 'a remaining'=1;;;0;2 'b used'=2;~:;~:;0;2 'b remaining'=0;;;0;2 'c used'=3;~:;~:;0;2 'c remaining'=0;;;0;2
+OK a 50% used (1 of 2)
+OK b 100% used (2 of 2)
+OK c 150% used (3 of 2)
+$ rlctl quota b -w ~: -c ~: --limit 3/1d --read-as count
+RATELIMIT OK - b 66.6% used (2 of 3) | used=2;~:;~:;0;3 remaining=1;;;0;3
 
 ## the worst state and, of those, the fullest key come first; UNKNOWN is worse than OK, and better than WARNING
 $ rlctl check -q --batch --algorithm gcra --limit 1000/1000d
@@ -171,33 +157,25 @@ $ rlctl check -q --batch --algorithm gcra --limit 1000/1000d
 < full	1000
 $ redis HSET hash a b
 1
-$ rlctl quota half nobody half
-RATELIMIT OK - half 50% used (500 of 1000), resets in [..]; others: 1 OK | 'half used'=500;800;950;0;1000 'half remaining'=500;;;0;1000 'half reset'=[..]s 'nobody used'=0;;;0 'nobody reset'=0s
-OK half 50% used (500 of 1000), resets in [..]
-OK nobody does not exist
 $ rlctl quota nobody hash
 RATELIMIT UNKNOWN - 'hash' holds a hash that is not a limiter's state; others: 1 OK | 'nobody used'=0;;;0 'nobody reset'=0s
 OK nobody does not exist
 UNKNOWN 'hash' holds a hash that is not a limiter's state
 [3]
-$ rlctl quota nearly half hash more
+$ rlctl quota -q nearly half hash more
 RATELIMIT WARNING - more 90% used (900 of 1000), resets in [..]; others: 1 WARNING, 1 UNKNOWN, 1 OK | 'nearly used'=820;800;950;0;1000 'nearly remaining'=180;;;0;1000 'nearly reset'=[..]s 'half used'=500;800;950;0;1000 'half remaining'=500;;;0;1000 'half reset'=[..]s 'more used'=900;800;950;0;1000 'more remaining'=100;;;0;1000 'more reset'=[..]s
+WARNING nearly 82% used (820 of 1000), resets in [..]
+UNKNOWN 'hash' holds a hash that is not a limiter's state
+WARNING more 90% used (900 of 1000), resets in [..]
+[1]
+$ rlctl quota nearly half hash more full
+RATELIMIT CRITICAL - full 100% used (1000 of 1000), resets in [..]; others: 2 WARNING, 1 UNKNOWN, 1 OK | 'nearly used'=820;800;950;0;1000 'nearly remaining'=180;;;0;1000 'nearly reset'=[..]s 'half used'=500;800;950;0;1000 'half remaining'=500;;;0;1000 'half reset'=[..]s 'more used'=900;800;950;0;1000 'more remaining'=100;;;0;1000 'more reset'=[..]s 'full used'=1000;800;950;0;1000 'full remaining'=0;;;0;1000 'full reset'=[..]s
 WARNING nearly 82% used (820 of 1000), resets in [..]
 OK half 50% used (500 of 1000), resets in [..]
 UNKNOWN 'hash' holds a hash that is not a limiter's state
 WARNING more 90% used (900 of 1000), resets in [..]
-[1]
-$ rlctl quota nearly half more full
-RATELIMIT CRITICAL - full 100% used (1000 of 1000), resets in [..]; others: 2 WARNING, 1 OK | 'nearly used'=820;800;950;0;1000 'nearly remaining'=180;;;0;1000 'nearly reset'=[..]s 'half used'=500;800;950;0;1000 'half remaining'=500;;;0;1000 'half reset'=[..]s 'more used'=900;800;950;0;1000 'more remaining'=100;;;0;1000 'more reset'=[..]s 'full used'=1000;800;950;0;1000 'full remaining'=0;;;0;1000 'full reset'=[..]s
-WARNING nearly 82% used (820 of 1000), resets in [..]
-OK half 50% used (500 of 1000), resets in [..]
-WARNING more 90% used (900 of 1000), resets in [..]
 CRITICAL full 100% used (1000 of 1000), resets in [..]
 [2]
-$ rlctl quota -q half nearly
-RATELIMIT WARNING - nearly 82% used (820 of 1000), resets in [..]; others: 1 OK | 'half used'=500;800;950;0;1000 'half remaining'=500;;;0;1000 'half reset'=[..]s 'nearly used'=820;800;950;0;1000 'nearly remaining'=180;;;0;1000 'nearly reset'=[..]s
-WARNING nearly 82% used (820 of 1000), resets in [..]
-[1]
 $ rlctl quota -q --json half
 
 ## labels of performance data are unique and quoted, whatever the keys contain
@@ -221,11 +199,6 @@ OK ü does not exist (0 of 5)
 
 ## each of several limits is judged once, and the worst counts; usual windows are found without --limit
 $ rlctl check -q login:ann --limit 10/1d,100/7d --algorithm gcra --cost 9
-$ rlctl quota login:ann --limit 10/1d,100/7d
-RATELIMIT WARNING - {login:ann}:86400s 90% used (9 of 10), resets in [..]; others: 1 OK | '{login:ann}:86400s used'=9;8;9.5;0;10 '{login:ann}:86400s remaining'=1;;;0;10 '{login:ann}:86400s reset'=[..]s '{login:ann}:604800s used'=9;80;95;0;100 '{login:ann}:604800s remaining'=91;;;0;100 '{login:ann}:604800s reset'=[..]s
-WARNING {login:ann}:86400s 90% used (9 of 10), resets in [..]
-OK {login:ann}:604800s 9% used (9 of 100), resets in [..]
-[1]
 $ rlctl quota login:ann {login:ann}:86400s login:ann
 RATELIMIT WARNING - {login:ann}:86400s 90% used (9 of 10), resets in [..]; others: 1 OK | '{login:ann}:86400s used'=9;8;9.5;0;10 '{login:ann}:86400s remaining'=1;;;0;10 '{login:ann}:86400s reset'=[..]s '{login:ann}:604800s used'=9;80;95;0;100 '{login:ann}:604800s remaining'=91;;;0;100 '{login:ann}:604800s reset'=[..]s
 WARNING {login:ann}:86400s 90% used (9 of 10), resets in [..]
@@ -253,22 +226,8 @@ RATELIMIT CRITICAL - {k}:86400s 100% used (5 of 5), resets in [..]; others: 1 OK
 OK k does not exist (0 of 5)
 CRITICAL {k}:86400s 100% used (5 of 5), resets in [..]
 [2]
-$ rlctl quota {k}:86400s --limit 5/1d
-RATELIMIT CRITICAL - {k}:86400s 100% used (5 of 5), resets in [..] | used=5;4;4.75;0;5 remaining=0;;;0;5 reset=[..]s
-[2]
 $ rlctl quota k --limit 5/100000000s
 RATELIMIT OK - k does not exist (0 of 5) | used=0;4;4.75;0;5 remaining=5;;;0;5 reset=0s
-
-## the labels do not depend on which keys exist
-$ rlctl quota a b --limit 5/1d
-RATELIMIT OK - a does not exist (0 of 5); others: 1 OK | 'a used'=0;4;4.75;0;5 'a remaining'=5;;;0;5 'a reset'=0s 'b used'=0;4;4.75;0;5 'b remaining'=5;;;0;5 'b reset'=0s
-OK a does not exist (0 of 5)
-OK b does not exist (0 of 5)
-$ rlctl check -q a --limit 5/1d
-$ rlctl quota a b --limit 5/1d
-RATELIMIT OK - a 20% used (1 of 5), resets in [..]; others: 1 OK | 'a used'=1;4;4.75;0;5 'a remaining'=4;;;0;5 'a reset'=[..]s 'b used'=0;4;4.75;0;5 'b remaining'=5;;;0;5 'b reset'=0s
-OK a 20% used (1 of 5), resets in [..]
-OK b does not exist (0 of 5)
 
 ## a user who may only access KEY itself is told about KEY
 $ rlctl check -q login:ann --limit 1000/1000d --algorithm gcra --cost 820
@@ -328,11 +287,6 @@ $ rlctl check -q cal --limit 10/year@UTC,10/month@Europe/Zurich --algorithm budg
 $ rlctl quota cal
 RATELIMIT WARNING - {cal}:year@UTC 90% used (9 of 10), resets in [..] | '{cal}:year@UTC used'=9;8;9.5;0;10 '{cal}:year@UTC remaining'=1;;;0;10 '{cal}:year@UTC reset'=[..]s
 [1]
-$ rlctl quota cal --limit 10/year@UTC,10/month@Europe/Zurich
-RATELIMIT WARNING - {cal}:year@UTC 90% used (9 of 10), resets in [..]; others: 1 WARNING | '{cal}:year@UTC used'=9;8;9.5;0;10 '{cal}:year@UTC remaining'=1;;;0;10 '{cal}:year@UTC reset'=[..]s '{cal}:month@Europe/Zurich used'=9;8;9.5;0;10 '{cal}:month@Europe/Zurich remaining'=1;;;0;10 '{cal}:month@Europe/Zurich reset'=[..]s
-WARNING {cal}:year@UTC 90% used (9 of 10), resets in [..]
-WARNING {cal}:month@Europe/Zurich 90% used (9 of 10), resets in [..]
-[1]
 
 ## options are accepted as plugins must accept them; wrong usage and no server are UNKNOWN, even with -q
 $ rlctl quota -vvv -t 120 -w 80% -c 95% nobody
@@ -349,9 +303,6 @@ RATELIMIT UNKNOWN - cannot connect to redis://127.0.0.1:1: connection refused
 [3]
 $ rlctl quota k --json -u unix:///nowhere
 {"status":"unknown","limits":[],"error":{"code":"unreachable","message":"cannot connect to unix:///nowhere: no such file or directory","hint":null}}
-[3]
-$ rlctl quota k --json -w x
-{"status":"unknown","limits":[],"error":{"code":"usage","message":"--warning: 'x' is not a range: 'x' is not a number","hint":"a range is END, START:, START:END or ~:END, in units or with % after each number; @START:END alerts inside it"}}
 [3]
 
 ## a user whom the server refuses is UNKNOWN

@@ -19,13 +19,16 @@ writes() {
 value() { sed -n "s/^$1{.*} //p" "$file"; }
 
 # bats test_tags=night
-@test "promtool accepts the file" {
+@test "promtool accepts the file, and that of check --batch" {
   command -v promtool >/dev/null || skip "promtool is not installed (Debian's package prometheus)"
   take "it's \"a\" \\ key" 10
   rlctl quota "it's \"a\" \\ key" $'\xff\n' nobody --textfile "$file" --label-keys 3
   run -0 promtool check metrics <"$file"
   assert_output ''
   run -3 rlctl quota nobody -p 1 --textfile "$file"
+  run -0 promtool check metrics <"$file"
+  assert_output ''
+  run -2 rlctl check --limit 1/60s -q --batch --textfile "$file" --top-denied 2 <<<$'a\na\nb\na\tx\nd "\\\xff\nd "\\\xff'
   run -0 promtool check metrics <"$file"
   assert_output ''
 }
@@ -40,7 +43,7 @@ value() { sed -n "s/^$1{.*} //p" "$file"; }
   assert_output $'true\ntrue\ntrue'
   cli HSET h a b
   cli ACL SETUSER monitor on nopass '~*' +@all -memory
-  REDISCLI_AUTH=x run -3 rlctl quota k h nobody --user monitor --textfile "$file"
+  REDISCLI_AUTH=x run -1 rlctl quota k h nobody --user monitor --textfile "$file"
   assert_equal "$(value rlctl_up) $(value rlctl_unknown_limits) $(value rlctl_used | xargs) $(value rlctl_key_bytes)" '1 1 820 0 0'
 }
 
@@ -91,6 +94,13 @@ limit="99/7d" 0'
     run -3 rlctl quota k $options --textfile "$file"
     assert_equal "$(value rlctl_up) $(value rlctl_last_success_timestamp_seconds)" "0 $last"
   done
+}
+
+@test "a folder that cannot be written is UNKNOWN, with the reason" {
+  [[ $(id -u) != 0 ]] || skip 'root can write each folder'
+  mkdir -m 555 "$BATS_TEST_TMPDIR/locked"
+  run -3 rlctl quota k --textfile "$BATS_TEST_TMPDIR/locked/api.prom"
+  assert_line --index 0 --partial "UNKNOWN - --textfile: cannot write '$BATS_TEST_TMPDIR/locked/api.prom': its folder must be writable, since the file is replaced as a whole: permission denied"
 }
 
 @test "a run that is interrupted leaves the file as it was" {

@@ -37,16 +37,6 @@ rlctl_reset_seconds{file="api.prom",policy="api",algorithm="gcra",limit="1000/1d
 # HELP rlctl_key_bytes Memory of the keys in Redis.
 # TYPE rlctl_key_bytes gauge
 rlctl_key_bytes{file="api.prom",policy="api",algorithm="gcra",limit="1000/1d"} [..]
-$ rlctl quota k -u unix:///nowhere --textfile api.prom
-RATELIMIT UNKNOWN - cannot connect to unix:///nowhere: no such file or directory
-[3]
-$ cat api.prom
-# HELP rlctl_up Whether the server could be queried.
-# TYPE rlctl_up gauge
-rlctl_up{file="api.prom"} 0
-# HELP rlctl_last_success_timestamp_seconds When the server was last queried successfully.
-# TYPE rlctl_last_success_timestamp_seconds gauge
-rlctl_last_success_timestamp_seconds{file="api.prom"} [..]
 $ rlctl quota k -u unix:///nowhere --textfile new.prom
 RATELIMIT UNKNOWN - cannot connect to unix:///nowhere: no such file or directory
 [3]
