@@ -68,7 +68,7 @@ restart_server() {
   assert_regex "$rest" '^allowed key=second '
 }
 
-@test "after a pause longer than the timeout, in which the server closed the connection, lines are answered without a word" {
+@test "a pause longer than the timeout, and one in which the server closed the connection, are no error" {
   start_asked --timeout 5s
   sleep 5.2
   ask b

@@ -12,7 +12,7 @@ keys_of_all_bytes() {
     print "$_\n" for map("k${_}k", @bytes), join("", @bytes)'
 }
 
-@test "a key of any bytes is stored as it is, JSON gives it whole, and inspect and reset read it" {
+@test "a key of any bytes is stored as it is, JSON gives it whole, and inspect, quota and reset read it" {
   local -r original='.key_base64 // (.key | @base64)'
   local keys command
   keys_of_all_bytes >"$BATS_TEST_TMPDIR/keys"
@@ -24,6 +24,8 @@ keys_of_all_bytes() {
   assert_equal "$(xargs -d '\n' -a "$BATS_TEST_TMPDIR/keys" redis-cli -s "$socket" EXISTS) $(cli DBSIZE)" '253 253'
   run -0 rlctl check --limit 5/60s -- "$(tail -n 1 "$BATS_TEST_TMPDIR/keys")"
   assert_output --partial remaining=3
+  run -0 rlctl quota --json --limit 5/60s - <"$BATS_TEST_TMPDIR/keys"
+  assert_equal "$(gojq -r ".limits[] | $original" <<<"$output")" "$keys"
   for command in inspect reset; do
     run -0 rlctl "$command" --json --limit 5/60s - <"$BATS_TEST_TMPDIR/keys"
     assert_equal "$(gojq -r "$original" <<<"$output")" "$keys"

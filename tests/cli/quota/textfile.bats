@@ -69,6 +69,10 @@ limit="99/7d" 0'
   rlctl check -q a --limit 9/1d,99/7d
   writes a b --limit 9/1d,99/7d --label-keys 1
   assert_equal "$series" "$(sed 1,2s/0$/1/ <<<"$expected")"
+  rlctl check -q d --limit 9/1d,99/7d --algorithm gcra
+  writes d nobody --label-keys 1
+  assert_equal "$series" 'algorithm="gcra",limit="9/1d",key="{d}:86400s" 1
+algorithm="gcra",limit="99/7d",key="{d}:604800s" 1'
   writes $'a\xff' 'a\xff' --limit 5/60s --label-keys 2
   assert_equal "$(sort -u <<<"$series" | wc -l)" 2
 }
