@@ -1,7 +1,7 @@
 # needs: server
 # What `rlctl quota` reports of limits, and how it fails. The windows are so long that nothing leaves them during a test.
 
-## one line reports the use, the thresholds and the time until the reset, and the rules in the manual are enough
+## one line reports the use, the thresholds and the time until the reset, and the rules in the manual are enough (own server)
 $ each ALGORITHM fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra budget
 $ rlctl check -q api:acme --limit 1000/1000d --algorithm ALGORITHM --cost 820
 $ redis ACL SETUSER monitor reset on nopass ~* +time +type +pttl +getrange +llen +lindex +zcard +zcount +zrange +hlen +hmget +hgetall
@@ -223,7 +223,7 @@ CRITICAL {k}:86400s 100% used (5 of 5), resets in [..]
 $ rlctl quota k --limit 5/100000000s
 RATELIMIT OK - k does not exist (0 of 5) | used=0;4;4.75;0;5 remaining=5;;;0;5 reset=0s
 
-## a user who may only access KEY itself is told about KEY
+## a user who may only access KEY itself is told about KEY (own server)
 $ rlctl check -q login:ann --limit 1000/1000d --algorithm gcra --cost 820
 $ rlctl check -q login:eve --limit 5/1d,9/7d --cost 5 --algorithm gcra
 $ redis ACL SETUSER monitor reset on nopass ~login:* +@read +@scripting +@connection +time
@@ -299,7 +299,7 @@ $ rlctl quota k --json -u unix:///nowhere
 {"status":"unknown","limits":[],"error":{"code":"unreachable","message":"cannot connect to unix:///nowhere: no such file or directory","hint":null}}
 [3]
 
-## a user whom the server refuses is UNKNOWN
+## a user whom the server refuses is UNKNOWN (own server)
 $ redis ACL SETUSER monitor reset on nopass ~* +ping
 OK
 $ env REDISCLI_AUTH=x
