@@ -74,6 +74,7 @@ setup_file() { start_server --maxmemory 1gb --maxmemory-policy allkeys-lru; }
   done
   others >"$BATS_TEST_TMPDIR/before"
   assert_equal "$(wc -l <"$BATS_TEST_TMPDIR/before")" 10000
+  assert_equal "$(rlctl audit | grep -c ' no_ttl ') $(rlctl audit --top 999 | grep -c ' no_ttl ')" '20 52'
   run -2 rlctl audit --json
   for key in no_ttl future negative eviction; do
     assert_equal "$key $(gojq -r .finding <<<"$output" | grep -cx "$key" | grep -cv '^0$')" "$key 1"
