@@ -72,6 +72,9 @@ is_before_7() { cli INFO server | grep -q '^redis_version:6'; }
   # Even if the policy allows to evict, but there is nothing that it may.
   cli CONFIG SET maxmemory-policy volatile-lru
   wrong memory failure 'too little can be evicted: check is refused with OOM' 'raise maxmemory'
+  cli CONFIG SET maxmemory 0
+  ok memory 'no maxmemory'
+  ok role master --url private:
 }
 
 @test "a replica is a warning that names its master" {
@@ -86,7 +89,10 @@ is_before_7() { cli INFO server | grep -q '^redis_version:6'; }
 @test "too few replicas are a failure, and before 7.0 a warning" {
   start_server --min-replicas-to-write 1
   local severity=failure
-  if is_before_7; then severity=warning; fi
+  if is_before_7; then
+    severity=warning
+    run -0 rlctl check k --limit 5/60s
+  fi
   wrong replication "$severity" 'writes require 1 replica, 0 connected' 'min-replicas-to-write'
 }
 
