@@ -5,8 +5,7 @@
 $ each ALGORITHM budget fixed-window gcra leaky-bucket sliding-window-counter sliding-window-log sliding-window-zset token-bucket
 $ rlctl check -q k --limit 5/30d --algorithm ALGORITHM
 $ rlctl check -q k --limit 5/30d --limit 9/60d --algorithm ALGORITHM
-$ redis EVAL "redis.call('SET', 'hits', 12, 'EX', 60) redis.call('RPUSH', 'queue', 1, 2, 3) redis.call('ZADD', 'lease', redis.call('TIME')[1] * 1000000 + 60000000, 'lease:a', -3, 'limit') redis.call('EXPIRE', 'lease', 60)" 0
-(nil)
+$ redis EVAL "redis.call('SET', 'hits', 12, 'EX', 60) redis.call('RPUSH', 'queue', 1, 2, 3) redis.call('ZADD', 'lease', redis.call('TIME')[1] * 1000000 + 60000000, 'lease:a', -3, 'limit') redis.call('EXPIRE', 'lease', 60) return ''" 0
 $ rlctl audit
 no findings in 4 limiter keys, 2 other keys[..]
 $ rlctl audit --json
@@ -17,8 +16,7 @@ $ rlctl check -q --limit 1/1s --burst 10000 --algorithm gcra --cost 10000 b
 $ rlctl check -q --limit 90000000/2m --algorithm gcra --cost 90000000 c
 $ rlctl check -q --limit 3000000/10s --burst 1000000000 --algorithm gcra --cost 1000000000 d
 $ rlctl check -q --limit 7/1h --burst 70 --algorithm leaky-bucket --cost 70 e
-$ redis EVAL "redis.call('RPUSH', KEYS[1], redis.call('TIME')[1] + 3 .. '.0') redis.call('EXPIRE', KEYS[1], 60)" 1 LIMITS:LIMITER/ann/5/1/minute
-(nil)
+$ redis EVAL "redis.call('RPUSH', KEYS[1], redis.call('TIME')[1] + 3 .. '.0') redis.call('EXPIRE', KEYS[1], 60) return ''" 1 LIMITS:LIMITER/ann/5/1/minute
 $ rlctl audit
 no findings in 6 limiter keys
 
@@ -26,30 +24,25 @@ no findings in 6 limiter keys
 $ rlctl check -q expires --limit 5/30d --cost 5 --algorithm gcra
 $ rlctl check -q forgotten --limit 5/30d --algorithm gcra
 $ rlctl check -q {m} --limit 5/1h --limit 9/1d --cost 5
-$ redis EVAL "redis.call('PEXPIRE', 'expires', 600000) redis.call('PERSIST', 'forgotten') redis.call('PEXPIRE', '{m}:3600s', 600000) redis.call('SET', 'rl:tb:{ann}', 0, 'PX', 45000) redis.call('SET', 'rl:tb:{ann}:ts', redis.call('TIME')[1] .. '123', 'PX', 45000)" 0
-(nil)
+$ redis EVAL "redis.call('PEXPIRE', 'expires', 600000) redis.call('PERSIST', 'forgotten') redis.call('PEXPIRE', '{m}:3600s', 600000) redis.call('SET', 'rl:tb:{ann}', 0, 'PX', 45000) redis.call('SET', 'rl:tb:{ann}:ts', redis.call('TIME')[1] .. '123', 'PX', 45000) return ''" 0
 $ rlctl audit
 critical  ttl_short    expires
                        expires in [..] s, but what is used counts for 30d0h0m: the limit is forgotten early
                        redis-cli -s [..]/redis.sock PEXPIRE expires 2591[..]
 critical  ttl_short    {m}:3600s
                        expires in [..] s, but what is used counts for 1h0m0s: the limit is forgotten early
-                       redis-cli -s /tmp/rlctl-Xq2RrY/redis.sock PEXPIRE '{m}:3600s' 3599985
+                       redis-cli -s [..]/redis.sock PEXPIRE '{m}:3600s' 35[..]
 warning   no_ttl       forgotten
                        no TTL: it stays in memory when nothing of it counts any more
                        redis-cli -s [..]/redis.sock PEXPIRE forgotten 2592000000
 2 critical findings, 1 warning in 5 limiter keys, 1 other key; TTL not checked for 1 key: no policy defines its window
 [2]
-$ rlctl audit for*
-warning   no_ttl       forgotten
-                       no TTL: it stays in memory when nothing of it counts any more
-                       redis-cli -s [..]/redis.sock PEXPIRE forgotten 2592000000
-1 warning in 1 limiter key
+$ rlctl audit --json for*
+{"finding":"no_ttl","severity":"warning","key":"forgotten","detail":"no TTL: it stays in memory when nothing of it counts any more","fix":"redis-cli -s [..]/redis.sock PEXPIRE forgotten 2592000000"}
 [1]
 
 ## a TTL out of all proportion is a finding, whatever is known of the key
-$ redis EVAL "local years, now = 46 * 365 * 86400, redis.call('TIME')[1] redis.call('SET', 'quota:acme:20251127', 4711, 'EX', 157680000) redis.call('SET', 'spend:ann', 100.25, 'EX', years) redis.call('HSET', 'usage:ann', 'req', 12, 'tok', 3400) redis.call('EXPIRE', 'usage:ann', years) redis.call('ZADD', 'seen:ann', now, 'a', now, 'b') redis.call('EXPIRE', 'seen:ann', years) redis.call('SET', 'yearly:ann', 12, 'EX', 366 * 86400)" 0
-(nil)
+$ redis EVAL "local years, now = 46 * 365 * 86400, redis.call('TIME')[1] redis.call('SET', 'quota:acme:20251127', 4711, 'EX', 157680000) redis.call('SET', 'spend:ann', 100.25, 'EX', years) redis.call('HSET', 'usage:ann', 'req', 12, 'tok', 3400) redis.call('EXPIRE', 'usage:ann', years) redis.call('ZADD', 'seen:ann', now, 'a', now, 'b') redis.call('EXPIRE', 'seen:ann', years) redis.call('SET', 'yearly:ann', 12, 'EX', 366 * 86400) return ''" 0
 $ rlctl audit --json
 {"finding":"ttl_long","severity":"warning","key":"quota:acme:20251127","detail":"expires in 1825d0h0m: if this counts requests, it resets only then","fix":"rlctl --url SERVER inspect -- quota:acme:20251127"}
 {"finding":"ttl_long","severity":"warning","key":"seen:ann","detail":"expires in 16790d0h0m: if this is a limiter's window, it stays in memory until then","fix":"rlctl --url SERVER inspect -- seen:ann"}
@@ -68,8 +61,7 @@ $ rlctl audit --json --config FOLDER/config [qy]*
 [1]
 
 ## what may count without a TTL is a warning in words that are true of it: whole, negative, a fraction, in a hash
-$ redis EVAL "local now = redis.call('TIME')[1] redis.call('MSET', 'whole', 500, 'negative', -500, 'one', 1, 'fraction', 100.25, 'below', -0.5) redis.call('HSET', 'usage', 'req', 12, 'tok', 3400) redis.call('HSET', 'counter', 'count', 7, 'limit', 100) redis.call('HSET', 'bucket', 'tokens', 3.5, 'last_refill', now .. '.5') redis.call('ZADD', 'seconds', now, 'a') redis.call('ZADD', 'milliseconds', now .. '123', 'a') redis.call('ZADD', 'microseconds', now .. '123456', 'a')" 0
-(nil)
+$ redis EVAL "local now = redis.call('TIME')[1] redis.call('MSET', 'whole', 500, 'negative', -500, 'one', 1, 'fraction', 100.25, 'below', -0.5) redis.call('HSET', 'usage', 'req', 12, 'tok', 3400) redis.call('HSET', 'counter', 'count', 7, 'limit', 100) redis.call('HSET', 'bucket', 'tokens', 3.5, 'last_refill', now .. '.5') redis.call('ZADD', 'seconds', now, 'a') redis.call('ZADD', 'milliseconds', now .. '123', 'a') redis.call('ZADD', 'microseconds', now .. '123456', 'a') return ''" 0
 $ rlctl audit --json
 {"finding":"no_ttl","severity":"warning","key":"below","detail":"no TTL: if this counts requests, it never resets","fix":"rlctl --url SERVER inspect -- below"}
 {"finding":"no_ttl","severity":"warning","key":"bucket","detail":"no TTL: if this counts requests, it never resets","fix":"rlctl --url SERVER inspect -- bucket"}
@@ -97,18 +89,9 @@ used       unknown
     type = "hash"
     value = "count"  # or remaining
     field = "FIELD"
-$ rlctl inspect below
-key        below                  string, [..] bytes, no ttl
-holds      -0.5                   a number
-used       unknown                whether it counts up or down is not known
-           tell it with --read-as count or --read-as remaining,
-           or in the configuration file:
-    [library.below]
-    key = 'below'
-    type = "string"
-    value = "count"  # or remaining
-$ rlctl inspect fraction --json
-{[..]"algorithm":"foreign-counter",[..]"used":null,[..]"number":100.25,[..]}
+$ rlctl inspect --json below fraction
+{"key":"below",[..]"algorithm":"foreign-counter",[..]"used":null,[..]"number":-0.5,[..]}
+{"key":"fraction",[..]"algorithm":"foreign-counter",[..]"used":null,[..]"number":100.25,[..]}
 $ rlctl quota usage --limit 100/60s
 RATELIMIT UNKNOWN - 'usage' holds counts: which of its fields count requests is not known
 hint: a row [library.NAME] in the configuration file
@@ -117,14 +100,12 @@ $ rlctl list --all --json counter
 {"key":"counter",[..]}
 
 ## what only looks a little like a count or a window is no finding
-$ redis EVAL "local now = redis.call('TIME')[1] redis.call('HSET', 'user', 'name', 'ann', 'count', 7) redis.call('HSET', 'limits', 'limit', 100, 'window', 60) redis.call('HSET', 'text', 'count', 'many', 'limit', 100) redis.call('MSET', 'time', now .. '.5', 'started', now, 'version', '1.2.3', 'exponent', '1e5', 'word', '1.5x') redis.call('ZADD', 'board', 4711, 'ann') redis.call('ZADD', 'ahead', now + 600, 'a') redis.call('ZADD', 'jobs', now, '{\"class\":\"Job\"}')" 0
-(nil)
+$ redis EVAL "local now = redis.call('TIME')[1] redis.call('HSET', 'user', 'name', 'ann', 'count', 7) redis.call('HSET', 'limits', 'limit', 100, 'window', 60) redis.call('HSET', 'text', 'count', 'many', 'limit', 100) redis.call('MSET', 'time', now .. '.5', 'started', now, 'version', '1.2.3', 'exponent', '1e5', 'word', '1.5x') redis.call('ZADD', 'board', 4711, 'ann') redis.call('ZADD', 'ahead', now + 600, 'a') redis.call('ZADD', 'jobs', now, '{\"class\":\"Job\"}') return ''" 0
 $ rlctl audit
 no findings in 0 limiter keys, 11 other keys
 
 ## a row that says count reads a number that is not whole, and one below 0
-$ redis EVAL "redis.call('MSET', 'spend:a', 87.43, 'spend:b', 120.5, 'left:a', 12.5, 'spend:d', -3.25, 'spend:e', -500, 'left:d', -3.25) redis.call('SET', 'spend:c', 99.5, 'EX', 86400)" 0
-(nil)
+$ redis EVAL "redis.call('MSET', 'spend:a', 87.43, 'spend:b', 120.5, 'left:a', 12.5, 'spend:d', -3.25, 'spend:e', -500, 'left:d', -3.25) redis.call('SET', 'spend:c', 99.5, 'EX', 86400) return ''" 0
 $ write config
 < timeout = "120s"
 < library.spend = { key = "spend:*", type = "string", value = "count", limit = "100/30d" }
@@ -165,8 +146,7 @@ $ rlctl audit --json
 [2]
 
 ## other libraries' counters without a TTL lock users out; a bucket in debt has negative tokens
-$ redis EVAL "redis.call('SET', 'rlflx:bob', 9) redis.call('SET', 'LIMITS:LIMITER/eve/5/1/minute', 5) redis.call('SET', 'page:views', 12, 'EX', 60) redis.call('RPUSH', 'token_bucket:ann', 't', 't') redis.call('HSET', '@upstash/ratelimit:ann', 'refilledAt', redis.call('TIME')[1] .. '000', 'tokens', -7) redis.call('EXPIRE', '@upstash/ratelimit:ann', 60)" 0
-(nil)
+$ redis EVAL "redis.call('SET', 'rlflx:bob', 9) redis.call('SET', 'LIMITS:LIMITER/eve/5/1/minute', 5) redis.call('SET', 'page:views', 12, 'EX', 60) redis.call('RPUSH', 'token_bucket:ann', 't', 't') redis.call('HSET', '@upstash/ratelimit:ann', 'refilledAt', redis.call('TIME')[1] .. '000', 'tokens', -7) redis.call('EXPIRE', '@upstash/ratelimit:ann', 60) return ''" 0
 $ rlctl audit --json
 {"finding":"no_ttl","severity":"critical","key":"LIMITS:LIMITER/eve/5/1/minute","detail":"no TTL, and only a TTL would end its window: 5 of 5 used, denied forever","fix":"# another program keeps it, find out first whether it may be changed: rlctl --url SERVER reset --force -- LIMITS:LIMITER/eve/5/1/minute"}
 {"finding":"no_ttl","severity":"critical","key":"rlflx:bob","detail":"no TTL, and only a TTL would end its window: 9 units used forever","fix":"# another program keeps it, find out first whether it may be changed: rlctl --url SERVER reset --force -- rlflx:bob"}
@@ -198,8 +178,7 @@ $ rlctl --config FOLDER/config audit --json
 $ rlctl check -q api:ann --limit 10/1d --algorithm gcra --cost 6
 $ redis PEXPIRE api:ann 600000
 1
-$ redis EVAL "redis.call('SET', 'rate:ann', redis.call('TIME')[1] - 1483228750 .. '.5', 'EX', 51)" 0
-(nil)
+$ redis EVAL "redis.call('SET', 'rate:ann', redis.call('TIME')[1] - 1483228750 .. '.5', 'EX', 51) return ''" 0
 $ write config
 < timeout = "120s"
 < policy.api = { key = "api:%s", limit = "1000/20s", algorithm = "gcra" }
@@ -216,8 +195,7 @@ $ rlctl inspect --json rate:ann
 ! rlctl: inspect: warning: policy 'rate' names fixed-window, but 'rate:ann' is redis_rate's state (gcra): check would fail
 
 ## of many findings of a kind, --top are shown, and all are counted
-$ redis EVAL "for i = 1, 22 do redis.call('HSET', 'usage' .. i, 'req', 12, 'tok', 3400) end" 0
-(nil)
+$ redis EVAL "for i = 1, 22 do redis.call('HSET', 'usage' .. i, 'req', 12, 'tok', 3400) end return ''" 0
 $ rlctl audit --top 2
 warning   no_ttl       usage1
                        no TTL: if this counts requests, it never resets
@@ -242,8 +220,7 @@ warning   eviction     the server
                        # set maxmemory-policy noeviction, on a server of its own for limiters
 1 warning in 0 limiter keys
 [1]
-$ redis EVAL "redis.call('SET', 'filler', string.rep('x', 100000), 'EX', 1000)" 0
-(nil)
+$ redis EVAL "redis.call('SET', 'filler', string.rep('x', 100000), 'EX', 1000) return ''" 0
 $ redis CONFIG SET maxmemory 1mb
 OK
 $ rlctl audit --json
@@ -252,8 +229,7 @@ $ rlctl audit --json
 
 ## commands name the server and the database, and keys with any bytes are escaped
 $ rlctl check -q -n 3 "it's $x" --limit 5/60s --algorithm gcra
-$ redis EVAL "redis.call('SELECT', 3) redis.call('PERSIST', KEYS[1])" 1 "it's $x"
-(nil)
+$ redis EVAL "redis.call('SELECT', 3) redis.call('PERSIST', KEYS[1]) return ''" 1 "it's $x"
 $ rlctl -n 3 audit
 warning   no_ttl       it's\x20$x
                        no TTL: it stays in memory when nothing of it counts any more

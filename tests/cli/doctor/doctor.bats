@@ -31,13 +31,6 @@ wrong() {
 
 is_before_7() { cli INFO server | grep -q '^redis_version:6'; }
 
-@test "a server that does not answer gives status 3" {
-  start_fake_server ''
-  run_with_timeout -3 rlctl doctor --timeout 300ms
-  finds failure connection 'no answer from'
-  refute_output --partial 'may have been'
-}
-
 @test "a password that is wrong or missing, or a database that does not exist, is a failure" {
   start_server --requirepass secret
   wrong connection failure NOAUTH '--askpass'
@@ -110,28 +103,6 @@ is_before_7() { cli INFO server | grep -q '^redis_version:6'; }
   wrong persistence warning 'the last snapshot (BGSAVE) failed' 'log'
   start_server --appendonly yes
   ok persistence 'AOF'
-}
-
-@test "a server that is loading is a failure" {
-  start_server --rdbcompression no
-  if is_before_7; then skip 'this server answers too rarely while it loads'; fi
-  cli EVAL 'for i = 1, 2000 do redis.call("SET", "key:" .. i, string.rep("x", 1100)) end' 0 >/dev/null
-  cli SAVE >/dev/null
-  local folder=${socket%/*}
-  cli SHUTDOWN NOSAVE >/dev/null 2>&1 || true
-  # It answers after each key of more than 1024 bytes.
-  start_server --dir "$folder" --key-load-delay 20000 --loading-process-events-interval-bytes 1024
-  run -2 rlctl doctor
-  finds failure persistence 'still loading its data' 'try again in a moment'
-  finds warning scripts 'LOADING'
-}
-
-@test "a server that is busy with a script is a failure" {
-  start_server --lua-time-limit 10
-  cli EVAL 'while true do end' 0 >/dev/null 2>&1 3>&- &
-  is_busy() { redis-cli -s "$socket" PING | grep -q ^BUSY; }
-  wait_until is_busy
-  wrong load failure BUSY 'SCRIPT KILL'
 }
 
 @test "a server that has almost as many clients as it may have is a warning" {

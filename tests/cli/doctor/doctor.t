@@ -18,25 +18,6 @@ no warnings, no failures
 $ redis DBSIZE
 0
 
-## with --json, each check is an object (own server)
-$ redis CONFIG SET maxmemory 100mb
-OK
-$ redis CONFIG SET maxmemory-policy allkeys-lru
-OK
-$ rlctl doctor --json
-{"check":"connection","status":"ok","detail":"[..]","fix":null}
-{"check":"server","status":"ok","detail":"[..]","fix":null}
-{"check":"role","status":"ok","detail":"[..]","fix":null}
-{"check":"load","status":"ok","detail":"[..]","fix":null}
-{"check":"scripts","status":"ok","detail":"[..]","fix":null}
-{"check":"acl","status":"ok","detail":"[..]","fix":null}
-{"check":"clock","status":"ok","detail":"[..]","fix":null}
-{"check":"memory","status":"warning","detail":"[..]: the server may evict limiters, which then allow their full limit","fix":"set maxmemory-policy noeviction, on a server of its own for limiters"}
-{"check":"persistence","status":"ok","detail":"[..]","fix":null}
-{"check":"replication","status":"ok","detail":"[..]","fix":null}
-{"check":"cluster","status":"ok","detail":"[..]","fix":null}
-[1]
-
 ## without a server the status is 3
 $ env RLCTL_URL=unix://FOLDER/none
 $ rlctl doctor

@@ -2,8 +2,7 @@
 # `reset --holder`: one lease or reservation of several.
 
 ## a holder's lease is freed by its whole name, its host and process, or its host, unless that stands for several
-$ redis EVAL "local later = redis.call('TIME')[1] * 1000000 + 60000000 redis.call('ZADD', 'k', later, 'lease:web1:1:a', later, 'lease:web1:10:b', later, 'lease:web1:10:b:more', 1700000000000000, 'lease:web1:9:lapsed', -9, 'limit') redis.call('ZADD', '{k}:leases', later, 'lease:web2:7:d', -9, 'limit') redis.call('EXPIRE', 'k', 60) redis.call('EXPIRE', '{k}:leases', 60)" 0
-(nil)
+$ redis EVAL "local later = redis.call('TIME')[1] * 1000000 + 60000000 redis.call('ZADD', 'k', later, 'lease:web1:1:a', later, 'lease:web1:10:b', later, 'lease:web1:10:b:more', 1700000000000000, 'lease:web1:9:lapsed', -9, 'limit') redis.call('ZADD', '{k}:leases', later, 'lease:web2:7:d', -9, 'limit') redis.call('EXPIRE', 'k', 60) redis.call('EXPIRE', '{k}:leases', 60) return ''" 0
 $ rlctl reset k --holder web1
 ! rlctl: reset: --holder: 'web1' stands for 3 holders: web1:10:b, web1:10:b:more and web1:1:a
 !   hint: give one of them in full; rlctl inspect k shows what it holds
@@ -50,8 +49,7 @@ $ each NAME throttled:job:concurrency.v2 acme:job
 $ write config
 < timeout = "120s"
 < library.acme = { key = "acme:*", type = "zset", value = "leases" }
-$ redis EVAL "redis.call('ZADD', KEYS[1], redis.call('TIME')[1] + 60, 'web1')" 1 NAME
-(nil)
+$ redis EVAL "redis.call('ZADD', KEYS[1], redis.call('TIME')[1] + 60, 'web1') return ''" 1 NAME
 $ rlctl --config FOLDER/config reset --must-exist NAME --holder web1 --dry-run
 none key=NAME holder=web1
 ! nothing to remove

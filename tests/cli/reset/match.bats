@@ -61,20 +61,20 @@ answer() {
   three
   local typed
   for typed in 'n\n' '\n' 'yesterday\n' '\004'; do
-    run -1 answer "$typed" "rlctl reset --match 'login:*'"
+    run -1 answer "$typed" "rlctl reset --match 'login:*' --save $BATS_TEST_TMPDIR/s"
     assert_line --partial "remove 3 keys (2 sliding-window-log, 1 gcra) from $RLCTL_URL: login:ann, login:bob and login:cid?"
     assert_line --partial 'nothing was removed'
   done
   run -130 answer '\003' "rlctl reset --match 'login:*'"
   refute_line --partial 'removed'
-  assert_equal "$(cli DBSIZE)" 3
+  assert_equal "$(cli DBSIZE) $(find "$BATS_TEST_TMPDIR" -name s)" '3 '
 }
 
 @test "only the keys in the question are removed, as they were then, even with --force" {
   needs_terminal
   three
   cli SET login:views 5
-  run -5 answer 'y\n' "rlctl reset --force --match 'login:*'" \
+  run -5 answer 'y\n' "rlctl reset --force --match 'login:*' --save $BATS_TEST_TMPDIR/s" \
     'ask login:new; cli DEL login:views login:cid; cli HSET login:views precious x; ask login:cid'
   assert_line --partial 'NOT limiter state: 1 key, login:views'
   assert_line --partial 'remove 4 keys (2 sliding-window-log, 1 foreign-counter, 1 gcra) from '
@@ -82,6 +82,7 @@ answer() {
   assert_line 'left key=login:views type=hash reason=changed'
   assert_line 'removed 2 keys (2 sliding-window-log); left 2 that now hold something else'
   assert_equal "$(cli KEYS '*' | sort | xargs)" 'login:cid login:new login:views'
+  run -0 rlctl reset --restore "$BATS_TEST_TMPDIR/s"
 }
 
 @test "no question is asked if standard input or standard error is not a terminal" {

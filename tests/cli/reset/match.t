@@ -33,8 +33,7 @@ $ rlctl check --batch -q --limit 5/1000d --now 1700000000000000
 < login:ann
 < login:bob
 $ rlctl check -q login:cid --limit 5/1000d --algorithm gcra
-$ redis EVAL "redis.call('HSET', 'login:sessions', 'f', 'v') redis.call('SET', 'login:views', 17)" 0
-(nil)
+$ redis EVAL "redis.call('HSET', 'login:sessions', 'f', 'v') redis.call('SET', 'login:views', 17) return ''" 0
 $ rlctl reset --match login:* --yes
 removed key=login:[..] algorithm=[..]
 removed key=login:[..] algorithm=[..]

@@ -30,12 +30,21 @@ restored key={api}:86400s algorithm=sliding-window-log
 $ rlctl check api --limit 5/1d --limit 100/1h --peek
 allowed key=api limit=5/1d,100/1h remaining=4 [..]
 
+## whatever is removed comes back byte for byte, with its TTL
+$ each ALGORITHM fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra leaky-bucket budget
+$ rlctl check -q --limit 5/30d --algorithm ALGORITHM k
+$ rlctl check -q --limit 5/30d --limit 9/60d --algorithm ALGORITHM k
+$ redis EVAL "redis.call('SET', 'k\\0\\255\\n', 'v\\0\\254') redis.call('SADD', 'kset', 'a') redis.call('HSET', 'khash', 'f', 'v', 'g', 'w') redis.call('RPUSH', 'klist', 1, 2, 3) redis.call('SET', 'knumber', 17, 'PX', 600000) redis.call('XADD', 'kstream', '1-1', 'f', 'v') redis.call('ZADD', 'kleases', redis.call('TIME')[1] * 1000000 + 6e8, 'lease:a', -3, 'limit') redis.call('EXPIRE', 'kleases', 600) return ''" 0
+$ redis EVAL "for _, key in ipairs(redis.call('KEYS', '*k*')) do local now, ttl = redis.call('TIME'), redis.call('PTTL', key) redis.call('HSET', 'before', key, redis.sha1hex(redis.call('DUMP', key)), 'ends ' .. key, ttl < 0 and 0 or now[1] * 1000 + math.floor(now[2] / 1000) + ttl) end return ''" 0
+$ rlctl reset --match *k* --yes --force --save s -q
+$ rlctl reset --restore s -q
+$ redis EVAL "local wrong = {#redis.call('KEYS', '*k*')} for _, key in ipairs(redis.call('KEYS', '*k*')) do local now, ttl = redis.call('TIME'), redis.call('PTTL', key) local ends = ttl < 0 and 0 or now[1] * 1000 + math.floor(now[2] / 1000) + ttl if redis.call('HGET', 'before', key) ~= redis.sha1hex(redis.call('DUMP', key)) or math.abs(ends - redis.call('HGET', 'before', 'ends ' .. key)) > 1 then wrong[#wrong + 1] = key end end return wrong" 0
+10
+
 ## what has changed is left with status 5, unless --replace is given; an identical key is no error
-$ redis EVAL "redis.call('MSET', 'a', 1, 'b', 1, 'forever', 'x') redis.call('HSET', 'hash', 'f', 'v', 'g', 'w') redis.call('SET', 'soon', 'x', 'PX', 600000)" 0
-(nil)
+$ redis EVAL "redis.call('MSET', 'a', 1, 'b', 1, 'forever', 'x') redis.call('HSET', 'hash', 'f', 'v', 'g', 'w') redis.call('SET', 'soon', 'x', 'PX', 600000) return ''" 0
 $ rlctl reset -q a b forever hash soon --force --save s
-$ redis EVAL "redis.call('MSET', 'b', 2, 'soon', 'x') redis.call('SET', 'forever', 'x', 'PX', 600000)" 0
-(nil)
+$ redis EVAL "redis.call('MSET', 'b', 2, 'soon', 'x') redis.call('SET', 'forever', 'x', 'PX', 600000) return ''" 0
 $ rlctl reset --restore s
 restored key=a algorithm=foreign-counter
 left key=b type=string algorithm=foreign-counter reason=exists
@@ -143,6 +152,10 @@ OK
 $ rlctl reset -q --force a --save s
 $ redis REPLICAOF 127.0.0.1 1
 OK
+$ rlctl reset --restore s
+! rlctl: reset: SERVER: READONLY [..]; no key had been restored; run it again to continue
+!   hint: the server is a replica; name its master instead: --url redis://127.0.0.1:1
+[5]
 $ rlctl reset --restore s --dry-run
 would-restore key=a algorithm=foreign-counter
 ! would restore 1 key
@@ -169,8 +182,7 @@ $ cat t
 $ rlctl reset -q --force big --limit 5/1d
 
 ## a hash that is being rehashed is removed, and restored
-$ redis EVAL "for i = 1, 131081 do redis.call('HSET', 'hash', i, '') end redis.call('HSET', 'hash', 'tokens', '5')" 0
-(nil)
+$ redis EVAL "for i = 1, 131081 do redis.call('HSET', 'hash', i, '') end redis.call('HSET', 'hash', 'tokens', '5') return ''" 0
 $ rlctl reset --force hash --save s --limit 5/1d
 removed key=hash type=hash
 ! saved in s; to undo: rlctl --url SERVER reset --restore FOLDER/s
