@@ -153,6 +153,21 @@ $ rlctl audit --json
 {"finding":"negative","severity":"warning","key":"@upstash/ratelimit:ann","detail":"-7 tokens: more were taken than there were, and requests are denied until they have come back","fix":"# another program keeps it, find out first whether it may be changed: rlctl --url SERVER reset --force -- @upstash/ratelimit:ann"}
 [2]
 
+## a list of times in the future is looked at, and removed only if a policy says that it is a limiter's
+$ redis EVAL "local later = redis.call('TIME')[1] + 864000 .. '000000' redis.call('RPUSH', 'plans', later, later) redis.call('RPUSH', 'expiring', later, later) redis.call('EXPIRE', 'expiring', 600) return ''" 0
+$ rlctl audit --json
+{"finding":"future","severity":"critical","key":"expiring","detail":"holds the time [..] ahead of the server: a clock was wrong, and requests are denied for longer than the limit says","fix":"# it may belong to another program, look at it first: rlctl --url SERVER inspect -- expiring"}
+{"finding":"future","severity":"critical","key":"plans","detail":"holds the time [..] ahead of the server: a clock was wrong, and requests are denied for longer than the limit says","fix":"# it may belong to another program, look at it first: rlctl --url SERVER inspect -- plans"}
+{"finding":"no_ttl","severity":"warning","key":"plans","detail":"no TTL: it stays in memory when nothing of it counts any more","fix":"rlctl --url SERVER inspect -- plans"}
+[2]
+$ write config
+< timeout = "120s"
+< policy.plans = { key = "plans", limit = "5/60s" }
+$ rlctl audit --config FOLDER/config --json plans
+{"finding":"future","severity":"critical","key":"plans","detail":"holds the time [..] ahead of the server: a clock was wrong, and requests are denied for longer than the limit says","fix":"rlctl --url SERVER reset -- plans"}
+{"finding":"no_ttl","severity":"warning","key":"plans","detail":"no TTL: it stays in memory when nothing of it counts any more","fix":"redis-cli -s [..]/redis.sock PEXPIRE plans [..]"}
+[2]
+
 ## a large sorted set should be a list
 $ rlctl check -q small --limit 1000/1h --algorithm sliding-window-zset --cost 128
 $ rlctl check -q big --limit 1000/1h --algorithm sliding-window-zset --cost 129
@@ -166,8 +181,7 @@ $ write config
 < timeout = "120s"
 < policy.log = { key = "log:%s", limit = "5/1h", algorithm = "sliding-windowKIND" }
 $ rlctl check -q log:x --limit 5/1h --algorithm sliding-windowKIND
-$ redis PEXPIRE log:x 600000
-1
+$ redis EVAL "redis.call('PEXPIRE', 'log:x', 600000) return ''" 0
 $ rlctl audit
 no findings in 1 limiter key; TTL not checked for 1 key: no policy defines its window
 $ rlctl --config FOLDER/config audit --json
@@ -176,9 +190,7 @@ $ rlctl --config FOLDER/config audit --json
 
 ## a finding about a key that stores another limit than its policy says both; another algorithm's limit does not end the audit
 $ rlctl check -q api:ann --limit 10/1d --algorithm gcra --cost 6
-$ redis PEXPIRE api:ann 600000
-1
-$ redis EVAL "redis.call('SET', 'rate:ann', redis.call('TIME')[1] - 1483228750 .. '.5', 'EX', 51) return ''" 0
+$ redis EVAL "redis.call('PEXPIRE', 'api:ann', 600000) redis.call('SET', 'rate:ann', redis.call('TIME')[1] - 1483228750 .. '.5', 'EX', 51) return ''" 0
 $ write config
 < timeout = "120s"
 < policy.api = { key = "api:%s", limit = "1000/20s", algorithm = "gcra" }
@@ -214,11 +226,8 @@ $ rlctl audit
 no findings in 0 limiter keys
 $ redis CONFIG SET maxmemory-policy volatile-lru
 OK
-$ rlctl audit
-warning   eviction     the server
-                       maxmemory-policy volatile-lru may delete limiters to make room, which then allow their full limit
-                       # set maxmemory-policy noeviction, on a server of its own for limiters
-1 warning in 0 limiter keys
+$ rlctl audit --json
+{"finding":"eviction","severity":"warning","key":null,"detail":"maxmemory-policy volatile-lru may delete limiters to make room, which then allow their full limit","fix":"# set maxmemory-policy noeviction, on a server of its own for limiters"}
 [1]
 $ redis EVAL "redis.call('SET', 'filler', string.rep('x', 100000), 'EX', 1000) return ''" 0
 $ redis CONFIG SET maxmemory 1mb
@@ -254,8 +263,7 @@ no findings in 2 limiter keys
 [3]
 $ rlctl --user some audit a
 no findings in 1 limiter key
-$ redis PERSIST a
-1
+$ redis EVAL "redis.call('PERSIST', 'a') return ''" 0
 $ rlctl --user some audit --json
 {"finding":"no_ttl","severity":"warning","key":"a","detail":"no TTL: it stays in memory when nothing of it counts any more","fix":"redis-cli -s [..]/redis.sock --user some PEXPIRE a 60000"}
 ! rlctl: audit: warning: not audited: 1 key that this user may not read

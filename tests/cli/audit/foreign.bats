@@ -89,17 +89,3 @@ setup_file() { start_server --maxmemory 1gb --maxmemory-policy allkeys-lru; }
   assert_equal "$(cli CONFIG GET maxmemory-policy | tail -n 1)" allkeys-lru
   for key in ours:a "ours:it's \$(b)"; do (($(cli TTL "$key") > 0)); done
 }
-
-@test "a list of times in the future is looked at, and removed only if a policy says that it is a limiter's" {
-  local later
-  later=$(($(date +%s) + 864000))000000
-  cli FLUSHALL >/dev/null
-  cli RPUSH plans "$later" "$later" >/dev/null
-  assert_equal "$(rlctl audit --json plans | gojq -r 'select(.finding == "future").fix')" \
-    "# it may belong to another program, look at it first: rlctl --url unix://$socket inspect -- plans"
-  cli EXPIRE plans 600 >/dev/null
-  assert_regex "$(rlctl audit --json plans | gojq -r 'select(.key).fix')" '^# it may belong'
-  printf 'timeout = "120s"\n[policy.plans]\nkey = "plans"\nlimit = "5/60s"\n' >"$BATS_TEST_TMPDIR/c.toml"
-  assert_equal "$(rlctl --config "$BATS_TEST_TMPDIR/c.toml" audit --json plans | gojq -r 'select(.key).fix')" \
-    "rlctl --url unix://$socket reset -- plans"
-}

@@ -33,8 +33,7 @@ removed key=k algorithm=concurrency holder=web1:10:b:more
 $ keys
 
 ## another kind of key has no holder
-$ redis SET text value
-OK
+$ redis EVAL "redis.call('SET', 'text', 'value') return ''" 0
 $ rlctl check -q list --limit 5/60s
 $ rlctl reset text --holder web1 --must-exist -q
 [1]

@@ -6,8 +6,7 @@ $ rlctl check --batch -q --limit 5/1000d --now 1700000000000000
 < login:ann
 < login:bob
 $ rlctl check -q login:cid --limit 5/1000d --algorithm gcra
-$ redis SET login:views 17
-OK
+$ redis EVAL "redis.call('SET', 'login:views', 17) return ''" 0
 $ rlctl reset --match login:* --dry-run
 would-remove key=login:ann algorithm=sliding-window-log
 would-remove key=login:bob algorithm=sliding-window-log
@@ -53,8 +52,7 @@ $ keys
 api list expires 1700000000000000
 
 ## if nothing matches, or no match is a limiter, nothing is removed, and --must-exist makes the status 1
-$ redis SET text hello
-OK
+$ redis EVAL "redis.call('SET', 'text', 'hello') return ''" 0
 $ rlctl reset --match login:* --yes
 ! nothing to remove
 !   hint: keys with several limits have other names: '{login:*}:*'
@@ -77,8 +75,7 @@ $ rlctl reset --match login:a.log --yes --quiet
 $ rlctl reset --match login:a.log --yes --json
 
 ## the pattern has Redis's syntax
-$ redis MSET ab 1 ac 1 ad 1 a* 1
-OK
+$ redis EVAL "redis.call('MSET', 'ab', 1, 'ac', 1, 'ad', 1, 'a*', 1) return ''" 0
 $ rlctl reset -q --force --match a[bc] --yes
 $ rlctl reset -q --force --match 'a\*' --yes
 $ keys
@@ -86,8 +83,7 @@ ad string persistent 1
 
 ## --json lists what is removed, and with --verbose what is left
 $ rlctl check -q k --limit 5/1000d
-$ redis SET text hello
-OK
+$ redis EVAL "redis.call('SET', 'text', 'hello') return ''" 0
 $ rlctl reset --match t* --yes --json --verbose
 {"key":"text","result":"left","type":"string","library":null,"algorithm":null,"reason":"no-limiter-state","part_of":null}
 $ rlctl reset --match * --yes --json

@@ -40,14 +40,12 @@ $ rlctl reset -q OPTION --must-exist nothing
 [1]
 
 ## KEYs are read from standard input if the only KEY is -
-$ rlctl check --batch -q --limit 5/60s
-< a
-< b c
-$ rlctl reset -q -
+$ rlctl reset --json --limit 5/60s -
 < a
 <
 < b c
-$ keys
+{"key":"a","result":"none","type":null,"library":null,"algorithm":null,"reason":null,"part_of":null}
+{"key":"b c","result":"none","type":null,"library":null,"algorithm":null,"reason":null,"part_of":null}
 $ rlctl reset -
 ! rlctl: reset: standard input has no KEY
 ! Try 'rlctl reset --help'.
@@ -75,6 +73,19 @@ $ rlctl -n 3 reset --match *
 ## a key that may not be a limiter's is left with status 5, unless --force is given
 $ redis EVAL "redis.call('HSET', 'sessions', 'f', 'v') redis.call('SET', 'page:views', 17) redis.call('ZADD', 'window', 1700000000123, 'a') redis.call('RPUSH', 'list', 1700000000000000) return ''" 0
 $ rlctl check -q --limit 5/1d k
+$ rlctl reset --json --dry-run --limit 5/60s k nothing page:views sessions
+{"key":"k","result":"would_remove","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null,"part_of":null}
+{"key":"nothing","result":"none","type":null,"library":null,"algorithm":null,"reason":null,"part_of":null}
+{"key":"page:views","result":"left","type":"string","library":null,"algorithm":"foreign-counter","reason":"foreign","part_of":null}
+{"key":"sessions","result":"left","type":"hash","library":null,"algorithm":null,"reason":"no-limiter-state","part_of":null}
+! {"error":{"code":"left","message":"2 keys were left; the first is 'page:views': it holds a number, and may belong to another program","hint":"rlctl inspect page:views shows what it holds; --force removes all of them, whatever they hold"}}
+[5]
+$ keys
+k list expires [..]
+list list persistent 1700000000000000
+page:views string persistent 17
+sessions hash persistent f=v
+window zset persistent a=1700000000123
 $ rlctl reset sessions
 left key=sessions type=hash reason=no-limiter-state
 ! looked at sessions, [..]
@@ -91,33 +102,11 @@ removed key=k algorithm=sliding-window-log
 ! rlctl: reset: 3 keys were left; the first is 'page:views': it holds a number, and may belong to another program
 !   hint: rlctl inspect page:views shows what it holds; --force removes all of them, whatever they hold
 [5]
-$ rlctl check -q --limit 5/1d k
-$ rlctl reset --json --dry-run --limit 5/60s k nothing page:views sessions
-{"key":"k","result":"would_remove","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null,"part_of":null}
-{"key":"nothing","result":"none","type":null,"library":null,"algorithm":null,"reason":null,"part_of":null}
-{"key":"page:views","result":"left","type":"string","library":null,"algorithm":"foreign-counter","reason":"foreign","part_of":null}
-{"key":"sessions","result":"left","type":"hash","library":null,"algorithm":null,"reason":"no-limiter-state","part_of":null}
-! {"error":{"code":"left","message":"2 keys were left; the first is 'page:views': it holds a number, and may belong to another program","hint":"rlctl inspect page:views shows what it holds; --force removes all of them, whatever they hold"}}
-[5]
-$ keys
-k list expires [..]
-list list persistent 1700000000000000
-page:views string persistent 17
-sessions hash persistent f=v
-window zset persistent a=1700000000123
 $ rlctl reset -q --force sessions page:views window list
 $ keys
-k list expires [..]
 
 ## a part of another key's state is left, and a hint names that key
-$ redis MSET rl:tb:{ann} 0 rl:tb:{ann}:ts 1795000000123
-OK
-$ rlctl reset rl:tb:{ann}:ts
-left key=rl:tb:{ann}:ts type=string library=aspnetcore-redis-rate-limiting algorithm=token-bucket reason=part part_of=rl:tb:{ann}
-! looked at rl:tb:{ann}:ts, [..]
-! rlctl: reset: left 'rl:tb:{ann}:ts': it is a part of the state of 'rl:tb:{ann}'
-!   hint: give 'rl:tb:{ann}' instead of 'rl:tb:{ann}:ts'
-[5]
+$ redis EVAL "redis.call('MSET', 'rl:tb:{ann}', 0, 'rl:tb:{ann}:ts', 1795000000123) return ''" 0
 $ rlctl reset --json --limit 5/60s rl:tb:{ann}:ts
 {"key":"rl:tb:{ann}:ts","result":"left","type":"string","library":"aspnetcore-redis-rate-limiting","algorithm":"token-bucket","reason":"part","part_of":"rl:tb:{ann}"}
 ! {"error":{"code":"left","message":"left 'rl:tb:{ann}:ts': it is a part of the state of 'rl:tb:{ann}'","hint":"give 'rl:tb:{ann}' instead of 'rl:tb:{ann}:ts'"}}
@@ -129,8 +118,7 @@ $ redis DBSIZE
 2
 
 ## the ban of another library's limiter is looked at, since it keeps a user out
-$ redis SET {d41d8cd98f00b204e9800998ecf8427e:ann}:blocked 1 EX 600
-OK
+$ redis EVAL "redis.call('SET', '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked', 1, 'EX', 600) return ''" 0
 $ rlctl reset {d41d8cd98f00b204e9800998ecf8427e:ann}:hits
 left key={d41d8cd98f00b204e9800998ecf8427e:ann}:blocked type=string library=nestjs-throttler algorithm=fixed-window reason=foreign part_of={d41d8cd98f00b204e9800998ecf8427e:ann}:hits
 ! looked at {d41d8cd98f00b204e9800998ecf8427e:ann}:hits, {d41d8cd98f00b204e9800998ecf8427e:ann}:hits:leases, {d41d8cd98f00b204e9800998ecf8427e:ann}:blocked, and [..]
@@ -168,8 +156,7 @@ $ keys
 ## each window at which reset says it looks is one under which it finds a key
 $ each WINDOW 100ms 1s 2s 5s 10s 15s 20s 30s 60s 120s 300s 600s 900s 1800s 3600s 7200s 21600s 43200s 86400s day@UTC 604800s week@UTC 2592000s 2678400s month@UTC year@UTC
 $ rlctl check -q other --limit 5/1d --algorithm fixed-window
-$ redis RENAME other {api}:WINDOW
-OK
+$ redis EVAL "redis.call('RENAME', 'other', '{api}:WINDOW') return ''" 0
 $ rlctl reset -q api
 $ keys
 

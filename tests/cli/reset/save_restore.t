@@ -108,8 +108,7 @@ left key=gone type=list algorithm=sliding-window-log reason=expired
 $ write named.toml
 < url = "SERVER"
 < timeout = "120s"
-$ redis SET k 1
-OK
+$ redis EVAL "redis.call('SET', 'k', 1) return ''" 0
 $ env RLCTL_URL=
 $ rlctl --config named.toml reset k --limit 5/1d --force --save s
 removed key=k algorithm=foreign-counter
@@ -121,8 +120,7 @@ restored key=k algorithm=foreign-counter
 ## if nothing is removed, there is no file
 $ redis ACL SETUSER other reset on nopass ~* +@all -unlink
 OK
-$ redis HSET hash f v
-1
+$ redis EVAL "redis.call('HSET', 'hash', 'f', 'v') return ''" 0
 $ rlctl check -q k --limit 5/1d
 $ rlctl reset k --user other --save s
 ! rlctl: reset: [..]
@@ -147,8 +145,7 @@ k list expires [..]
 $ rlctl reset -q k --save s
 
 ## on a replica, --restore --dry-run reads (own server)
-$ redis MSET a 1 b 1
-OK
+$ redis EVAL "redis.call('SET', 'a', 1) return ''" 0
 $ rlctl reset -q --force a --save s
 $ redis REPLICAOF 127.0.0.1 1
 OK
@@ -163,10 +160,7 @@ would-restore key=a algorithm=foreign-counter
 ## a key that is too large to be restored is not removed (own server)
 $ redis CONFIG SET rdbcompression no
 OK
-$ redis SETRANGE big 67108864 x
-67108865
-$ redis SET k 1
-OK
+$ redis EVAL "redis.call('SETRANGE', 'big', 67108864, 'x') redis.call('SET', 'k', 1) return ''" 0
 $ rlctl reset --force --limit 5/1d big k --save s
 left key=big type=string reason=too-large
 removed key=k algorithm=foreign-counter
