@@ -246,7 +246,7 @@ warning   no_ttl       it's\x20$x
 1 warning in 1 limiter key
 [1]
 
-## audit calls neither a script nor KEYS, and what the user may not see is UNKNOWN, not OK
+## audit calls neither a script nor KEYS, and what the user may not see is UNKNOWN, not OK (own server)
 $ rlctl check -q a --limit 5/60s --algorithm gcra
 $ rlctl check -q b --limit 5/60s --algorithm gcra
 $ redis ACL SETUSER some reset on nopass ~a +@read -keys +time +@connection +info +cluster

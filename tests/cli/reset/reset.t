@@ -128,7 +128,7 @@ left key={d41d8cd98f00b204e9800998ecf8427e:ann}:blocked type=string library=nest
 $ rlctl reset --force -q {d41d8cd98f00b204e9800998ecf8427e:ann}:hits
 $ keys
 
-## without --limit the keys of common windows and the leases are removed; with it those of the limits; no search is made
+## without --limit the keys of common windows and the leases are removed; with it those of the limits; no search is made (own server)
 $ redis ACL SETUSER noscan reset on nopass ~* +@all -scan
 OK
 $ rlctl check -q api --limit 5/1d
@@ -167,7 +167,7 @@ $ rlctl reset -q --must-exist api
 $ redis DBSIZE
 2
 
-## a policy's windows are known, and --policy builds the keys from its arguments
+## a policy's windows are known, and --policy builds the keys from its arguments (own server)
 $ write config
 < timeout = "120s"
 < policy.login = { key = "login:%s", limit = ["5/1d", "10/h"] }
@@ -200,7 +200,7 @@ $ rlctl check -q --limit 5/1d }x
 $ rlctl reset -q }x
 $ keys
 
-## the keys that a user may not access are named in an error, or not looked at with a warning
+## the keys that a user may not access are named in an error, or not looked at with a warning (own server)
 $ redis ACL SETUSER mine reset on nopass ~mine:* +@all
 OK
 $ rlctl check --batch -q --limit 5/1d

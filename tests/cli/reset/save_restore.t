@@ -117,7 +117,7 @@ $ rlctl --config FOLDER/named.toml reset --restore FOLDER/s
 restored key=k algorithm=foreign-counter
 ! restored 1 key
 
-## if nothing is removed, there is no file
+## if nothing is removed, there is no file (own server)
 $ redis ACL SETUSER other reset on nopass ~* +@all -unlink
 OK
 $ redis EVAL "redis.call('HSET', 'hash', 'f', 'v') return ''" 0
