@@ -16,8 +16,8 @@ setup() {
 algorithms=(budget fixed-window gcra leaky-bucket sliding-window-counter sliding-window-log sliding-window-zset
   token-bucket)
 
-# found [OPTION…]: each finding as FINDING SEVERITY KEY, sorted.
-found() { rlctl audit --json --top all "$@" | gojq -r '[.finding, .severity, .key] | join(" ")' | LC_ALL=C sort; }
+# found: each finding as FINDING SEVERITY KEY, sorted.
+found() { rlctl audit --json --top all | gojq -r '[.finding, .severity, .key] | join(" ")' | LC_ALL=C sort; }
 # Runs what the findings say; about another program's keys, what to find out about.
 fix() {
   rlctl audit --json --top all | gojq -r .fix | sed 's/^# another program keeps it, [^:]*: //' | bash >/dev/null

@@ -27,10 +27,10 @@ $ rlctl check -q {m} --limit 5/1h --limit 9/1d --cost 5
 $ redis EVAL "redis.call('PEXPIRE', 'expires', 600000) redis.call('PERSIST', 'forgotten') redis.call('PEXPIRE', '{m}:3600s', 600000) redis.call('SET', 'rl:tb:{ann}', 0, 'PX', 45000) redis.call('SET', 'rl:tb:{ann}:ts', redis.call('TIME')[1] .. '123', 'PX', 45000) return ''" 0
 $ rlctl audit
 critical  ttl_short    expires
-                       expires in [..] s, but what is used counts for 30d0h0m: the limit is forgotten early
+                       expires in [..], but what is used counts for 30d0h0m: the limit is forgotten early
                        redis-cli -s [..]/redis.sock PEXPIRE expires 2591[..]
 critical  ttl_short    {m}:3600s
-                       expires in [..] s, but what is used counts for 1h0m0s: the limit is forgotten early
+                       expires in [..], but what is used counts for 1h0m0s: the limit is forgotten early
                        redis-cli -s [..]/redis.sock PEXPIRE '{m}:3600s' 35[..]
 warning   no_ttl       forgotten
                        no TTL: it stays in memory when nothing of it counts any more
@@ -185,7 +185,7 @@ $ redis EVAL "redis.call('PEXPIRE', 'log:x', 600000) return ''" 0
 $ rlctl audit
 no findings in 1 limiter key; TTL not checked for 1 key: no policy defines its window
 $ rlctl --config FOLDER/config audit --json
-{"finding":"ttl_short","severity":"critical","key":"log:x","detail":"expires in [..] s, but what is used counts for 1h0m0s: the limit is forgotten early","fix":"redis-cli -s [..]/redis.sock PEXPIRE log:x 35[..]"}
+{"finding":"ttl_short","severity":"critical","key":"log:x","detail":"expires in [..], but what is used counts for 1h0m0s: the limit is forgotten early","fix":"redis-cli -s [..]/redis.sock PEXPIRE log:x 35[..]"}
 [2]
 
 ## a finding about a key that stores another limit than its policy says both; another algorithm's limit does not end the audit
@@ -197,7 +197,7 @@ $ write config
 < policy.rate = { key = "rate:%s", limit = "1000000000/1d", algorithm = "fixed-window" }
 $ env RLCTL_CONFIG=FOLDER/config
 $ rlctl audit --json
-{"finding":"ttl_short","severity":"critical","key":"api:ann","detail":"expires in [..] s, but what is used counts for 14h24m0s: the limit is forgotten early; stored 10/1d, policy 1000/20s","fix":"[..]"}
+{"finding":"ttl_short","severity":"critical","key":"api:ann","detail":"expires in [..], but what is used counts for 14h24m0s: the limit is forgotten early; stored 10/1d, policy 1000/20s","fix":"[..]"}
 [2]
 $ rlctl audit --json rate:ann
 $ rlctl list --json rate:ann

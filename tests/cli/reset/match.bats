@@ -139,7 +139,7 @@ some_are_removed() { (($(cli DBSIZE) < 4000)); }
   env --default-signal=INT rlctl reset --match 'k:*' --yes >"$BATS_TEST_TMPDIR/results" \
     2>"$BATS_TEST_TMPDIR/errors" 3>&- 4>&- &
   local pid=$! status=0
-  exec {results}<"$BATS_TEST_TMPDIR/results"
+  exec 7<"$BATS_TEST_TMPDIR/results"
   wait_until some_are_removed
   kill -INT "$pid"
   wait "$pid" || status=$?
