@@ -27,10 +27,10 @@ $ rlctl check -q {m} --limit 5/1h --limit 9/1d --cost 5
 $ redis EVAL "redis.call('PEXPIRE', 'expires', 600000) redis.call('PERSIST', 'forgotten') redis.call('PEXPIRE', '{m}:3600s', 600000) redis.call('SET', 'rl:tb:{ann}', 0, 'PX', 45000) redis.call('SET', 'rl:tb:{ann}:ts', redis.call('TIME')[1] .. '123', 'PX', 45000) return ''" 0
 $ rlctl audit
 critical  ttl_short    expires
-                       expires in [..], but what is used counts for 30d0h0m: the limit is forgotten early
+                       expires in [..], but what is used counts for [..]: the limit is forgotten early
                        redis-cli -s [..]/redis.sock PEXPIRE expires 2591[..]
 critical  ttl_short    {m}:3600s
-                       expires in [..], but what is used counts for 1h0m0s: the limit is forgotten early
+                       expires in [..], but what is used counts for [..]: the limit is forgotten early
                        redis-cli -s [..]/redis.sock PEXPIRE '{m}:3600s' 35[..]
 warning   no_ttl       forgotten
                        no TTL: it stays in memory when nothing of it counts any more
@@ -44,20 +44,20 @@ $ rlctl audit --json for*
 ## a TTL out of all proportion is a finding, whatever is known of the key
 $ redis EVAL "local years, now = 46 * 365 * 86400, redis.call('TIME')[1] redis.call('SET', 'quota:acme:20251127', 4711, 'EX', 157680000) redis.call('SET', 'spend:ann', 100.25, 'EX', years) redis.call('HSET', 'usage:ann', 'req', 12, 'tok', 3400) redis.call('EXPIRE', 'usage:ann', years) redis.call('ZADD', 'seen:ann', now, 'a', now, 'b') redis.call('EXPIRE', 'seen:ann', years) redis.call('SET', 'yearly:ann', 12, 'EX', 366 * 86400) return ''" 0
 $ rlctl audit --json
-{"finding":"ttl_long","severity":"warning","key":"quota:acme:20251127","detail":"expires in 1825d0h0m: if this counts requests, it resets only then","fix":"rlctl --url SERVER inspect -- quota:acme:20251127"}
-{"finding":"ttl_long","severity":"warning","key":"seen:ann","detail":"expires in 16790d0h0m: if this is a limiter's window, it stays in memory until then","fix":"rlctl --url SERVER inspect -- seen:ann"}
-{"finding":"ttl_long","severity":"warning","key":"spend:ann","detail":"expires in 16790d0h0m: if this counts requests, it resets only then","fix":"rlctl --url SERVER inspect -- spend:ann"}
-{"finding":"ttl_long","severity":"warning","key":"usage:ann","detail":"expires in 16790d0h0m: if this counts requests, it resets only then","fix":"rlctl --url SERVER inspect -- usage:ann"}
+{"finding":"ttl_long","severity":"warning","key":"quota:acme:20251127","detail":"expires in [..]: if this counts requests, it resets only then","fix":"rlctl --url SERVER inspect -- quota:acme:20251127"}
+{"finding":"ttl_long","severity":"warning","key":"seen:ann","detail":"expires in [..]: if this is a limiter's window, it stays in memory until then","fix":"rlctl --url SERVER inspect -- seen:ann"}
+{"finding":"ttl_long","severity":"warning","key":"spend:ann","detail":"expires in [..]: if this counts requests, it resets only then","fix":"rlctl --url SERVER inspect -- spend:ann"}
+{"finding":"ttl_long","severity":"warning","key":"usage:ann","detail":"expires in [..]: if this counts requests, it resets only then","fix":"rlctl --url SERVER inspect -- usage:ann"}
 [1]
 $ rlctl audit --json --read-as count quota:*
-{"finding":"ttl_long","severity":"warning","key":"quota:acme:20251127","detail":"its window ends only in 1825d0h0m: 4711 units used","fix":"# another program keeps it, find out first whether it may be changed: rlctl --url SERVER reset --force -- quota:acme:20251127"}
+{"finding":"ttl_long","severity":"warning","key":"quota:acme:20251127","detail":"its window ends only in [..]: 4711 units used","fix":"# another program keeps it, find out first whether it may be changed: rlctl --url SERVER reset --force -- quota:acme:20251127"}
 [1]
 $ write config
 < timeout = "120s"
 < library.quota = { key = "quota:*", type = "string", value = "count", limit = "99999/30d" }
 < library.yearly = { key = "yearly:*", type = "string", value = "count", limit = "20/366d" }
 $ rlctl audit --json --config FOLDER/config [qy]*
-{"finding":"ttl_long","severity":"warning","key":"quota:acme:20251127","detail":"its window of 30d ends only in 1825d0h0m: 4711 of 99999 used","fix":"# another program keeps it, find out first whether it may be changed: rlctl --url SERVER reset --force -- quota:acme:20251127"}
+{"finding":"ttl_long","severity":"warning","key":"quota:acme:20251127","detail":"its window of 30d ends only in [..]: 4711 of 99999 used","fix":"# another program keeps it, find out first whether it may be changed: rlctl --url SERVER reset --force -- quota:acme:20251127"}
 [1]
 
 ## what may count without a TTL is a warning in words that are true of it: whole, negative, a fraction, in a hash
@@ -121,10 +121,10 @@ algorithm  spend: fixed-window    limit 100 per 30 d
 used       87.43 of 100           12 remaining
            ███████████████████████████████████░░░░░  87 %
 
-key        spend:c                string, [..] bytes, ttl 1d0h0m
+key        spend:c                string, [..] bytes, ttl [..]
 algorithm  spend: fixed-window    limit 100 per 30 d
            a count of what is used
-used       99.5 of 100            next free in 1d0h0m, resets in 1d0h0m
+used       99.5 of 100            next free in [..], resets in [..]
            ███████████████████████████████████████░  99 %
 $ rlctl quota spend:a spend:b left:a
 RATELIMIT CRITICAL - spend:b 120.5% used (120.5 of 100); others: 2 WARNING | 'spend:a used'=88;80;95;0;100 'spend:a remaining'=12;;;0;100 'spend:b used'=121;80;95;0;100 'spend:b remaining'=0;;;0;100 'left:a used'=88;80;95;0;100 'left:a remaining'=12;;;0;100
@@ -185,7 +185,7 @@ $ redis EVAL "redis.call('PEXPIRE', 'log:x', 600000) return ''" 0
 $ rlctl audit
 no findings in 1 limiter key; TTL not checked for 1 key: no policy defines its window
 $ rlctl --config FOLDER/config audit --json
-{"finding":"ttl_short","severity":"critical","key":"log:x","detail":"expires in [..], but what is used counts for 1h0m0s: the limit is forgotten early","fix":"redis-cli -s [..]/redis.sock PEXPIRE log:x 35[..]"}
+{"finding":"ttl_short","severity":"critical","key":"log:x","detail":"expires in [..], but what is used counts for [..]: the limit is forgotten early","fix":"redis-cli -s [..]/redis.sock PEXPIRE log:x 35[..]"}
 [2]
 
 ## a finding about a key that stores another limit than its policy says both; another algorithm's limit does not end the audit
@@ -197,7 +197,7 @@ $ write config
 < policy.rate = { key = "rate:%s", limit = "1000000000/1d", algorithm = "fixed-window" }
 $ env RLCTL_CONFIG=FOLDER/config
 $ rlctl audit --json
-{"finding":"ttl_short","severity":"critical","key":"api:ann","detail":"expires in [..], but what is used counts for 14h24m0s: the limit is forgotten early; stored 10/1d, policy 1000/20s","fix":"[..]"}
+{"finding":"ttl_short","severity":"critical","key":"api:ann","detail":"expires in [..], but what is used counts for [..]: the limit is forgotten early; stored 10/1d, policy 1000/20s","fix":"[..]"}
 [2]
 $ rlctl audit --json rate:ann
 $ rlctl list --json rate:ann

@@ -3,17 +3,6 @@ load ../../support/common
 
 # `rlctl reset KEY…`, where it needs a process; reset.t has the rest.
 
-@test "a reader that goes away, such as head, leaves the number of keys on standard error" {
-  start_server
-  cd "$BATS_TEST_TMPDIR"
-  printf 'k%s\n' {1..2000} | rlctl check -q --batch --limit 5/1d >/dev/null
-  run --separate-stderr bash -c "rlctl reset --match 'k*' --yes --save saved | head -n 1"
-  assert_equal "${#lines[@]}" 1
-  assert_regex "${stderr_lines[0]}" \
-    "^rlctl: reset: standard output is closed; $((2000 - $(cli DBSIZE))) keys had already been removed$"
-  assert_regex "${stderr_lines[1]}" "^saved in saved; to undo: rlctl .* reset --restore $PWD/saved$"
-}
-
 @test "if a server does not answer a mere look, no key is reported as possibly removed" {
   local words
   start_fake_server ''
