@@ -20,7 +20,7 @@
 #include "support/scripted_server.h"
 #include "support/temp_folder.h"
 
-// Saving keys before they are removed, while other clients write (save_restore.bats tests the
+// Saving keys before they are removed, while other clients write (save_restore.t tests the
 // rest), and copying keys to another server.
 
 namespace stored_backup_test {
