@@ -27,6 +27,7 @@ class Files {
     write("empty", "");
     write("one.lua", "return 1\n");
     write("two.log", kLog);
+    write("-", kLog);
     std::filesystem::create_symlink("two.log", "link");
     write("broken.toml", "url = [\n");
     write("config.toml",
@@ -50,7 +51,8 @@ class Files {
   /// Whether no command has written or removed a file.
   bool are_unchanged() const {
     const std::filesystem::directory_iterator begin(folder_.path()), end;
-    return contents("two.log") == kLog && std::distance(begin, end) == count_;
+    return contents("two.log") == kLog && contents("-") == kLog &&
+           std::distance(begin, end) == count_;
   }
 
  private:
@@ -94,8 +96,9 @@ void check_refusal(const std::vector<std::string>& columns, std::vector<std::str
   const auto command = words.empty() ? "" : words[0];
   for (auto& word : shell_words(columns[0])) words.push_back(std::move(word));
   CAPTURE(joined_words(words));
-  const auto result = run_rlctl(words);
+  const auto result = run_rlctl(words, "a\nb\n");
   CHECK(result.status == status);
+  CHECK_FALSE(result.has_read_input);
   CHECK(files.are_unchanged());
   const bool is_quota = command == "quota";
   CHECK((is_quota ? result.err : result.out).empty());

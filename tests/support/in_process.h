@@ -41,6 +41,7 @@ class Redirection {
   Redirection& operator=(const Redirection&) = delete;
 
   std::string text() const { return contents("/dev/fd/" + std::to_string(fd_)); }
+  bool is_read() const { return ::lseek(fd_, 0, SEEK_CUR) > 0; }
 
  private:
   int fd_, original_;
@@ -49,6 +50,7 @@ class Redirection {
 struct Result {
   int status;
   std::string out, err;
+  bool has_read_input = false;  ///< of standard input, at least a part
 };
 
 /// What `rlctl WORD…` does, in this process, with this standard input. Costs a hundredth of a
@@ -67,7 +69,7 @@ inline Result run_rlctl(std::vector<std::string> words, std::string_view input =
   const int status = rlctl::cli::run_command_line(static_cast<int>(words.size()), argv.data());
   std::set_terminate(terminate);
   std::set_new_handler(new_handler);
-  return {status, out.text(), err.text()};
+  return {status, out.text(), err.text(), in.is_read()};
 }
 
 /// The long options that a text of --help describes.
