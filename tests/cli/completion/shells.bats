@@ -120,15 +120,3 @@ needs_shell() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
   needs_shell fish
   completes "fish --no-config -C 'rlctl completion fish | source; echo REA\"\"DY'"
 }
-
-# has_no_errors SHELL: the script for this shell.
-has_no_errors() {
-  needs_shell "$1"
-  rlctl completion "$1" >"$BATS_TEST_TMPDIR/script"
-  run -0 "$1" -n "$BATS_TEST_TMPDIR/script"
-  assert_output ''
-}
-
-@test "the script for bash has no errors" { has_no_errors bash; }
-@test "the script for zsh has no errors" { has_no_errors zsh; }
-@test "the script for fish has no errors" { has_no_errors fish; }
