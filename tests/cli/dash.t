@@ -6,19 +6,10 @@ $ rlctl check --limit 5/60s --algorithm gcra -- -
 allowed key=- limit=5/60s algorithm=gcra remaining=4 reset=12.000s
 $ rlctl quota -- -
 RATELIMIT OK - - 20% used (1 of 5)[..]
-$ rlctl inspect -- -
-key        -                      string, [..]
-[..]
-[..]
-[..]
-[..]
-[..]
-$ rlctl list -- -
-[..]
-[..]  gcra  [..]  -
-[..]
-[..]
-[..]
+$ rlctl inspect --json -- -
+{"key":"-",[..]
+$ rlctl list --json -- -
+{"key":"-",[..]
 $ rlctl audit -- -
 no findings in 1 limiter key
 $ rlctl scripts call gcra --limit 5/60s -- -
@@ -29,7 +20,7 @@ $ rlctl debug one.lua --trace -- -
 + one.lua:1  return redis.call('EXISTS', KEYS[1])
 |   redis> EXISTS -      1
 = 1    1 line, 1 redis call; nothing was changed
-! rlctl: debug: using a private server [..] with '-' copied from [..]
+! rlctl: debug: using a private server [..] with '-' copied from SERVER
 $ rlctl reset --limit 5/60s -- -
 removed key=- algorithm=gcra
 $ rlctl settle --limit 5/60s -- - id 1

@@ -13,11 +13,9 @@ setup() {
 
 # wrong MESSAGE ARGUMENT…: the command is refused with exactly this message, and perhaps a hint.
 wrong() {
-  local message=$1
-  shift
-  run -2 --separate-stderr "${as_user[@]}" rlctl "$@"
+  run -2 --separate-stderr "${as_user[@]}" rlctl "${@:2}"
   assert_output ''
-  assert_equal "$stderr" "rlctl: $message"
+  assert_equal "$stderr" "rlctl: $1"
 }
 
 # may_be_another: sets as_user to a prefix that runs a command as another user, if root runs the test.
@@ -51,13 +49,6 @@ timeout  1s                      (default)'
   assert_line '  hint: looked for /nowhere/rlctl/config.toml and /etc/rlctl/config.toml'
 }
 
-@test "a file may be 1048576 bytes long" {
-  head -c 1048576 /dev/zero | tr '\0' '#' >"$users"
-  run -0 rlctl config check
-  echo >>"$users"
-  wrong "$users is too large: a configuration has at most 1048576 bytes" config check
-}
-
 @test "a file without read permission is an error and does not count as missing" {
   may_be_another
   touch "$users"
@@ -68,7 +59,11 @@ timeout  1s                      (default)'
   chmod 700 "${users%/*}"
 }
 
-@test "the file may be a pipe, and Ctrl-C ends the wait for its writer" {
+@test "the file may have 1048576 bytes, or be a pipe, and Ctrl-C ends the wait for its writer" {
+  head -c 1048576 /dev/zero | tr '\0' '#' >"$users"
+  run -0 rlctl config check
+  echo >>"$users"
+  wrong "$users is too large: a configuration has at most 1048576 bytes" config check
   run -0 rlctl --config <(echo 'timeout = "3s"') config show
   assert_line --regexp '^timeout +3s +\(file\)$'
   mkfifo "$BATS_TEST_TMPDIR/pipe"
@@ -117,18 +112,12 @@ TABLE
   printf 'url = "%s"\n[script.evil]\nexec = "touch %s"\n' "$RLCTL_URL" "$BATS_TEST_TMPDIR/ran" >"$users"
   chmod 666 "$users"
   unset RLCTL_URL
-  local status_of command
-  while read -r status_of command; do
+  local command
+  for command in '3 lint evil' '2 burst --script evil' '2 list' '2 check k --limit 5/60s' '3 doctor'; do
     # shellcheck disable=SC2086 # split into words
-    REDISCLI_AUTH=secret run "-$status_of" rlctl $command
+    REDISCLI_AUTH=secret run "-${command%% *}" rlctl ${command#* }
     assert_output --partial 'is a configuration, and any user can write it'
-  done <<'TABLE'
-3 lint evil
-2 burst --script evil
-2 list
-2 check k --limit 5/60s
-3 doctor
-TABLE
+  done
   [[ ! -e $BATS_TEST_TMPDIR/ran ]]
   assert_equal "$(calls auth)" 0
 }

@@ -25,10 +25,6 @@ loaded name=concurrency sha1=[..] servers=1
 loaded name=gcra sha1=[..] servers=1
 $ rlctl scripts load gcra --json
 {"name":"gcra","sha1":"[..]","servers":1}
-$ env RLCTL_URL=unix:///nowhere
-$ rlctl scripts load
-! rlctl: cannot connect to unix:///nowhere: no such file or directory
-[3]
 
 ## export replaces no file that has other contents, and then writes nothing
 $ write lua/token-bucket.lua
@@ -65,7 +61,7 @@ allowed=0 remaining=2 retry_after=-1 reset_after=48000000 delay=0 denied_by=1
 $ redis SET text x
 OK
 $ rlctl scripts call gcra --limit 5/60s text
-! rlctl: scripts: unix://[..]: WRONGTYPE gcra: KEYS[1] must hold a string 'gcra ' with TAT, REMAINDER, LIMIT, WINDOW, BURST
+! rlctl: scripts: SERVER: WRONGTYPE gcra: KEYS[1] must hold a string 'gcra ' with TAT, REMAINDER, LIMIT, WINDOW, BURST
 [5]
 
 ## --print names the server and the user, and never the password
