@@ -34,18 +34,6 @@ std::string words_for(const std::string& typed) {
   return words;
 }
 
-struct Case {
-  const char* typed;
-  const char* expected;
-};
-
-void check(const std::vector<Case>& cases) {
-  for (const auto& one : cases) {
-    CAPTURE(one.typed);
-    CHECK(words_for(one.typed) == one.expected);
-  }
-}
-
 /// A configuration file with two policies and a script.
 class Configuration {
  public:
@@ -71,15 +59,10 @@ TEST_CASE("completion: commands, before and after general options") {
   for (std::string line; std::getline(commands, line) && !line.empty();) {
     if (line.starts_with("  ") && line[2] != ' ') names += line.substr(1, line.find(' ', 2) - 1);
   }
-  check({{"''", names.c_str()},
-         {"--json ''", names.c_str()},
-         {"-p 7000 --tls ''", names.c_str()},
-         {"help ''", names.c_str()},
-         {"che", "words check"},
-         {"-n 2 che", "words check"},
-         {"help check ''", "words"},
-         {"nothing ''", "words"},
-         {"version ''", "words"}});
+  for (const auto* typed : {"''", "--json ''", "-p 7000 --tls ''", "help ''"}) {
+    CAPTURE(typed);
+    CHECK(words_for(typed) == names);
+  }
 }
 
 TEST_CASE("completion: every option that --help shows, at its command") {
@@ -98,90 +81,35 @@ TEST_CASE("completion: every option that --help shows, at its command") {
   }
 }
 
-TEST_CASE("completion: an option is not offered again, nor one that it excludes") {
-  check({{"check --algorithm gcra --a", "words --askpass"},
-         {"check --policy login --li", "words"},
-         {"check --limit 5/60s --pol", "words"},
-         // A list may go on.
-         {"check --limit 5/60s --li", "words --limit"},
-         {"burst steady --cl", "words --clock --clients"}});
-}
-
-TEST_CASE("completion: values, also after = and after a comma") {
-  check({{"check --algorithm g", "words gcra"},
-         {"check --algorithm=g", "words --algorithm=gcra"},
-         {"burst --algorithm gcra,le", "words gcra,leaky-bucket"},
-         {"burst --algorithm=gcra,le", "words --algorithm=gcra,leaky-bucket"},
-         {"burst --algorithm al", "words all"},
-         {"burst --clock ''", "words virtual real"},
-         {"burst --exec ./limiter --exec-clock ''", "words none wall all"},
-         {"burst --exec ''", "files"},
-         {"run --on-error ''", "words fail allow deny"},
-         {"list --sort ''", "words used ratio ttl bytes key"},
-         {"burst --replay x --format c", "words combined common caddy cloudfront csv"},
-         {"check --limit ''", "words"},
-         {"check --cacert ''", "files"},
-         {"-s ''", "files"},
-         {"--config=x", "files"}});
-  CHECK(completion_of({"check", "--algorithm", "gc"}).starts_with("words\ngcra\t"));
-}
-
-TEST_CASE("completion: an algorithm that the command refuses is not offered, nor a given one") {
-  check({{"check --algorithm c", "words"},
-         {"run --algorithm c", "words"},
-         {"inspect --algorithm c", "words"},
-         {"reset --algorithm c", "words"},
-         {"quota --algorithm c", "words"},
-         {"burst --algorithm c", "words"},
-         {"burst --concurrency 5 --algorithm c", "words concurrency"},
-         {"list --algorithm c", "words concurrency"},
-         {"burst --algorithm gcra,g", "words"}});
-}
-
-TEST_CASE("completion: operands, and what the shell completes") {
-  check({{"burst b", "words boundary"},
-         {"burst adv", "words adversary"},
-         {"burst steady ''", "words"},
-         {"burst --replay a.log ''", "files adversary"},
-         {"debug gc", "files gcra"},
-         {"debug gcra ''", "words"},
-         {"lint gc", "files gcra"},
-         {"config ''", "words check show path"},
-         {"scripts ''", "words list show load export call"},
-         {"scripts show gc", "words gcra"},
-         {"scripts export ''", "files"},
-         {"completion f", "words fish"},
-         {"check -- --", "words"},
-         // The command after rlctl run KEY --.
-         {"run k --limit 5/s -- ''", "program 5"},
-         {"--json run k --limit 5/s -- ls --al", "program 6"},
-         {"run k --limit 5/s --co", "words --cost --concurrency --config --color"}});
-}
-
-TEST_CASE("completion: policies and scripts of the configuration, also of the one in --config") {
+TEST_CASE("completion: the words that words.tsv lists, with their descriptions") {
   const Configuration configuration;
-  {
-    const support::ScopedVariable variable("RLCTL_CONFIG", configuration.path());
-    check({{"check --policy ''", "words login api"},
-           {"config show ''", "words login api counter"},
-           {"burst --script co", "files counter"},
-           {"debug co", "files concurrency counter"}});
-    CHECK(completion_of({"check", "--policy", "lo"}) == "words\nlogin\t5/60s,20/1h\n");
+  const support::ScopedVariable variable("RLCTL_CONFIG", configuration.path());
+  std::ifstream table(RLCTL_TESTS_DIR "/cli/completion/words.tsv");
+  int cases = 0;
+  for (std::string line; std::getline(table, line);) {
+    if (line.empty() || line.starts_with("#")) continue;
+    CAPTURE(line);
+    const auto tab = line.find('\t');
+    CHECK(words_for(line.substr(0, tab)) == line.substr(tab + 1));
+    ++cases;
   }
-  const support::ScopedVariable variable("RLCTL_CONFIG", "/dev/null");
-  const auto named = "--config " + configuration.path();
-  check({{"check --policy ''", "words"},
-         {(named + " check --policy ''").c_str(), "words login api"},
-         {("check --config=" + configuration.path() + " --policy a").c_str(), "words api"}});
+  CHECK(cases > 50);
+  CHECK(completion_of({"check", "--algorithm", "gc"}).starts_with("words\ngcra\t"));
+  CHECK(completion_of({"check", "--policy", "lo"}) == "words\nlogin\t5/60s,20/1h\n");
 }
 
-TEST_CASE("completion: with a wrong configuration, what does not come from it") {
+TEST_CASE(
+    "completion: the configuration is that of --config, and one with mistakes offers nothing") {
+  const Configuration configuration;
   const support::TempFolder folder;
-  const std::string path = folder.path() / "wrong.toml";
-  std::ofstream(path) << "[policy\n";
-  const support::ScopedVariable variable("RLCTL_CONFIG", path);
-  check(
-      {{"check --policy ''", "words"}, {"debug gc", "files gcra"}, {"burst --script x", "files"}});
+  const std::string wrong = folder.path() / "wrong.toml";
+  std::ofstream(wrong) << "[policy\n";
+  const support::ScopedVariable variable("RLCTL_CONFIG", wrong);
+  CHECK(words_for("check --policy ''") == "words");
+  CHECK(words_for("debug gc") == "files gcra");
+  CHECK(words_for("burst --script x") == "files");
+  CHECK(words_for("--config " + configuration.path() + " check --policy ''") == "words login api");
+  CHECK(words_for("check --config=" + configuration.path() + " --policy a") == "words api");
 }
 
 }  // namespace rlctl::cli::words_test

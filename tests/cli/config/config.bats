@@ -1,8 +1,7 @@
 # needs: server
 load ../../support/common
 
-# The configuration file where it needs another user, a pipe, no file at all, or the server's URL in it. config.t has
-# the rest.
+# The configuration file where it needs another user, a pipe or no file at all. config.t has the rest.
 
 setup() {
   unset RLCTL_CONFIG RLCTL_URL
@@ -105,21 +104,6 @@ TABLE
   assert_output --partial "$socket within 30ms"
   RLCTL_URL=unix:///nowhere/at/all run -3 rlctl check k --limit 5/60s
   assert_output --partial 'cannot connect to unix:///nowhere/at/all'
-}
-
-@test "no program runs, and no password is sent, that a file of others names" {
-  start_server
-  printf 'url = "%s"\n[script.evil]\nexec = "touch %s"\n' "$RLCTL_URL" "$BATS_TEST_TMPDIR/ran" >"$users"
-  chmod 666 "$users"
-  unset RLCTL_URL
-  local command
-  for command in '3 lint evil' '2 burst --script evil' '2 list' '2 check k --limit 5/60s' '3 doctor'; do
-    # shellcheck disable=SC2086 # split into words
-    REDISCLI_AUTH=secret run "-${command%% *}" rlctl ${command#* }
-    assert_output --partial 'is a configuration, and any user can write it'
-  done
-  [[ ! -e $BATS_TEST_TMPDIR/ran ]]
-  assert_equal "$(calls auth)" 0
 }
 
 @test "root's file and one's own may be used, and no one else's" {

@@ -1,6 +1,6 @@
 # needs: server
-# The configuration file, and rlctl config. config.bats has what needs other users, pipes, no file at all, or the
-# server's URL in it; refusals.tsv has what is wrong with a whole file.
+# The configuration file, and rlctl config. config.bats has what needs other users, pipes or no file at all; refusals.tsv
+# has what is wrong with a whole file.
 
 ## the file is that of --config, else RLCTL_CONFIG, else XDG_CONFIG_HOME, else HOME, and is read only if it is needed
 $ write named
@@ -29,19 +29,35 @@ $ rlctl config check
 ! Try 'rlctl config check --help'.
 [2]
 
-## a configuration that others can write is refused with a remedy, and not even a password in it is reported
-$ env RLCTL_CONFIG=c.toml
+## a configuration that others can write is refused with a remedy: it runs no program, and no server that it names gets a password
+$ each CALL 'config show' 'burst --script evil' list 'check k --limit 5/60s'
+$ env RLCTL_CONFIG=c.toml RLCTL_URL= REDISCLI_AUTH=secret
 $ write c.toml
-< url = "redis://u:geheim@h"
+< url = "SERVER"
+< script.evil = {exec = "sh -c 'echo ran >ran'"}
 $ chmod 666 c.toml
-$ rlctl config show
+$ rlctl CALL
 ! rlctl: c.toml is a configuration, and any user can write it (mode 0666)
-!   hint: read it, and then: chmod go-w c.toml
+!   hint: read it, and then: chmod go-w c.toml[..]
 [2]
 $ rlctl check --policy login ann
 ! rlctl: c.toml is a configuration, and any user can write it (mode 0666)
 !   hint: read it, and then: chmod go-w c.toml, or pass --limit and --config /dev/null
 [2]
+$ rlctl lint evil
+! rlctl: c.toml is a configuration, and any user can write it (mode 0666)
+!   hint: read it, and then: chmod go-w c.toml, or pass --config /dev/null to ignore it
+[3]
+$ rlctl doctor
+! rlctl: c.toml is a configuration, and any user can write it (mode 0666)
+!   hint: read it, and then: chmod go-w c.toml, or pass --config /dev/null to ignore it
+[3]
+$ cat ran
+$ chmod 644 c.toml
+$ rlctl list
+! rlctl: SERVER: AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?
+!   hint: user 'default' has no password on this server; name another with --user, or give no password
+[4]
 
 ## a password that others can read stops only a call that uses the URL
 $ env RLCTL_CONFIG=c.toml
@@ -97,15 +113,15 @@ policy             key       algorithm           limit          burst   ipv6_pre
 login              login:%s  sliding-window-log  5/60s          -       64
 api                ä:%s      gcra                10/1s,100/60s  10,100  -
 登录               login:%s  leaky-bucket        1/1s,60/60s    20      -
-café\\x1b[32m\\x20x  \\x07      sliding-window-log  1/1s           -       -
+café\x1b[32m\x20x  \x07      sliding-window-log  1/1s           -       -
 same               login:%s  gcra                9/60s          9       -
 
 script  file                exec                                    keys                  args                                  allowed_when
-count   conf/lua/count.lua  -                                       'hist:{key} {now_s}'  '{limit} '\\''two words'\\'' '\\'''\\'''  <=limit
-a\\x20b  /dev/null           -                                       {key}                 '{now_ms} {limit}'                    -
-mine    -                   'python3 '\\''my limiter.py'\\'' --fast'  -                     -                                     -
+count   conf/lua/count.lua  -                                       'hist:{key} {now_s}'  '{limit} '\''two words'\'' '\'''\'''  <=limit
+a\x20b  /dev/null           -                                       {key}                 '{now_ms} {limit}'                    -
+mine    -                   'python3 '\''my limiter.py'\'' --fast'  -                     -                                     -
 $ rlctl config show --json
-{"file":"conf/c.toml","url":"unix:///run/redis.sock","url_from":"file","timeout_us":1000000,"timeout_from":"default","cacert":null,"cert":null,"key":null,"sni":null,"password_file":null,"insecure":false,"policies":[{"name":"login","key":"login:%s","algorithm":"sliding-window-log","limits":[{"limit":5,"window_us":60000000,"burst":null}],"ipv6_prefix":64,"line":2},{"name":"api","key":"ä:%s","algorithm":"gcra","limits":[{"limit":10,"window_us":1000000,"burst":10},{"limit":100,"window_us":60000000,"burst":100}],"ipv6_prefix":null,"line":3},{"name":"登录","key":"login:%s","algorithm":"leaky-bucket","limits":[{"limit":1,"window_us":1000000,"burst":20},{"limit":60,"window_us":60000000,"burst":20}],"ipv6_prefix":null,"line":4},{"name":"café\\u001b[32m x","key":"\\u0007","algorithm":"sliding-window-log","limits":[{"limit":1,"window_us":1000000,"burst":null}],"ipv6_prefix":null,"line":5},{"name":"same","key":"login:%s","algorithm":"gcra","limits":[{"limit":9,"window_us":60000000,"burst":9}],"ipv6_prefix":null,"line":6}],"scripts":[{"name":"count","file":"conf/lua/count.lua","exec":null,"keys":["hist:{key}","{now_s}"],"function":null,"args":"{limit} 'two words' ''","setup":null,"allowed_when":"<=limit","denied_error":null,"delay":null,"remaining":null,"retry_after":null,"reset_after":null,"line":8},{"name":"a b","file":"/dev/null","exec":null,"keys":["{key}"],"function":null,"args":"{now_ms} {limit}","setup":null,"allowed_when":null,"denied_error":null,"delay":null,"remaining":null,"retry_after":null,"reset_after":null,"line":14},{"name":"mine","file":null,"exec":"python3 'my limiter.py' --fast","keys":[],"function":null,"args":null,"setup":null,"allowed_when":null,"denied_error":null,"delay":null,"remaining":null,"retry_after":null,"reset_after":null,"line":15}]}
+{"file":"conf/c.toml","url":"unix:///run/redis.sock","url_from":"file","timeout_us":1000000,"timeout_from":"default","cacert":null,"cert":null,"key":null,"sni":null,"password_file":null,"insecure":false,"policies":[{"name":"login","key":"login:%s","algorithm":"sliding-window-log","limits":[{"limit":5,"window_us":60000000,"burst":null}],"ipv6_prefix":64,"line":2},{"name":"api","key":"ä:%s","algorithm":"gcra","limits":[{"limit":10,"window_us":1000000,"burst":10},{"limit":100,"window_us":60000000,"burst":100}],"ipv6_prefix":null,"line":3},{"name":"登录","key":"login:%s","algorithm":"leaky-bucket","limits":[{"limit":1,"window_us":1000000,"burst":20},{"limit":60,"window_us":60000000,"burst":20}],"ipv6_prefix":null,"line":4},{"name":"café\u001b[32m x","key":"\u0007","algorithm":"sliding-window-log","limits":[{"limit":1,"window_us":1000000,"burst":null}],"ipv6_prefix":null,"line":5},{"name":"same","key":"login:%s","algorithm":"gcra","limits":[{"limit":9,"window_us":60000000,"burst":9}],"ipv6_prefix":null,"line":6}],"scripts":[{"name":"count","file":"conf/lua/count.lua","exec":null,"keys":["hist:{key}","{now_s}"],"function":null,"args":"{limit} 'two words' ''","setup":null,"allowed_when":"<=limit","denied_error":null,"delay":null,"remaining":null,"retry_after":null,"reset_after":null,"line":8},{"name":"a b","file":"/dev/null","exec":null,"keys":["{key}"],"function":null,"args":"{now_ms} {limit}","setup":null,"allowed_when":null,"denied_error":null,"delay":null,"remaining":null,"retry_after":null,"reset_after":null,"line":14},{"name":"mine","file":null,"exec":"python3 'my limiter.py' --fast","keys":[],"function":null,"args":null,"setup":null,"allowed_when":null,"denied_error":null,"delay":null,"remaining":null,"retry_after":null,"reset_after":null,"line":15}]}
 $ rlctl config show same 登录 'a b'
 file     conf/c.toml
 url      unix:///run/redis.sock  (file)
@@ -116,7 +132,7 @@ same    login:%s  gcra          9/60s        9      -
 登录    login:%s  leaky-bucket  1/1s,60/60s  20     -
 
 script  file       keys   args
-a\\x20b  /dev/null  {key}  '{now_ms} {limit}'
+a\x20b  /dev/null  {key}  '{now_ms} {limit}'
 $ rlctl config check
 conf/c.toml: 5 policies, 3 scripts, 1 library, no errors
 ! rlctl: config: warning: conf/c.toml:6: policies 'login' and 'same' have the same keys, but the algorithms sliding-window-log and gcra: on one server, each cannot use what the other stores
