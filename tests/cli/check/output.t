@@ -85,13 +85,3 @@ $ rlctl check k --limit 5/60s --now 1000000000 --json
 $ rlctl check k --limit 5/60s --json -u unix:///nowhere
 ! {"error":{"code":"unreachable","message":"cannot connect to unix:///nowhere: no such file or directory","hint":null}}
 [3]
-
-## a key for each line of standard input
-$ rlctl check --batch --limit 1/60s --now 1000000000
-< a
-< b
-< a
-allowed key=a limit=1/60s remaining=0 reset=60.000s
-allowed key=b limit=1/60s remaining=0 reset=60.000s
-denied key=a limit=1/60s remaining=0 retry_after=60.000s reset=60.000s
-[1]

@@ -39,43 +39,31 @@ completes() {
   cli SET user@example.com x >/dev/null
   cli SET 'with blank' x >/dev/null
   export RLCTL_COMPLETE_KEYS=1
-  # shellcheck disable=SC2034 # for type_lines
-  lines=$(
+  local typed_and_told
+  typed_and_told=$(
     cat <<'END'
-rlctl che\tX
-rlctl check --algorithm=gc\tk
-rlctl check --pol\tlo\tann
-rlctl burst --algorithm gcra,le\tsteady
-rlctl --config on\tcheck
-rlctl --config=on\tcheck
-rlctl inspect log\tk
-rlctl inspect login:a\tk
-rlctl inspect "login:a\t
-rlctl inspect user@e\tk
-rlctl inspect with\tk
-rlctl inspect "with b\t
-rlctl check --config ~/in-h\tk
-rlctl check --config=in\\ f\tk
-rlctl run k -- mkfif\tx
+rlctl che\tX|<check><X>
+rlctl check --algorithm=gc\tk|<check><--algorithm=gcra><k>
+rlctl check --pol\tlo\tann|<check><--policy><login><ann>
+rlctl burst --algorithm gcra,le\tsteady|<burst><--algorithm><gcra,leaky-bucket><steady>
+rlctl --config on\tcheck|<--config><only-file.toml><check>
+rlctl --config=on\tcheck|<--config=only-file.toml><check>
+rlctl inspect log\tk|<inspect><login:ann><k>
+rlctl inspect login:a\tk|<inspect><login:ann><k>
+rlctl inspect "login:a\t|<inspect><login:ann>
+rlctl inspect user@e\tk|<inspect><user@example.com><k>
+rlctl inspect with\tk|<inspect><with blank><k>
+rlctl inspect "with b\t|<inspect><with blank>
+rlctl check --config ~/in-h\tk|<check><--config><~/in-home.toml><k>
+rlctl check --config=in\\ f\tk|<check><--config=in folder.toml><k>
+rlctl run k -- mkfif\tx|<run><k><--><mkfifo><x>
 END
   )
+  # shellcheck disable=SC2034 # for type_lines
+  lines=$(cut -d'|' -f1 <<<"$typed_and_told")
   : >"$told"
   TERM=xterm run at_terminal type_lines "stty cols 100 rows 30; $1"
-  assert_equal "$(cat "$told")" '<check><X>
-<check><--algorithm=gcra><k>
-<check><--policy><login><ann>
-<burst><--algorithm><gcra,leaky-bucket><steady>
-<--config><only-file.toml><check>
-<--config=only-file.toml><check>
-<inspect><login:ann><k>
-<inspect><login:ann><k>
-<inspect><login:ann>
-<inspect><user@example.com><k>
-<inspect><with blank><k>
-<inspect><with blank>
-<check><--config>'"<$HOME/in-home.toml>"'<k>
-<check><--config=in folder.toml><k>
-<run><k><--><mkfifo><x>'
+  assert_equal "$(sed "s|<$HOME|<~|" "$told")" "$(cut -d'|' -f2 <<<"$typed_and_told")"
 }
 
 needs_shell() { command -v "$1" >/dev/null || skip "$1 is not installed"; }

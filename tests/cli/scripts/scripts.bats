@@ -38,9 +38,6 @@ setup() {
   for name in new/lua/*; do rlctl scripts show "$(basename "$name" .lua)" | cmp - "$name"; done
   run -0 rlctl scripts show gcra --json
   assert_equal "$(gojq -r .sha1 <<<"$output")" "$(gojq -rj .text <<<"$output" | sha1sum | cut -d' ' -f1)"
-  # As the manual tells to load it.
-  run -0 bash -c "rlctl scripts show gcra | redis-cli -s '$socket' -x SCRIPT LOAD"
-  assert_output "$(sha1sum <"$project/lua/gcra.lua" | cut -d' ' -f1)"
 }
 
 # prints_the_call KEY NAME OPTION…: the printed line, run by each shell, gives the reply that call gives.
