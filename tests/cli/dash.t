@@ -1,7 +1,7 @@
 # needs: server
 # dash.bats and refusals.tsv have what a - means before a --.
 
-## after --, a - is the KEY of that name in every command
+## after -- and on standard input, a - is the KEY of that name; a file of that name is ./-
 $ rlctl check --limit 5/60s --algorithm gcra -- -
 allowed key=- limit=5/60s algorithm=gcra remaining=4 reset=12.000s
 $ rlctl quota -- -
@@ -27,8 +27,6 @@ $ rlctl settle --limit 5/60s -- - id 1
 unknown key=- limit=5/60s algorithm=budget reservation=id was=unknown remaining=5 reset=0.000s
 [1]
 $ keys
-
-## standard input may name the KEY -, and a file of that name is ./-
 $ rlctl check -q --limit 5/60s -- -
 $ rlctl reset --limit 5/60s -
 < -

@@ -216,6 +216,8 @@ TEST_CASE("a value of the wrong type is shown with the expected type") {
 TEST_CASE("values are checked like those on the command line") {
   CHECK(mistake_in("url = 'redis://h:99999'") ==
         "1: url: bad port in the URL: '99999'; the port is 1 to 65535");
+  CHECK(mistake_in("url = 'redis://:secret@h'\npassword_file = 'f'") ==
+        "2: password_file: the url has a password too");
   CHECK(mistake_in("timeout = '1'") ==
         "1: timeout: '1' has no unit after 1; use us, ms, s, m, h or d");
   CHECK(mistake_in("timeout = '0s'") == "1: timeout: must be greater than 0, not '0s'");

@@ -74,12 +74,6 @@ $ rlctl check k --limit 5/60s
 $ chmod 600 c.toml
 $ rlctl config check
 c.toml: 0 policies, no errors
-$ write c.toml
-< url = "redis://:password@h"
-< password_file = "password"
-$ rlctl config check
-! rlctl: c.toml:2: password_file: the url has a password too
-[2]
 
 ## config show: settings with their sources, policies, and scripts, whose files are relative to the configuration
 $ env RLCTL_CONFIG=conf/c.toml RLCTL_URL=

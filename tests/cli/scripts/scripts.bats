@@ -65,10 +65,8 @@ prints_the_call() {
   [[ ! -e pwned ]]
 }
 
-@test "call says what was counted if its answer cannot be written" {
+@test "call says that a refund was counted if its answer cannot be written" {
   [[ -e /dev/full ]] || skip 'no /dev/full'
   run -2 bash -c 'rlctl scripts call gcra k --limit 5/60s --cost -1 >/dev/full'
   assert_output --partial '; the refund was counted'
-  run -2 bash -c 'rlctl scripts call gcra k --limit 5/60s --cost 0 >/dev/full'
-  refute_output --partial counted
 }

@@ -64,7 +64,7 @@ $ rlctl scripts call gcra --limit 5/60s text
 ! rlctl: scripts: SERVER: WRONGTYPE gcra: KEYS[1] must hold a string 'gcra ' with TAT, REMAINDER, LIMIT, WINDOW, BURST
 [5]
 
-## --print names the server and the user, and never the password
+## --print names the server, the user and the limits of a policy, and never the password
 $ rlctl scripts call gcra --url redis://ann:secret@db:7000/3 --limit 5/60s --print k
 redis-cli -h db -p 7000 -n 3 --user ann EVALSHA [..] 1 k 5 60000000
 ! rlctl: scripts: note: give redis-cli the password in REDISCLI_AUTH
@@ -72,8 +72,6 @@ $ rlctl scripts call gcra --url rediss://db --cacert ca.pem --sni name --limit 5
 redis-cli -h db -p 6379 --tls --cacert ca.pem --sni name EVALSHA [..] 1 k 5 60000000
 $ rlctl scripts call gcra --url redis+cluster://a:1,b:2 --limit 5/60s --limit 9/1h --print k
 redis-cli -h a -p 1 -c EVALSHA [..] 2 '{k}:60s' '{k}:3600s' 5 60000000 '' 9 3600000000
-
-## a policy is called with its own limits
 $ write c.toml
 < policy.login = {key = "login:%s", limit = "5/60s", algorithm = "gcra"}
 $ rlctl --config c.toml scripts call gcra --policy login ann --print
