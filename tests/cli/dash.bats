@@ -8,7 +8,6 @@ load ../support/common
 # reads: standard input is read to its end. writes: something is on standard output.
 matrix() {
   cat <<'END'
-reads|check --limit 5/60s --batch
 reads|check --limit 5/60s --batch -
 reads|check --limit 5/60s --batch=-
 reads|inspect -

@@ -111,8 +111,7 @@ TABLE
 }
 
 @test "the command line that repeats a run names the file of the password" {
-  run -0 --separate-stderr rlctl -u "unix://$socket" --password-file "$file" burst steady --clock real \
-    --rate 100/s --duration 50ms
+  run -0 --separate-stderr rlctl -u "unix://$socket" --password-file "$file" burst steady --clock real --rate 100/s --duration 50ms
   assert_output --partial "--password-file $file"
   refute_output --partial 'se cret'
 }

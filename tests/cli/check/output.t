@@ -55,21 +55,19 @@ $ redis LLEN {k}:60s
 3
 
 ## the answer has a colour where one is asked for
-$ rlctl check k --limit 5/60s --color=always --now 1000000000
-␛[32mallowed␛[0m key=k limit=5/60s remaining=4 reset=60.000s
 $ env CLICOLOR_FORCE=1
 $ rlctl check k --limit 5/60s --cost 6 --now 1000000000
-␛[31mdenied␛[0m key=k limit=5/60s remaining=4 retry_after=never reset=60.000s
+␛[31mdenied␛[0m key=k limit=5/60s remaining=5 retry_after=never reset=0.000s
 [1]
 $ rlctl check k --limit 5/60s --color never --now 1000000000
-allowed key=k limit=5/60s remaining=3 reset=60.000s
+allowed key=k limit=5/60s remaining=4 reset=60.000s
 $ env NO_COLOR=1
 $ rlctl check --batch --limit 5/60s --now 1000000000
 < k
-allowed key=k limit=5/60s remaining=2 reset=60.000s
+allowed key=k limit=5/60s remaining=3 reset=60.000s
 $ rlctl check --batch --limit 5/60s --color always --now 1000000000
 < k
-␛[32mallowed␛[0m key=k limit=5/60s remaining=1 reset=60.000s
+␛[32mallowed␛[0m key=k limit=5/60s remaining=2 reset=60.000s
 
 ## --quiet prints nothing except errors
 $ rlctl check k --limit 1/60s -q

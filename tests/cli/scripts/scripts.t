@@ -58,11 +58,6 @@ allowed=1 remaining=2 retry_after=0 reset_after=48000000 delay=24000000 denied_b
 $ rlctl scripts call leaky-bucket --limit 5/60s --cost 9 --now 1800000000000000 k
 allowed=0 remaining=2 retry_after=-1 reset_after=48000000 delay=0 denied_by=1
 [1]
-$ redis SET text x
-OK
-$ rlctl scripts call gcra --limit 5/60s text
-! rlctl: scripts: SERVER: WRONGTYPE gcra: KEYS[1] must hold a string 'gcra ' with TAT, REMAINDER, LIMIT, WINDOW, BURST
-[5]
 
 ## --print names the server, the user and the limits of a policy, and never the password
 $ rlctl scripts call gcra --url redis://ann:secret@db:7000/3 --limit 5/60s --print k
