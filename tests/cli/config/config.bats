@@ -34,6 +34,9 @@ may_be_another() {
     assert_output 'rlctl: config: there is no configuration file
   hint: looked for ~/.config/rlctl/config.toml and /etc/rlctl/config.toml'
   done
+  run -2 rlctl check --policy login ann
+  assert_output "rlctl: check: no policy 'login', since there is no configuration file
+  hint: looked for ~/.config/rlctl/config.toml and /etc/rlctl/config.toml"
   run -1 env -u HOME rlctl config path --json
   assert_output '{"error":{"code":"not_found","message":"there is no configuration file","hint":"looked for /etc/rlctl/config.toml"}}'
   run -0 rlctl config show
