@@ -4,14 +4,7 @@
 
 namespace rlctl::duration_text_test {
 
-using namespace std::chrono_literals;
-using std::chrono::days;
-using std::chrono::hours;
-using std::chrono::microseconds;
-using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::nanoseconds;
-using std::chrono::seconds;
+using namespace std::chrono;
 
 TEST_CASE("duration text: a wait is rounded up, an age is rounded down") {
   CHECK(wait_text(microseconds{0}) == "0.000 s");

@@ -17,38 +17,16 @@ TEST_CASE("a whole number is read as microseconds since 1970") {
   CHECK(parse_instant("007") == 7us);
 }
 
-TEST_CASE("ISO 8601 is read in its zone") {
+// Its other spellings are in tests/replay/time_text_test.cc.
+TEST_CASE("ISO 8601 is read in its zone, with seconds and their fraction or without") {
   CHECK(parse_instant("2026-11-20T06:11:15.155201Z") == 1795155075155201us);
-  CHECK(parse_instant("2026-11-20T07:11:15.155201+01:00") == 1795155075155201us);
-  CHECK(parse_instant("2026-11-20T07:11:15.155201+0100") == 1795155075155201us);
-  CHECK(parse_instant("2026-11-20T07:11:15.155201+01") == 1795155075155201us);
   CHECK(parse_instant("2026-11-20T00:41:15.155201-05:30") == 1795155075155201us);
-  CHECK(parse_instant("2026-11-20 06:11:15.155201Z") == 1795155075155201us);
-  CHECK(parse_instant("1970-01-01T01:00+01:00") == 0us);
-}
-
-TEST_CASE("the spellings of ISO 8601 in logs are read too") {
-  for (const auto* text : {"2026-11-20t06:11:15,1z", "2026-11-20 06:11:15.1 UTC",
-                           "2026/11/20 06:11:15.1 GMT", "20261120T061115.1Z"}) {
-    CAPTURE(text);
-    CHECK(parse_instant(text) == 1795155075100000us);
-  }
-  CHECK(parse_instant("2026-11-20T06:11:60Z") == 1795155120000000us);
-}
-
-TEST_CASE("seconds and their fraction are optional") {
-  CHECK(parse_instant("2026-11-20T06:11Z") == 1795155060000000us);
-  CHECK(parse_instant("2026-11-20T06:11:15Z") == 1795155075000000us);
-  CHECK(parse_instant("2026-11-20T06:11:15.1Z") == 1795155075100000us);
+  CHECK(parse_instant("2026/11/20 06:11:15,1 GMT") == 1795155075100000us);
   CHECK(parse_instant("2026-11-20T06:11:15.000001Z") == 1795155075000001us);
-}
-
-TEST_CASE("leap years follow the calendar") {
+  CHECK(parse_instant("2026-11-20T06:11:60Z") == 1795155120000000us);
+  CHECK(parse_instant("2026-11-20T06:11Z") == 1795155060000000us);
+  CHECK(parse_instant("1970-01-01T01:00+01:00") == 0us);
   CHECK(parse_instant("2000-02-29T00:00Z") == 951782400000000us);
-  CHECK(parse_instant("2024-02-29T00:00Z") == 1709164800000000us);
-  CHECK(parse_instant("2024-03-01T00:00Z") - parse_instant("2024-02-28T00:00Z") == 48h);
-  CHECK_THROWS_AS((void)parse_instant("2026-02-29T00:00Z"), UsageError);
-  CHECK_THROWS_AS((void)parse_instant("2100-02-29T00:00Z"), UsageError);
 }
 
 TEST_CASE("an invalid instant is an error that gives the reason") {
@@ -58,11 +36,7 @@ TEST_CASE("an invalid instant is an error that gives the reason") {
                        UsageError);
   std::istringstream words(
       "-1 +1 1e15 1.5 0x10 now 2026-11-20 2026-11-20Z 2026-11-20T06Z 2026-11-20T06:11 "
-      "2026-11-20T06:11:15.1552011Z 2026-11-20T06:11:15.Z "
-      "2026-11-20T06:11:Z 2026-11-20T24:00:00Z 2026-11-20T06:60:00Z "
-      "2026-13-20T06:11:15Z 2026-00-20T06:11:15Z 2026-11-00T06:11:15Z 2026-11-31T06:11:15Z "
-      "2026-1-2T06:11:15Z 2026-11-20T06:11:15+1 "
-      "2026-11-20T06:11:15+01:0 2026-11-20T06:11:15+01:00x 2026-11-20T06:11:15+01:60 "
+      "2026-11-20T06:11:15.1552011Z 2026-11-20T24:00:00Z 2026-02-29T00:00Z "
       "2026-11-20T06:11:15+24:00 2026-11-20T06:11:15Zx -2026-11-20T06:11:15Z");
   for (std::string text; words >> text;) {
     CAPTURE(text);

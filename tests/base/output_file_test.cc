@@ -73,25 +73,19 @@ TEST_CASE("output file: the old file is kept unless the new one is complete") {
   CHECK(fs::status(path).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
 }
 
-TEST_CASE("output file: a symbolic link stays a link") {
+TEST_CASE("output file: a symbolic link stays a link, also if its target is missing") {
   const support::TempFolder folder;
-  const auto target = folder.path() / "target", link = folder.path() / "link";
+  const auto target = folder.path() / "target", inner = folder.path() / "inner";
   put(target, "before");
-  fs::create_symlink("target", link);
-  write_output(link, "after");
-  CHECK(fs::is_symlink(link));
-  CHECK(content(target) == "after");
-}
-
-TEST_CASE(
-    "output file: a symbolic link whose target is missing stays a link, and the target is made") {
-  const support::TempFolder folder;
-  const auto inner = folder.path() / "inner", link = folder.path() / "link";
   fs::create_directory(inner);
-  fs::create_symlink("inner/missing", link);
-  write_output(link, "after");
-  CHECK(fs::is_symlink(link));
-  CHECK(content(inner / "missing") == "after");
+  for (const fs::path to : {"target", "inner/missing"}) {
+    CAPTURE(to);
+    const auto link = folder.path() / ("to-" + to.filename().string());
+    fs::create_symlink(to, link);
+    write_output(link, "after");
+    CHECK(fs::is_symlink(link));
+    CHECK(content(folder.path() / to) == "after");
+  }
 }
 
 TEST_CASE("output file: links are followed from folder to folder") {
@@ -224,11 +218,6 @@ TEST_CASE("output file: an open file without a name is written through its link 
   CHECK(read_all(read_end) == "text");
 }
 
-TEST_CASE("output file: a file that is not a regular file is written in place") {
-  write_output("/dev/null", "anything");
-  CHECK(fs::is_character_file("/dev/null"));
-}
-
 TEST_CASE("output file: a file that cannot be written is reported with the option and the name") {
   const support::TempFolder folder;
   const auto missing = (folder.path() / "none" / "x.svg").string();
@@ -239,7 +228,9 @@ TEST_CASE("output file: a file that cannot be written is reported with the optio
   CHECK_THROWS_WITH_AS(OutputFile("-o", ""), "-o: the name of the file is empty", UsageError);
 }
 
-TEST_CASE("output file: a full disk is an error") {
+TEST_CASE("output file: a device is written in place, and a full disk is an error") {
+  write_output("/dev/null", "anything");
+  CHECK(fs::is_character_file("/dev/null"));
   OutputFile file("-o", "/dev/full");
   CHECK_THROWS_AS(file.write("anything"), OutputError);
 }
