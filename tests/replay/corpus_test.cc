@@ -116,40 +116,4 @@ TEST_CASE("a log of the corpus is read the same if its format is named") {
   }
 }
 
-TEST_CASE("logs are read the same wherever the read buffer ends") {
-  // The same content after so many bytes of other lines that it crosses the end of the read buffer.
-  const auto content = test::content_of(fs::path(RLCTL_TESTS_DIR) / "replay/logs/combined.log");
-  const auto alone = test::all_of(test::record_text(content));
-  for (std::size_t before = 262'144 - 2'000; before < 262'144; before += 97) {
-    CAPTURE(before);
-    const auto shifted = test::record_text(std::string(before, '\n') + content);
-    CHECK(shifted.counts().blank == static_cast<std::int64_t>(before) + 2);
-    CHECK(test::all_of(shifted) == alone);
-  }
-}
-
-TEST_CASE("a truncated log of the corpus is read up to where it ends") {
-  for (const auto& log : logs()) {
-    const auto content = test::content_of(log);
-    const auto whole = record({.files = {log.string()}, .format = format_of(log)});
-    const auto format = whole.files().at(0).format;
-    for (std::size_t size = 1; size < content.size(); size += 17) {
-      CAPTURE(log.filename().string());
-      CAPTURE(size);
-      const auto beginning = content.substr(0, size);
-      try {
-        const auto counts = test::record_text(beginning, {.format = format}).counts();
-        const auto lines = std::count(beginning.begin(), beginning.end(), '\n');
-        CHECK(counts.lines == lines + (beginning.back() == '\n' ? 0 : 1));
-        CHECK(counts.requests <= whole.counts().requests + 1);
-      } catch (const InputError& error) {
-        const std::string message = error.what();
-        const bool says_why = message.find("no request in ") == 0 ||
-                              message.find(":1: the header has no field") != message.npos;
-        CHECK(says_why);
-      }
-    }
-  }
-}
-
 }  // namespace rlctl::replay::corpus_test
