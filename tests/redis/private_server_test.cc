@@ -23,14 +23,13 @@
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "support/failure.h"
+#include "support/fake_cluster.h"
 #include "support/temp_folder.h"
 
-namespace redis_private_server_test {
+namespace rlctl::redis::private_server_test {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using namespace rlctl;
-using namespace rlctl::redis;
 using namespace support;
 
 namespace {
@@ -38,7 +37,7 @@ namespace {
 bool answers(const Url& url) {
   try {
     return Connection::open(url, 120s).call({"PING"}).text() == "PONG";
-  } catch (const rlctl::redis::Error&) {
+  } catch (const Error&) {
     return false;
   }
 }
@@ -78,7 +77,7 @@ Url orphan() {
   const auto size = ::read(from.get(), buffer.data(), buffer.size());
   REQUIRE(size > 0);
   Url url;
-  url.scheme = rlctl::redis::Scheme::kUnix;
+  url.scheme = Scheme::kUnix;
   url.path.assign(buffer.data(), static_cast<std::size_t>(size));
   CHECK(answers(url));
   ::kill(child, SIGKILL);
@@ -96,10 +95,12 @@ TEST_CASE("a private server answers on a socket that only its user can reach, wi
   CHECK((status.st_mode & 07777) == 0700);
   CHECK(status.st_uid == ::geteuid());
   auto connection = Connection::open(server.url(), 120s);
-  CHECK(connection.call({"CONFIG", "GET", "port"})[1].text() == "0");
-  CHECK(connection.call({"CONFIG", "GET", "save"})[1].text().empty());
-  CHECK(connection.call({"CONFIG", "GET", "appendonly"})[1].text() == "no");
-  CHECK(connection.call({"CONFIG", "GET", "maxmemory"})[1].text() == "67108864");
+  const char* const options[][2] = {
+      {"port", "0"}, {"save", ""}, {"appendonly", "no"}, {"maxmemory", "67108864"}};
+  for (const auto& [option, value] : options) {
+    CAPTURE(option);
+    CHECK(connection.call({"CONFIG", "GET", option})[1].text() == value);
+  }
   // The terminal's Ctrl-C does not reach it.
   CHECK(::getsid(server.pid()) == server.pid());
 }
@@ -123,10 +124,7 @@ TEST_CASE("a private server is emptied, in every database") {
   PrivateServer server;
   auto connection = Connection::open(server.url(), 120s);
   for (int round = 0; round < 2; ++round) {
-    for (const auto* database : {"0", "3"}) {
-      static_cast<void>(connection.call({"SELECT", database}));
-      static_cast<void>(connection.call({"SET", "key", "1"}));
-    }
+    CHECK(support::answers(connection, "SELECT 0; SET k 1; SELECT 3; SET k 1") == "OK; OK; OK; OK");
     server.remove_keys();
     for (const auto* database : {"0", "3"}) {
       static_cast<void>(connection.call({"SELECT", database}));
@@ -248,4 +246,4 @@ TEST_CASE("a program that is no server and a temporary folder that cannot be use
   CHECK(fs::is_empty(deep));
 }
 
-}  // namespace redis_private_server_test
+}  // namespace rlctl::redis::private_server_test

@@ -1,37 +1,28 @@
-// needs: server
 #include "redis/reply.h"
 
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "redis/connection.h"
 #include "support/failure.h"
-#include "support/scripted_server.h"
+#include "support/fake_transport.h"
 
-namespace redis_reply_test {
+namespace rlctl::redis::reply_test {
 
-using namespace rlctl::redis;
 using support::error_of;
 
 namespace {
 
-// The reply that a connection parses from `bytes`.
+// The reply to PING that a connection reads from `bytes`; its first may have another meaning.
 Reply reply_from(std::string_view bytes) {
-  support::ScriptedServer server([bytes](support::Peer& peer) {
-    peer.read_until("PING\r\n");
-    // The first reply on a connection may have another meaning.
-    peer.write("+PONG\r\n" + std::string(bytes));
-  });
-  auto connection = Connection::open(server.url(), std::chrono::seconds(120));
-  connection.pin_to_server();
-  connection.append({"PING"});
-  connection.append({"PING"});
-  (void)connection.read();
-  return connection.read();
+  support::Wire wire{.to_read = {"+PONG\r\n", std::string(bytes)}};
+  auto connection = support::over(wire);
+  (void)connection.call({"PING"});
+  return connection.call({"PING"});
 }
 
 constexpr std::string_view kWrongType =
@@ -44,9 +35,8 @@ TEST_CASE("a reply that never ends is refused once it exceeds a bound") {
   constexpr ReplyBounds kBounds{.bytes = std::size_t{1} << 20, .elements = 10'000, .line = 2048};
   constexpr const char *kBytes = "is larger than 1 MiB", *kLine = "has a line of more than 2 KiB",
                        *kElements = "has more than 10000 elements";
-  // How it begins, and what follows again and again.
   struct Endless {
-    std::string_view first, rest;
+    std::string_view first, rest;  ///< how it begins, and what follows again and again
     const char* refusal;
   };
   constexpr Endless kEndless[] = {{"$1000000000\r\n", "xxxxxxxx", kBytes},
@@ -60,11 +50,10 @@ TEST_CASE("a reply that never ends is refused once it exceeds a bound") {
                                   {"*1000000000\r\n*1\r\n", "$-1\r\n*1\r\n", kElements},
                                   {"*9\r\n*9\r\n*1000000000\r\n", "+\r\n", kElements},
                                   {"*1000000000\r\n", "$4\r\nabcd\r\n", kElements}};
-  for (const auto& endless : kEndless) {
-    const auto first = endless.first, rest = endless.rest;
+  for (const auto& [first, rest, refusal] : kEndless) {
     CAPTURE(first);
     CAPTURE(rest);
-    rlctl::redis::ReplyReader reader;
+    ReplyReader reader;
     std::size_t fed = 0;
     bool is_whole = false;
     const auto feed = [&](std::string_view bytes) {
@@ -80,24 +69,15 @@ TEST_CASE("a reply that never ends is refused once it exceeds a bound") {
     });
     CHECK_FALSE(is_whole);
     CHECK(error.failure() == Failure::kProtocol);
-    if (endless.refusal != nullptr) CHECK(std::string_view(error.what()) == endless.refusal);
+    if (refusal != nullptr) CHECK(std::string_view(error.what()) == refusal);
     CHECK(fed <= kBounds.bytes + first.size() + often.size());
   }
 }
 
-TEST_CASE("what one reply takes is not charged to the next") {
-  rlctl::redis::ReplyReader reader;
-  const std::string reply = "$40000\r\n" + std::string(40000, 'x') + "\r\n";
-  for (int i = 0; i < 10; ++i) {
-    reader.feed(reply);
-    CHECK(reader.next({.bytes = std::size_t{1} << 16})->text().size() == 40000);
-  }
-}
-
-TEST_CASE("what follows a reply is charged to the next, and a whole reply is bounded, too") {
+TEST_CASE("each reply is charged with its own bytes, and a whole one is bounded, too") {
   constexpr ReplyBounds kBounds{.bytes = 1000, .elements = 3};
   const std::string large = "$900\r\n" + std::string(900, 'x') + "\r\n";
-  rlctl::redis::ReplyReader reader;
+  ReplyReader reader;
   reader.feed(large + large + "*3\r\n:1\r\n:2\r\n");
   CHECK(reader.next(kBounds));
   CHECK(reader.next(kBounds));
@@ -107,26 +87,35 @@ TEST_CASE("what follows a reply is charged to the next, and a whole reply is bou
     (void)reader.next(kBounds);
   });
   CHECK(std::string_view(error.what()) == "has more than 3 elements");
-  rlctl::redis::ReplyReader other;
+  ReplyReader other;
   other.feed("$1000\r\n" + std::string(1000, 'x') + "\r\n" + large);
   CHECK(error_of([&] { (void)other.next({.bytes = 1008}); }).failure() == Failure::kProtocol);
 }
 
 TEST_CASE("each type of reply has its own value and none of the others") {
-  const auto text = reply_from("$5\r\nhe\r\no\r\n");
-  CHECK(text.type() == ReplyType::kString);
-  CHECK(text.text() == "he\r\no");
-  CHECK(text.integer() == 0);
-  CHECK(text.size() == 0);
-
-  CHECK(reply_from("+PONG\r\n").type() == ReplyType::kStatus);
-  CHECK(reply_from("+PONG\r\n").text() == "PONG");
-  CHECK(reply_from(":-9223372036854775808\r\n").integer() == INT64_MIN);
-  CHECK(reply_from(":12\r\n").text().empty());
-  CHECK(reply_from("$-1\r\n").is_nil());
-  CHECK(reply_from("*-1\r\n").is_nil());
-  CHECK(reply_from("-ERR no\r\n").is_error());
-  CHECK(reply_from("$0\r\n\r\n").text().empty());
+  struct Case {
+    const char* bytes;
+    ReplyType type;
+    const char* text = "";
+    std::int64_t integer = 0;
+  };
+  constexpr Case kCases[] = {
+      {"$5\r\nhe\r\no\r\n", ReplyType::kString, "he\r\no"},
+      {"$0\r\n\r\n", ReplyType::kString},
+      {"+PONG\r\n", ReplyType::kStatus, "PONG"},
+      {":-9223372036854775808\r\n", ReplyType::kInteger, "", INT64_MIN},
+      {"-ERR no\r\n", ReplyType::kError, "ERR no"},
+      {"$-1\r\n", ReplyType::kNil},
+      {"*-1\r\n", ReplyType::kNil},
+  };
+  for (const auto& row : kCases) {
+    CAPTURE(row.bytes);
+    const auto reply = reply_from(row.bytes);
+    CHECK(reply.type() == row.type);
+    CHECK(reply.text() == row.text);
+    CHECK(reply.integer() == row.integer);
+    CHECK(reply.size() == 0);
+  }
 }
 
 TEST_CASE("an array's elements can be accessed, and an index out of range is an error") {
@@ -183,13 +172,13 @@ TEST_CASE("an error reply is classified by its code, whatever the server") {
 
 TEST_CASE("an error without a code has none") {
   for (const std::string text :
-       {"my words", "A sentence", "", "@", "@user_script:", "@user_script:1:"}) {
+       {"my words", "a\tb\x1b[31m", "A sentence", "", "@", "@user_script:", "@user_script:1:"}) {
     CAPTURE(text);
     const auto error = to_error(reply_from("-" + text + "\r\n"));
     CHECK(error.failure() == Failure::kRejected);
     CHECK(error_code(text).empty());
     CHECK(error.code().empty());
-    CHECK(error.what() == text);
+    CHECK(error.what() == escaped_message(text));
   }
 }
 
@@ -254,20 +243,13 @@ TEST_CASE("an error inside a script is the inner error, wherever the server puts
   }
 }
 
-TEST_CASE("control bytes of an error reply are escaped") {
-  CHECK(to_error(reply_from("-ERR a\x1b[31mb\tc\r\n")).what() == std::string("a\\x1b[31mb\\tc"));
-}
-
 TEST_CASE("the line at which a script raised an error is found in the messages of every version") {
-  using rlctl::redis::script_line;
-  const std::string call = "(call to f_47e30a5d10d5694f99208f9adc4fe3bf2450edbd): ";
-  CHECK(script_line("ERR user_script:12: boom script: 47e30a5d10d5694f99208f9adc4fe3bf2450edbd, on "
-                    "@user_script:12.") == 12);
+  const std::string failed = "ERR Error running script (call to f_47e30a5d): ";
+  CHECK(script_line("ERR user_script:12: boom script: 47e30a5d, on @user_script:12.") == 12);
   CHECK(script_line("OOM no memory script: on @user_script:7.") == 7);
-  CHECK(script_line("ERR Error running script " + call + "@user_script:2: ERR no integer") == 2);
-  CHECK(script_line("ERR Error running script " + call + "@user_script: 3: boom") == 3);
-  CHECK(script_line("ERR Error running script " + call +
-                    "@enable_strict_lua:15: user_script:4: nonexistent global variable 'x'") == 4);
+  CHECK(script_line(failed + "@user_script:2: ERR no integer") == 2);
+  CHECK(script_line(failed + "@user_script: 3: boom") == 3);
+  CHECK(script_line(failed + "@enable_strict_lua:15: user_script:4: nonexistent global") == 4);
   CHECK(script_line("ERR Error compiling script (new function): user_script:2: unexpected") == 2);
   CHECK(script_line("ERR saw @user_script:99: script: x, on @user_script:5.") == 5);
   CHECK_FALSE(script_line("ERR value is not an integer or out of range"));
@@ -282,26 +264,24 @@ TEST_CASE("a script's source tells which command an ACL refused, where the serve
       "return redis.call('SETRANGE', KEYS[1], 0, 'x')";
   const std::string may_not = "The user executing the script can't run this command or subcommand";
   const std::string sha1 = "a94ea23bc16bbab0a3643fd91cb7769443713c02";
+  const std::string by_acl = "ACL failure in script: User bob has no permissions to run 'set'";
+  const std::string no_perm = "NOPERM this user has no permissions to run the 'evalsha' command";
+  const std::string failed = "ERR Error running script (call to f_" + sha1 + "): ";
   struct Case {
-    std::string text;
-    std::string message;
-    std::string command;
+    std::string text, message, command;
   };
-  const std::vector<Case> cases{
+  const Case cases[] = {
       // Redis 7.0 and 6.0, raised in line 3, and returned from line 1
       {"ERR " + may_not + " script: " + sha1 + ", on @user_script:3.", may_not + ": 'setrange'",
        "SETRANGE"},
-      {"ERR Error running script (call to f_" + sha1 +
-           "): @user_script:3: @user_script: 3: " + may_not,
-       may_not + ": 'setrange'", "SETRANGE"},
+      {failed + "@user_script:3: @user_script: 3: " + may_not, may_not + ": 'setrange'",
+       "SETRANGE"},
       {"ERR " + may_not, may_not + ": 'get'", "GET"},
       {"@user_script: 1: " + may_not, may_not + ": 'get'", "GET"},
       // from a line that calls nothing, and named by the server: PING is what was sent
       {"ERR " + may_not + " script: " + sha1 + ", on @user_script:2.", may_not, "PING"},
-      {"ERR ACL failure in script: User bob has no permissions to run the 'set' command",
-       "ACL failure in script: User bob has no permissions to run the 'set' command", "PING"},
-      {"NOPERM this user has no permissions to run the 'evalsha' command",
-       "NOPERM this user has no permissions to run the 'evalsha' command", "PING"},
+      {"ERR " + by_acl, by_acl, "PING"},
+      {no_perm, no_perm, "PING"},
   };
   for (const auto& row : cases) {
     CAPTURE(row.text);
@@ -312,4 +292,4 @@ TEST_CASE("a script's source tells which command an ACL refused, where the serve
   }
 }
 
-}  // namespace redis_reply_test
+}  // namespace rlctl::redis::reply_test

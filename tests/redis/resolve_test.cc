@@ -13,11 +13,9 @@
 #include <string>
 #include <thread>
 
-namespace redis_resolve_test {
+namespace rlctl::redis::resolve_test {
 
 using namespace std::chrono_literals;
-using namespace rlctl;
-using namespace rlctl::redis;
 
 namespace {
 
@@ -36,20 +34,15 @@ int hang(const char*, const char* service, const addrinfo* wanted, addrinfo** li
   return error;
 }
 
-// While it exists, hang() blocks; then the one lookup that was started ends.
-class HangingLookup {
- public:
-  HangingLookup() {
-    hanging = 1;
-    lookups_hang = true;
-  }
-  ~HangingLookup() {
-    lookups_hang = false;
-    while (hanging > 0) std::this_thread::sleep_for(1ms);
-  }
-  HangingLookup(const HangingLookup&) = delete;
-  HangingLookup& operator=(const HangingLookup&) = delete;
-};
+// Calls it while hang() blocks; then the one lookup that was started ends.
+template <typename Call>
+void while_lookups_hang(Call call) {
+  hanging = 1;
+  lookups_hang = true;
+  call();
+  lookups_hang = false;
+  while (hanging > 0) std::this_thread::sleep_for(1ms);
+}
 
 int not_found(const char*, const char*, const addrinfo*, addrinfo**) {
   return EAI_NONAME;
@@ -112,21 +105,22 @@ TEST_CASE("a failed lookup reports the reason") {
 }
 
 TEST_CASE("a lookup that hangs ends at the deadline") {
-  const HangingLookup lookup;
   const auto started = Clock::now();
-  CHECK_FALSE(resolve("name", 6379, in(50ms), nullptr, hang).has_value());
+  while_lookups_hang(
+      [] { CHECK_FALSE(resolve("name", 6379, in(50ms), nullptr, hang).has_value()); });
   CHECK(Clock::now() - started >= 50ms);
   CHECK(Clock::now() - started < 120s);
 }
 
 TEST_CASE("an interrupt ends a lookup that hangs") {
-  const HangingLookup lookup;
   Interrupt interrupt;
   std::thread later([&] {
     std::this_thread::sleep_for(20ms);
     interrupt.raise(SIGINT);
   });
-  CHECK_THROWS_AS((void)resolve("name", 6379, kNoDeadline, &interrupt, hang), Interrupted);
+  while_lookups_hang([&] {
+    CHECK_THROWS_AS((void)resolve("name", 6379, kNoDeadline, &interrupt, hang), Interrupted);
+  });
   later.join();
 }
 
@@ -138,4 +132,4 @@ TEST_CASE("the lookup thread blocks signals, and the waiting thread still receiv
   CHECK_FALSE(is_blocked(SIGTERM));
 }
 
-}  // namespace redis_resolve_test
+}  // namespace rlctl::redis::resolve_test

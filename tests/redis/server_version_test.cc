@@ -10,10 +10,9 @@
 #include "support/failure.h"
 #include "support/fake_cluster.h"
 
-namespace redis_server_version_test {
+namespace rlctl::redis::server_version_test {
 
 using namespace std::chrono_literals;
-using namespace rlctl::redis;
 using namespace support;
 
 TEST_CASE("INFO tells which server it is, even if it claims to be Redis") {
@@ -64,4 +63,4 @@ TEST_CASE(
   CHECK(error.code() == "NOAUTH");
 }
 
-}  // namespace redis_server_version_test
+}  // namespace rlctl::redis::server_version_test

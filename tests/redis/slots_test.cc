@@ -8,9 +8,8 @@
 #include "redis/error.h"
 #include "support/failure.h"
 
-namespace redis_slots_test {
+namespace rlctl::redis::slots_test {
 
-using namespace rlctl::redis;
 using namespace support;
 using Words = std::vector<std::string_view>;
 
@@ -24,13 +23,9 @@ Words keys(const Words& command) {
 }  // namespace
 
 TEST_CASE("the slot of a key is what the servers compute") {
+  // Each slot of any key is the specification's, by the fuzz target cluster_slots.
   CHECK(slot_of("123456789") == 0x31c3);  // the check value of CRC16/XMODEM
-  CHECK(slot_of("") == 0);
   CHECK(slot_of("foo") == 12182);
-  CHECK(slot_of("bar") == 5061);
-  CHECK(slot_of("hello") == 866);
-  CHECK(slot_of("somekey") == 11058);
-  CHECK(slot_of(std::string_view("\0", 1)) == 0);
   CHECK(slot_of("\xff") == 7920);
 }
 
@@ -81,4 +76,4 @@ TEST_CASE("keys in different slots are refused by name") {
   CHECK(contains(error.hint(), "{user}:a"));
 }
 
-}  // namespace redis_slots_test
+}  // namespace rlctl::redis::slots_test

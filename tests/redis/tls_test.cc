@@ -16,49 +16,40 @@
 
 #include "base/error.h"
 #include "base/shell.h"
+#include "base/text.h"
 #include "base/wait.h"
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/server.h"
 #include "support/failure.h"
 #include "support/random.h"
+#include "support/refusal.h"
 #include "support/scripted_server.h"
 #include "support/temp_folder.h"
 
-namespace redis_tls_test {
+namespace rlctl::redis::tls_test {
 
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
-using namespace rlctl;
-using namespace rlctl::redis;
 using namespace support;
-using rlctl::test::scaled;
+using test::scaled;
 
 namespace {
 
 constexpr auto kLong = 120s;
 
-/// The files that tests/support/make_certificates makes.
-class Certificates {
- public:
-  Certificates() {
-    const auto command = rlctl::shell_quoted(RLCTL_TESTS_DIR "/support/make_certificates") + " " +
-                         rlctl::shell_quoted(folder_.path().string());
-    REQUIRE(std::system(command.c_str()) == 0);
-  }
-  std::string file(const std::string& name) const { return folder_.path() / name; }
-
- private:
-  support::TempFolder folder_;
-};
-
-const Certificates& certificates() {
-  static const Certificates kCertificates;
-  return kCertificates;
+void run(const std::vector<std::string>& command) {
+  REQUIRE(std::system(joined_words(command).c_str()) == 0);
 }
 
+/// A file that tests/support/make_certificates makes.
 std::string file(const std::string& name) {
-  return certificates().file(name);
+  struct Certificates {
+    Certificates() { run({RLCTL_TESTS_DIR "/support/make_certificates", folder.path()}); }
+    TempFolder folder;
+  };
+  static const Certificates kCertificates;
+  return kCertificates.folder.path() / name;
 }
 
 /// A server with TLS on a free port of 127.0.0.1.
@@ -173,60 +164,53 @@ TEST_CASE("a server is reached with TLS by each name of its certificate") {
   }
 }
 
-TEST_CASE("a certificate that is not the server's is refused") {
-  auto elsewhere = start_tls_server("elsewhere");
+TEST_CASE("a certificate of another name, another time or an unknown authority is refused") {
+  struct Case {
+    std::string certificate, cacert, message, hint;
+  };
+  const Case cases[] = {
+      {"elsewhere", "ca.pem", "is not for localhost",
+       "another server may have answered; ask who runs it for the name to connect to"},
+      {"expired", "ca.pem", "has expired", "renew it, unless the clock of this machine is wrong"},
+      {"future", "ca.pem", "is not valid yet", "is the clock of this machine right?"},
+      {"server", "other-ca.pem",
+       "is not trusted: ", file("other-ca.pem") + " has no certificate of it"},
+      {"server", "",
+       "is not trusted: ", "trust it with --cacert FILE, the authority's certificate"},
+      {"self-signed", "ca.pem", "is not trusted: self", ""},
+      {"self-signed", "", "is not trusted: self", "trust it with --cacert FILE, a copy of it"}};
+  for (const auto& row : cases) {
+    CAPTURE(row.certificate);
+    CAPTURE(row.cacert);
+    const auto server = start_tls_server(row.certificate);
+    Url url = server.url;
+    url.tls->cacert = row.cacert.empty() ? "" : file(row.cacert);
+    const auto error = ping_error(url);
+    CHECK(error.failure() == Failure::kUnreachable);
+    CHECK(message_of(error).starts_with("cannot connect to " + display(url) + ": its certificate " +
+                                        row.message));
+    if (!row.hint.empty()) CHECK(error.hint() == row.hint);
+  }
+}
+
+TEST_CASE("a certificate is accepted for each of its names, and for no others") {
+  const auto elsewhere = start_tls_server("elsewhere");
   Url url = elsewhere.url;
-  auto error = ping_error(url);
-  CHECK(error.failure() == Failure::kUnreachable);
-  CHECK(message_of(error) ==
-        "cannot connect to " + display(url) + ": its certificate is not for localhost");
-  CHECK(error.hint() ==
-        "another server may have answered; ask who runs it for the name to connect to");
   for (const std::string name :
        {"cache.example.com", "a.example.org", "CACHE.example.com.", "a.example.org."}) {
     url.tls->sni = name;
     CHECK(open(url).call({"PING"}).text() == "PONG");
   }
-  for (const std::string name : {"example.org", "a.b.example.org", "127.0.0.1", "cache.example"}) {
+  for (const std::string name :
+       {"example.org", "a.b.example.org", "127.0.0.1", "cache.example", "a\x1b[2Jb"}) {
     url.tls->sni = name;
-    CHECK(contains(ping_error(url).what(), "its certificate is not for " + name));
+    CHECK(contains(ping_error(url).what(), "its certificate is not for " + escaped_message(name)));
   }
   url.tls->insecure = true;
   CHECK(open(url).call({"PING"}).text() == "PONG");
-}
 
-TEST_CASE("a certificate is refused before its time and after it") {
-  const char* const cases[][3] = {
-      {"expired", "its certificate has expired",
-       "renew it, unless the clock of this machine is wrong"},
-      {"future", "its certificate is not valid yet", "is the clock of this machine right?"}};
-  for (const auto& [certificate, message, hint] : cases) {
-    const auto server = start_tls_server(certificate);
-    const auto error = ping_error(server.url);
-    CHECK(error.failure() == Failure::kUnreachable);
-    CHECK(contains(error.what(), message));
-    CHECK(error.hint() == hint);
-  }
-}
-
-TEST_CASE("a certificate of an unknown authority is refused") {
-  auto server = start_tls_server("server");
-  auto self_signed = start_tls_server("self-signed");
-  Url url = server.url;
-  url.tls->cacert = file("other-ca.pem");
-  auto error = ping_error(url);
-  CHECK(error.failure() == Failure::kUnreachable);
-  CHECK(contains(error.what(), "its certificate is not trusted: "));
-  CHECK(error.hint() == file("other-ca.pem") + " has no certificate of it");
-  url.tls->cacert.clear();
-  CHECK(ping_error(url).hint() == "trust it with --cacert FILE, the authority's certificate");
-
+  const auto self_signed = start_tls_server("self-signed");
   url = self_signed.url;
-  error = ping_error(url);
-  CHECK(error.failure() == Failure::kUnreachable);
-  CHECK(contains(error.what(), "its certificate is not trusted: self"));
-  url.tls->cacert.clear();
-  CHECK(ping_error(url).hint() == "trust it with --cacert FILE, a copy of it");
   url.tls->cacert = file("self-signed.pem");
   CHECK(open(url).call({"PING"}).text() == "PONG");
 }
@@ -263,13 +247,6 @@ TEST_CASE("a failure that is not a common one is told in OpenSSL's words") {
   CHECK(error.failure() == Failure::kUnreachable);
   CHECK(contains(error.what(), ": TLS failed: "));
   CHECK(contains(error.what(), "protocol"));
-}
-
-TEST_CASE("the name that a certificate does not have is escaped") {
-  const auto server = start_tls_server("server");
-  Url url = server.url;
-  url.tls->sni = "a\x1b[2Jb";
-  CHECK(contains(message_of(ping_error(url)), "its certificate is not for a\\x1b[2Jb"));
 }
 
 TEST_CASE("a name that is too long for a certificate is a mistake of the caller") {
@@ -379,18 +356,10 @@ TEST_CASE("a handshake with any wrong byte fails or succeeds, in time") {
   CHECK(failed > 50);
 }
 
-TEST_CASE("a reply of megabytes arrives, byte for byte") {
+TEST_CASE("replies of megabytes arrive, and poll() sees all that has not been read") {
   auto server = start_tls_server("server");
   std::string value;
-  for (int i = 0; value.size() < 5'000'000; ++i) value += std::to_string(i);
-  auto connection = open(server.url);
-  CHECK(connection.call({"SET", "k", value}).text() == "OK");
-  CHECK(connection.call({"GET", "k"}).text() == value);
-}
-
-TEST_CASE("poll() sees all that has not been read") {
-  auto server = start_tls_server("server");
-  const std::string value(3'000'000, 'v');
+  for (int i = 0; value.size() < 3'000'000; ++i) value += std::to_string(i);
   auto connection = open(server.url);
   CHECK(connection.call({"SET", "k", value}).text() == "OK");
   for (int i = 0; i < 3; ++i) connection.append({"GET", "k"});
@@ -437,38 +406,28 @@ TEST_CASE("what was not sent remains to be sent") {
 }
 
 TEST_CASE("a file that cannot be used for TLS is an input error that names it") {
-  const auto message = [](const Tls& tls) {
-    try {
-      (void)rlctl::redis::make_tls_context(Url{.tls = tls});
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
-    return std::string("no error");
-  };
-  const support::TempFolder folder;
-  const std::string text = folder.path() / "text";
+  const TempFolder folder;
+  const std::string path = folder.path(), text = path + "/text", none = path + "/none",
+                    encrypted = path + "/encrypted.key";
   std::ofstream(text) << "text\n";
-  std::filesystem::permissions(text, std::filesystem::perms::owner_read);
-  const std::string folder_name = folder.path();
-  const std::string none = folder.path() / "none";
-  CHECK(message({.cacert = none}) ==
-        "cannot use the TLS certificate authorities " + none + ": no such file or directory");
-  CHECK(message({.cacert = folder_name}) ==
-        "cannot use the TLS certificate authorities " + folder_name + ": it is not a regular file");
-  CHECK(contains(message({.cacert = text}), "cannot use the TLS certificate authorities " + text));
-  CHECK(contains(message({.cert = text, .key = file("client.key")}),
-                 "cannot use the client certificate " + text));
-  CHECK(contains(message({.cert = file("client.pem"), .key = text}),
-                 "cannot use the private key " + text));
-  CHECK(message({.cert = file("client.pem"), .key = file("server.key")}) ==
-        "the private key " + file("server.key") + " does not belong to the client certificate");
-  const auto encrypted = rlctl::shell_quoted(folder.path() / "encrypted.key");
-  const auto encrypt = "openssl ec -aes128 -passout pass:secret -in " +
-                       rlctl::shell_quoted(file("client.key")) + " -out " + encrypted +
-                       " 2>/dev/null";
-  REQUIRE(std::system(encrypt.c_str()) == 0);
-  CHECK(contains(message({.cert = file("client.pem"), .key = folder.path() / "encrypted.key"}),
-                 "it has a passphrase"));
+  fs::permissions(text, fs::perms::owner_read);
+  run({"openssl", "pkey", "-aes128", "-passout", "pass:secret", "-in", file("client.key"), "-out",
+       encrypted});
+  const auto cert = file("client.pem");
+  const std::pair<Tls, std::string> cases[] = {
+      {{.cacert = none}, "TLS certificate authorities " + none + ": no such file or directory"},
+      {{.cacert = path}, "TLS certificate authorities " + path + ": it is not a regular file"},
+      {{.cacert = text}, "cannot use the TLS certificate authorities " + text},
+      {{.cert = text, .key = file("client.key")}, "cannot use the client certificate " + text},
+      {{.cert = cert, .key = text}, "cannot use the private key " + text},
+      {{.cert = cert, .key = file("server.key")},
+       "the private key " + file("server.key") + " does not belong to the client certificate"},
+      {{.cert = cert, .key = encrypted}, "it has a passphrase"}};
+  for (const auto& [tls, message] : cases) {
+    CAPTURE(message);
+    CHECK(contains(test::refusal_of([&tls = tls] { return make_tls_context(Url{.tls = tls}); }),
+                   message));
+  }
 }
 
-}  // namespace redis_tls_test
+}  // namespace rlctl::redis::tls_test

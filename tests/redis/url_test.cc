@@ -9,9 +9,8 @@
 #include "redis/error.h"
 #include "support/failure.h"
 
-namespace redis_url_test {
+namespace rlctl::redis::url_test {
 
-using namespace rlctl::redis;
 using namespace support;
 
 namespace {
@@ -67,85 +66,67 @@ TEST_CASE("a URL is parsed as redis-cli parses it") {
   }
 }
 
-TEST_CASE("a URL may ask for TLS") {
+TEST_CASE("a URL may ask for TLS, and a private server has a URL of its own") {
   for (const auto* text : {"rediss://h:1/2", "valkeys://h:1/2"}) {
-    const auto url = parse_url(text);
-    CHECK(url.scheme == Scheme::kTcp);
-    CHECK(url.tls == Tls{});
-    CHECK(display(url) == "rediss://h:1/2");
+    auto expected = tcp("h", 1, 2);
+    expected.tls = Tls{};
+    CHECK(parse_url(text) == expected);
+    CHECK(display(expected) == "rediss://h:1/2");
   }
-  CHECK_FALSE(parse_url("redis://h").tls);
+  CHECK(parse_url("private:").scheme == Scheme::kPrivate);
+  CHECK(parse_url("private://").scheme == Scheme::kPrivate);
 }
 
 TEST_CASE("a URL may name nodes of a Cluster") {
-  const auto url = parse_url("redis+cluster://u:p@a:1,b,[::1]:3/2");
-  CHECK(url.scheme == Scheme::kCluster);
-  CHECK(url.host == "a");
-  CHECK(url.port == 1);
-  CHECK(url.more_hosts == std::vector<HostPort>{{"b", 6379}, {"::1", 3}});
-  CHECK(url.database == 2);
-  CHECK(display(url) == "redis+cluster://u:***@a:1,b:6379,[::1]:3/2");
+  auto expected = tcp("a", 1, 2, "u", "p");
+  expected.scheme = Scheme::kCluster;
+  expected.more_hosts = {{"b", 6379}, {"::1", 3}};
+  CHECK(parse_url("redis+cluster://u:p@a:1,b,[::1]:3/2") == expected);
+  CHECK(display(expected) == "redis+cluster://u:***@a:1,b:6379,[::1]:3/2");
   CHECK(parse_url("redis+cluster://a").more_hosts.empty());
   CHECK(parse_url("rediss+cluster://a").tls);
   CHECK(parse_url("valkey+cluster://a").scheme == Scheme::kCluster);
 }
 
 TEST_CASE("a URL may name Sentinels and a master") {
-  const auto url = parse_url("redis+sentinel://:p@a,b:2/my%20master/3");
-  CHECK(url.scheme == Scheme::kSentinel);
-  CHECK(url.host == "a");
-  CHECK(url.port == 26379);
-  CHECK(url.more_hosts == std::vector<HostPort>{{"b", 2}});
-  CHECK(url.master == "my master");
-  CHECK(url.password == "p");
-  CHECK(url.database == 3);
-  CHECK(display(url) == "redis+sentinel://a:26379,b:2/my%20master/3");
+  auto expected = tcp("a", 26379, 3, "", "p");
+  expected.scheme = Scheme::kSentinel;
+  expected.more_hosts = {{"b", 2}};
+  expected.master = "my master";
+  CHECK(parse_url("redis+sentinel://:p@a,b:2/my%20master/3") == expected);
+  CHECK(display(expected) == "redis+sentinel://a:26379,b:2/my%20master/3");
   CHECK(parse_url("rediss+sentinel://a/m").tls);
 }
 
-TEST_CASE("a private server has a URL of its own") {
-  CHECK(parse_url("private:").scheme == Scheme::kPrivate);
-  CHECK(parse_url("private://").scheme == Scheme::kPrivate);
-}
-
+// More of them, with their hints, are in tests/cli/refusals.tsv.
 TEST_CASE("an error about a URL names what is wrong") {
   const std::vector<std::pair<const char*, const char*>> cases{
-      {"", "empty"},
-      {"localhost:6379", "without a scheme: 'localhost:6379'"},
       {"redis:6379", "without a scheme: 'redis:6379'"},
       {"/run/r.sock", "without a scheme: '/run/r.sock'"},
-      {"http://h", "unknown scheme in the URL: 'http'"},
-      {"redis://h:0", "bad port in the URL: '0'"},
       {"redis://h:65536", "bad port in the URL: '65536'"},
       {"redis://h:99999999999999999999", "bad port in the URL: '99999999999999999999'"},
-      {"redis://h:abc", "bad port"},
       {"redis://h:", "bad port"},
       {"redis://h:-1", "bad port"},
       {"redis://h:6379x", "bad port"},
       {"redis://::1", "bad port"},
-      {"redis://[::1", "'['"},
       {"redis://[localhost]", "'[localhost]' is not an IPv6 address"},
       {"redis://[::1]6379", "']'"},
       {"redis://h h", "bad host in the URL: 'h h'"},
       {"redis://h\n", "bad host in the URL: 'h\\n'"},
-      {"redis://h/x", "bad database in the URL: 'x'"},
       {"redis://h/-1", "bad database in the URL: '-1'"},
       {"redis://h/+1", "bad database in the URL: '+1'"},
       {"redis://h/1/2", "bad database in the URL: '1/2'"},
       {"redis://h/99999999999", "bad database in the URL: '99999999999'"},
-      {"redis://h?db=1", "nothing may follow '?' in the URL"},
       {"redis://h/1#x", "nothing may follow '#' in the URL"},
       {"redis://%zz:p@h", "percent-escape in the user"},
       {"redis://:%4@h", "percent-escape in the password"},
       {"redis://:%00@h", "%00 in the password"},
-      {"unix:r.sock", "absolute path"},
       {"unix://run/r.sock", "absolute path"},
       {"unix:", "absolute path"},
       {"unix:///", "absolute path"},
       {"unix:///r?db=x", "bad database in the URL: 'x'"},
       {"unix:///r?x=1", "only ?db=N may follow a unix socket's path in the URL"},
       {"private:x", "private:"},
-      {"redis:/h", "the scheme of the URL is not followed by two slashes: 'redis:/h'"},
       {"redis:h", "the scheme of the URL is not followed by two slashes: 'redis:h'"},
       {"valkey:127.0.0.1:7/1", "not followed by two slashes: 'valkey:127.0.0.1:7/1'"},
       {"REDIS:/h", "not followed by two slashes: 'REDIS:/h'"},
@@ -158,7 +139,6 @@ TEST_CASE("an error about a URL names what is wrong") {
       {"redis+sentinel://a:1//3", "does not name the master"},
       {"redis+sentinel://a:1/m/x", "bad database in the URL: 'x'"},
       {"redis+clutser://a", "did you mean 'redis+cluster'?"},
-      {"privat:", "unknown scheme in the URL: 'privat'; did you mean 'private'?"},
       {"http:", "unknown scheme in the URL: 'http'"},
       {"private", "without a scheme: 'private'"},
   };
@@ -183,21 +163,14 @@ TEST_CASE("no part of a URL has a NUL byte, escaped or not") {
   }
 }
 
-TEST_CASE("for a URL without a scheme the hint shows one with a scheme") {
-  CHECK(contains(error_of([] { (void)parse_url("localhost:6379"); }).hint(),
-                 "redis://localhost:6379"));
-  CHECK(contains(error_of([] { (void)parse_url("/run/r.sock"); }).hint(), "unix:///run/r.sock"));
-}
-
 TEST_CASE("the hint for a mistyped URL is the right form") {
   const auto hint = [](const char* text) {
     return error_of([&] { (void)parse_url(text); }).hint();
   };
-  CHECK(hint("redis:/h") == "did you mean redis://h ?");
+  CHECK(contains(hint("/run/r.sock"), "unix:///run/r.sock"));
   CHECK(hint("redis:h:7/1") == "did you mean redis://h:7/1 ?");
   CHECK(hint("valkey:/h") == "did you mean valkey://h ?");
   CHECK(hint("redis:6379") == "did you mean redis://redis:6379 ?");
-  CHECK(contains(hint("privat:"), "URLs begin with redis://, rediss://"));
   CHECK(hint("private") ==
         "write private: for a private server, or redis://private for a host of that name");
   CHECK(hint("redis://h/99999999999") == "a database is a whole number from 0 to 2147483647");
@@ -235,4 +208,4 @@ TEST_CASE("a URL is shown with its port and without its password, and else parse
   }
 }
 
-}  // namespace redis_url_test
+}  // namespace rlctl::redis::url_test

@@ -6,10 +6,13 @@
 #include <array>
 #include <memory>
 #include <numeric>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
+#include "redis/error.h"
 #include "redis/reply.h"
+#include "support/failure.h"
 #include "support/scripted_server.h"
 
 namespace support {
@@ -144,6 +147,49 @@ std::string slots_row(int first, int last, const rlctl::redis::HostPort& master)
 
 FakeNode::Answer moved(int slot, const std::string& to) {
   return {"-MOVED " + std::to_string(slot) + " " + to + "\r\n"};
+}
+
+namespace {
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream rest(text);
+  for (std::string part; std::getline(rest >> std::ws, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+/// As Failure has them, in its order.
+constexpr const char* kFailures[] = {"usage",    "unsupported", "unreachable", "timeout", "not now",
+                                     "not sent", "refused",     "rejected",    "protocol"};
+
+}  // namespace
+
+void append(rlctl::redis::Connection& connection, const std::string& commands) {
+  for (const auto& command : split(commands, ';')) {
+    const auto words = split(command, ' ');
+    connection.append(std::vector<std::string_view>(words.begin(), words.end()));
+  }
+}
+
+std::string outcome(const rlctl::redis::Reply& reply) {
+  if (!reply.is_error()) return text(reply);
+  const auto error = rlctl::redis::to_error(reply);
+  if (error.failure() == rlctl::redis::Failure::kRejected) return text(reply);
+  return std::string(kFailures[static_cast<int>(error.failure())]) +
+         (error.code().empty() ? "" : " " + std::string(error.code())) +
+         (is_in_doubt(error) ? ", in doubt" : "");
+}
+
+std::string read(rlctl::redis::Connection& connection, int count) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += (i == 0 ? "" : "; ") + outcome(connection.read());
+  return all;
+}
+
+std::string answers(rlctl::redis::Connection& connection, const std::string& commands) {
+  const auto before = connection.outstanding();
+  append(connection, commands);
+  return read(connection, static_cast<int>(connection.outstanding() - before));
 }
 
 FakeCluster::Special first(int times, std::string command, FakeNode::Answer answer) {

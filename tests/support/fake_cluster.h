@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "redis/connection.h"
 #include "redis/reply.h"
 #include "redis/url.h"
 
@@ -94,6 +95,16 @@ std::string bulk(const std::string& text);
 std::string number(long long value);
 std::string slots_row(int first, int last, const rlctl::redis::HostPort& master);
 FakeNode::Answer moved(int slot, const std::string& to);
+
+/// Appends commands such as "GET foo; TTL bar".
+void append(rlctl::redis::Connection& connection, const std::string& commands);
+/// A reply's text; for an error, the kind of failure with its code, and "in doubt" if the command
+/// may have been executed. An error that is the server's answer to the command is shown whole.
+std::string outcome(const rlctl::redis::Reply& reply);
+/// The outcomes of this many commands: "low bar; timeout, in doubt".
+std::string read(rlctl::redis::Connection& connection, int count);
+/// The outcomes of commands that are sent together.
+std::string answers(rlctl::redis::Connection& connection, const std::string& commands);
 
 /// Answers so many of these commands like this.
 FakeCluster::Special first(int times, std::string command, FakeNode::Answer answer);
