@@ -70,6 +70,13 @@ class Bench {
     script.call(arrival).append_to(server.connection());
     return server.connection().read();
   }
+  /// The reply to one request at this time.
+  redis::Reply reply(const ForeignLimiter& asked, microseconds at) {
+    const auto foreign = candidate(asked, kMinute);
+    const auto script = script_of(foreign);
+    script->load(server.connection());
+    return reply(*script, {.at = at});
+  }
   std::vector<std::string> list(std::string_view key) {
     const auto reply = server.call({"LRANGE", key, "0", "-1"});
     std::vector<std::string> elements;

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,8 @@ using namespace rlctl::test;
 using namespace rlctl::test::foreign;
 using rlctl::UsageError;
 
+// Whole runs of scripts are in tests/cli/burst/script.bats.
+
 TEST_CASE("foreign script: it has a clock if it is told the time, calls TIME or sets a TTL") {
   CHECK(lacks_clock(limiter("return redis.call('INCR', KEYS[1])", {"{key}"}, {"{window_s}"})));
   CHECK_FALSE(lacks_clock(limiter("return 1", {"{key}:{window_index}"}, {})));
@@ -29,23 +32,6 @@ TEST_CASE("foreign script: it has a clock if it is told the time, calls TIME or 
   CHECK_FALSE(lacks_clock(limiter("return redis.call('time')[1]", {"{key}"}, {})));
   CHECK_FALSE(lacks_clock(limiter("redis.call('EXPIRE', KEYS[1], 5)", {"{key}"}, {})));
   CHECK_FALSE(lacks_clock(limiter("redis.call(ARGV[1], KEYS[1], 5)", {"{key}"}, {"pexpire"})));
-}
-
-TEST_CASE("foreign script: a script that relies on a TTL runs in virtual time") {
-  Bench bench;
-  const auto first_request = limiter(R"(
-local count = redis.call('INCR', KEYS[1])
-if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
-if count > 5 then return 0 end
-return 1)",
-                                     {"{key}"}, {"{window_s}", "{now}"});
-  // One per second: the first 5 of each minute, counted from its first one.
-  const auto outcome = bench.run(
-      first_request, {.limit = kMinute, .rate = 1, .duration = std::chrono::minutes{5}}, "steady");
-  CHECK(outcome.measured.sent == 300);
-  CHECK(outcome.measured.allowed == 25);
-  CHECK(bench.decisions[59].allowed == false);
-  CHECK(bench.decisions[60].allowed);
 }
 
 TEST_CASE("foreign script: TTLs are aged only for a script that may set one") {
@@ -70,10 +56,8 @@ TEST_CASE("foreign script: TIME replies the time of the request, however it is c
            "local ok, t = pcall(redis.call, 'TIME') return ok and t",
        }) {
     CAPTURE(source);
-    const auto asked = candidate(limiter(source, {"{key}"}, {}), kMinute);
-    const auto script = script_of(asked);
-    script->load(bench.server.connection());
-    CHECK(reply_text(bench.reply(*script, {.at = 1'234'567'000'089us})) == "['1234567', '89']");
+    const auto reply = bench.reply(limiter(source, {"{key}"}, {}), 1'234'567'000'089us);
+    CHECK(reply_text(reply) == "['1234567', '89']");
   }
 }
 
@@ -123,10 +107,8 @@ TEST_CASE("foreign script: the same decisions by TIME as by the time in an argum
   const auto by_argument = bench.decisions;
   const auto asks = limiter(std::string(own.script), {"other:{key}"}, {"{limit}", "{window_us}"});
   CHECK(bench.run(asks).measured.allowed == 5);
-  CHECK(bench.decisions.size() == by_argument.size());
-  for (std::size_t i = 0; i < by_argument.size(); ++i) {
-    CHECK(bench.decisions[i].allowed == by_argument[i].allowed);
-  }
+  CHECK(
+      std::ranges::equal(bench.decisions, by_argument, {}, &Decision::allowed, &Decision::allowed));
 }
 
 TEST_CASE("foreign script: absolute times of expiry count from the time of the request") {
@@ -159,13 +141,8 @@ TEST_CASE("foreign script: absolute times of expiry count from the time of the r
       continue;
     }
     static_cast<void>(bench.server.call({"FLUSHALL"}));
-    const auto asked =
-        candidate(limiter(std::string(each.source) + " return redis.call('PTTL', KEYS[1])",
-                          {"{key}"}, {"91001"}),
-                  kMinute);
-    const auto script = script_of(asked);
-    script->load(bench.server.connection());
-    const auto reply = bench.reply(*script, {.at = 1001s});
+    const auto source = std::string(each.source) + " return redis.call('PTTL', KEYS[1])";
+    const auto reply = bench.reply(limiter(source, {"{key}"}, {"91001"}), 1001s);
     REQUIRE_MESSAGE(reply.type() == rlctl::redis::ReplyType::kInteger, reply_text(reply));
     CHECK(reply.integer() <= each.left);
     CHECK(reply.integer() >= (each.left < 0 ? each.left : each.left - 600'000));
@@ -260,23 +237,29 @@ TEST_CASE("foreign script: a key lives as long, whether it is one of KEYS or mad
 }
 
 TEST_CASE("foreign script: whether it may read a TTL") {
-  const auto may_read_ttl = [&](const std::string& source, const std::string& argument) {
-    const auto asked = candidate(limiter(source, {"{key}"}, {argument}), kMinute);
-    return script_of(asked, "")->may_read_ttl();
+  struct Case {
+    const char* source;
+    bool may;
+    const char* argument = "60";
   };
-  CHECK_FALSE(may_read_ttl("redis.call('EXPIRE', KEYS[1], ARGV[1], 'NX')", "60"));
-  CHECK_FALSE(may_read_ttl("local result = redis.call('SET', KEYS[1], 1, 'EX', 60)", "gte"));
-  CHECK_FALSE(may_read_ttl("local throttle, ttl = redis.call('GET', KEYS[1]), 60 -- TTL", "60"));
-  CHECK_FALSE(may_read_ttl("local call = redis.call return call('GET', KEYS[1])", "60"));
-  CHECK(may_read_ttl("return redis.call('T' .. 'TL', KEYS[1])", "60"));
-  CHECK(may_read_ttl("local call = redis.call return call('TTL', KEYS[1])", "60"));
-  CHECK(may_read_ttl("return _G.redis.call('TTL', KEYS[1])", "60"));
-  CHECK(may_read_ttl("return redis.call('pTtl', KEYS[1])", "60"));
-  CHECK(may_read_ttl("return redis.call('EXPIRETIME', KEYS[1])", "60"));
-  CHECK(may_read_ttl("return redis.call('EXPIRE', KEYS[1], 60, 'LT')", "60"));
-  CHECK(may_read_ttl("return redis.call('EXPIRE', KEYS[1], 60, [[LT]])", "60"));
-  CHECK(may_read_ttl("return redis.call(ARGV[1], KEYS[1])", "TTL"));
-  CHECK(may_read_ttl("return redis.call('EXPIRE', KEYS[1], 60, ARGV[1])", "lt"));
+  const Case cases[] = {{"redis.call('EXPIRE', KEYS[1], ARGV[1], 'NX')", false},
+                        {"local result = redis.call('SET', KEYS[1], 1, 'EX', 60)", false, "gte"},
+                        {"local throttle, ttl = redis.call('GET', KEYS[1]), 60 -- TTL", false},
+                        {"local call = redis.call return call('GET', KEYS[1])", false},
+                        {"return redis.call('T' .. 'TL', KEYS[1])", true},
+                        {"local call = redis.call return call('TTL', KEYS[1])", true},
+                        {"return _G.redis.call('TTL', KEYS[1])", true},
+                        {"return redis.call('pTtl', KEYS[1])", true},
+                        {"return redis.call('EXPIRETIME', KEYS[1])", true},
+                        {"return redis.call('EXPIRE', KEYS[1], 60, 'LT')", true},
+                        {"return redis.call('EXPIRE', KEYS[1], 60, [[LT]])", true},
+                        {"return redis.call(ARGV[1], KEYS[1])", true, "TTL"},
+                        {"return redis.call('EXPIRE', KEYS[1], 60, ARGV[1])", true, "lt"}};
+  for (const auto& each : cases) {
+    CAPTURE(each.source);
+    const auto asked = candidate(limiter(each.source, {"{key}"}, {each.argument}), kMinute);
+    CHECK(script_of(asked, "")->may_read_ttl() == each.may);
+  }
 }
 
 TEST_CASE("foreign script: what cannot get the virtual time is refused") {

@@ -25,6 +25,8 @@ using rlctl::Interrupt;
 using rlctl::UsageError;
 using rlctl::redis::Failure;
 
+// Whole runs of scripts and of functions are in tests/cli/burst/script.bats and functions.bats.
+
 TEST_CASE("foreign script: its keys are prefixed and its templates are filled in") {
   Bench bench;
   bench.run(limiter("redis.call('RPUSH', KEYS[1], KEYS[2], ARGV[1], ARGV[2]) return 1",
@@ -35,21 +37,6 @@ TEST_CASE("foreign script: its keys are prefixed and its templates are filled in
       "p:{1}:29453761", "2 3", "1767225660000000"};
   CHECK(bench.list("p:seen:1") == seen);
   CHECK(bench.keys == std::vector<std::string>{"p:seen:1", "p:{1}:29453760", "p:{1}:29453761"});
-}
-
-TEST_CASE("foreign script: it decides and is measured like any other") {
-  Bench bench;
-  const auto outcome = bench.run(limiter(R"(local n = redis.call('INCR', KEYS[1])
-                                            return n)",
-                                         {"{key}:{window_index}"}, {},
-                                         {.allowed_when = parse_allowed_when("<=limit")}));
-  CHECK(outcome.measured.sent == 10);
-  CHECK(outcome.measured.allowed == 10);
-  CHECK(outcome.measured.worst.ratio == 2.0);
-  CHECK(outcome.bytes_per_key > 0);
-  const auto none = bench.run(limiter("return 0", {"{key}"}, {"{now}"}));
-  CHECK(none.measured.denied == 10);
-  CHECK(none.measured.retry_error.compared == 0);
 }
 
 TEST_CASE("foreign script: one of rlctl's own scripts decides the same as a foreign one") {
@@ -142,28 +129,10 @@ TEST_CASE("foreign script: an error ends the run and is reported with its line a
                 "; request 7 had KEYS 'p:1' 'p:a b' and ARGV '1767225660002000' '7' '' '\\n'"));
   CHECK(bench.server.connection().outstanding() == 0);
   CHECK(bench.server.call({"PING"}).text() == "PONG");
-}
-
-TEST_CASE("foreign script: errors of all kinds are told apart, each with its line or request") {
-  Bench bench;
-  const auto rejection = [&](const ForeignLimiter& limiter, const PatternRequest& request) {
-    const auto error = bench.error(limiter, request);
-    CHECK(error.failure() == Failure::kRejected);
-    return std::string(error.what());
-  };
-  const PatternRequest one{.limit = kMinute}, many{.limit = {1000, 60s, {}}, .keys = 3};
-  // The one that fails among many.
-  const std::string boom = "if ARGV[1] == '4711' then error('boom') end return 1";
-  CHECK(rejection(limiter(boom, {"{key}"}, {"{id}", "{now}"}), many)
-            .starts_with("my.lua:1: boom; request 4711 had KEYS 'p:1' and ARGV '4711' "));
   // The message of the script's own error stands alone.
-  CHECK(rejection(limiter("return redis.error_reply('ERR bad limit')", {}, {"{now}"}), one) ==
+  const auto own = bench.error(limiter("return redis.error_reply('ERR bad limit')", {}, {"{now}"}));
+  CHECK(std::string(own.what()) ==
         "my.lua: bad limit; request 1 had KEYS none and ARGV '1767225659.990000'");
-  // What cannot be read is shown.
-  CHECK(rejection(limiter("return redis.status_reply('QUEUED')", {}, {"{now}"}), one)
-            .starts_with("my.lua replied 'QUEUED', but --allowed-when"));
-  CHECK(rejection(limiter("local x = 1\nlocal y = = 2\n", {"{key}"}, {"{now}"}), one) ==
-        "my.lua:2: Error compiling script (new function): unexpected symbol near '='");
 }
 
 TEST_CASE("foreign script: unknown flags of the first line are ignored, and that is told") {
@@ -193,43 +162,6 @@ TEST_CASE("foreign script: unknown flags of the first line are ignored, and that
   const auto error =
       bench.error(limiter("#!lua flags=a\nlocal x = 1\nreturn = 1", {"{key}"}, {"{now}"}));
   CHECK(std::string(error.what()).starts_with("my.lua: "));
-}
-
-TEST_CASE("foreign script: a function of a library runs with the virtual clock") {
-  Bench bench;
-  auto library =
-      limiter(R"(#!lua name=mylib
-local function count(keys, args)
-  local t = redis.call('TIME')
-  local made = 'made:' .. keys[1] .. ':' .. math.floor(t[1] / args[1])
-  if redis.call('INCR', made) == 1 then redis.call('EXPIREAT', made, t[1] + 2 * args[1]) end
-  return #args == 1 and tonumber(redis.call('GET', made)) or -1
-end
-redis.register_function('count', count)
-redis.register_function{function_name='other', callback=function(keys, args) return 0 end, flags={'no-writes'}}
-)",
-              {"{key}"}, {"{window_s}"}, {.allowed_when = parse_allowed_when("<=limit")});
-  if (bench.server.call({"FUNCTION", "LIST"}).is_error()) {
-    MESSAGE("skipped: this server has no functions");
-    return;
-  }
-  CHECK_THROWS_AS(choose_function(library), UsageError);
-  library.function = "cuont";
-  CHECK_THROWS_WITH_AS(choose_function(library),
-                       "my.lua has no function 'cuont'; did you mean 'count'?", UsageError);
-  library.function = "count";
-  CHECK_NOTHROW(choose_function(library));
-  const auto outcome = bench.run(library);
-  CHECK(outcome.measured.allowed == 10);
-  CHECK(outcome.measured.worst.ratio == 2.0);
-  CHECK(bench.server.call({"KEYS", "made:*"}).size() == 2);
-  library.function = "other";
-  CHECK(bench.run(library).measured.allowed == 10);
-
-  auto script = limiter("return 1", {"{key}"}, {});
-  CHECK_NOTHROW(choose_function(script));
-  script.function = "count";
-  CHECK_THROWS_AS(choose_function(script), UsageError);
 }
 
 TEST_CASE(

@@ -1,4 +1,3 @@
-// needs: server
 #include "traffic/holding.h"
 
 #include <doctest/doctest.h>
@@ -6,62 +5,19 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
-#include "support/foreign_bench.h"
-#include "support/limiters.h"
+#include "support/deciders.h"
 #include "support/random.h"
-#include "traffic/pattern.h"
 
-namespace traffic_holding_test {
+namespace rlctl::traffic::holding_test {
 
 using namespace std::chrono_literals;
-using namespace rlctl::traffic;
-using namespace rlctl::test;
-using namespace rlctl::test::foreign;
-using rlctl::Interrupt;
+using namespace test;
 
 namespace {
-
-constexpr microseconds kNow{1'767'225'600'000'000};
-
-/// Acquires at these times after kNow, all of one key.
-class Acquires final : public Traffic {
- public:
-  explicit Acquires(std::vector<Arrival> arrivals) : arrivals_(std::move(arrivals)) {}
-  explicit Acquires(const std::vector<microseconds>& times) {
-    for (const auto at : times) arrivals_.push_back({.at = kNow + at});
-  }
-  bool next(Arrival& arrival) override {
-    if (next_ == arrivals_.size()) return false;
-    arrival = arrivals_[next_++];
-    return true;
-  }
-  std::string_view key_name(std::uint32_t /*key*/) const override { return "1"; }
-  std::int64_t size() const override { return std::ssize(arrivals_); }
-
- private:
-  std::vector<Arrival> arrivals_;
-  std::size_t next_ = 0;
-};
-
-/// A limiter that is a function.
-class Answers final : public Decider {
- public:
-  explicit Answers(std::function<bool(const Arrival&)> allows) : allows_(std::move(allows)) {}
-  std::size_t decide(std::span<const Arrival> arrivals, std::span<Decision> decisions) override {
-    for (std::size_t i = 0; i < arrivals.size(); ++i) {
-      decisions[i] = {.allowed = allows_(arrivals[i])};
-    }
-    return arrivals.size();
-  }
-
- private:
-  std::function<bool(const Arrival&)> allows_;
-};
 
 struct Asked {
   Arrival arrival;
@@ -85,14 +41,14 @@ Result run(Traffic&& traffic, Decider& decider, const Limit& limit, const HoldPl
 
 Held run_model(const std::vector<microseconds>& times, const Limit& limit, const HoldPlan& plan) {
   LeaseModelDecider model(limit);
-  return run(Acquires(times), model, limit, plan).found.held;
+  return run(Arrivals(times), model, limit, plan).found.held;
 }
 
 std::string texts(const std::vector<Asked>& asked) {
   std::string text;
   for (const auto& [arrival, allowed] : asked) {
-    text += std::to_string((arrival.at - kNow) / 1s) + " " + holder_name(arrival.holder) + " " +
-            std::string(event_name(arrival.event)) + (allowed ? "; " : " no; ");
+    text += std::to_string((arrival.at - kVirtualStart) / 1s) + " " + holder_name(arrival.holder) +
+            " " + std::string(event_name(arrival.event)) + (allowed ? "; " : " no; ");
   }
   return text;
 }
@@ -101,12 +57,12 @@ std::string texts(const std::vector<Asked>& asked) {
 
 TEST_CASE("holding: a holder releases its lease, at equal times before another acquires") {
   LeaseModelDecider model({1, 30s, {}});
-  const auto result = run(Acquires({0s, 1s, 2s}), model, {1, 30s, {}}, HoldPlan{.hold = 2s});
+  const auto result = run(Arrivals({0s, 1s, 2s}), model, {1, 30s, {}}, HoldPlan{.hold = 2s});
   CHECK(texts(result.asked) ==
         "0 h1 acquire; 1 h2 acquire no; 2 h1 release; 2 h3 acquire; 4 h3 release; ");
   const auto& held = result.found.held;
   CHECK(held.most.held == 1);
-  CHECK(held.most.at == kNow);
+  CHECK(held.most.at == kVirtualStart);
   CHECK(held.released == 2);
   CHECK(held.starved == 0);
   CHECK(result.found.outcome.measured.denied == 1);
@@ -120,7 +76,7 @@ TEST_CASE("holding: a holder releases its lease, at equal times before another a
 
 TEST_CASE("holding: leases are renewed each third, until they are released") {
   LeaseModelDecider model({1, 6s, {}});
-  const auto result = run(Acquires({0s}), model, {1, 6s, {}}, HoldPlan{.hold = 6s, .renews = true});
+  const auto result = run(Arrivals({0s}), model, {1, 6s, {}}, HoldPlan{.hold = 6s, .renews = true});
   CHECK(texts(result.asked) == "0 h1 acquire; 2 h1 renew; 4 h1 renew; 6 h1 release; ");
   CHECK(result.found.held.renewed == 2);
   CHECK(result.found.held.renewals_refused == 0);
@@ -131,16 +87,8 @@ TEST_CASE("holding: who holds on after the lease has ended is counted apart") {
   CHECK(held.most.held == 1);
   CHECK(held.most_ever.held == 2);
   CHECK(held.most_ever.lapsed == 1);
-  CHECK(held.most_ever.at == kNow + 10s);
+  CHECK(held.most_ever.at == kVirtualStart + 10s);
   CHECK(held.releases_refused == 0);  // of a lease that has ended
-}
-
-TEST_CASE("holding: a slot of somebody who died is taken until the lease ends") {
-  const auto held =
-      run_model({0s, 1s, 9s, 10s}, {1, 10s, {}}, HoldPlan{.hold = 1us, .crash_share = 1});
-  CHECK(held.crashed == 2);
-  CHECK(held.starved == 0);
-  CHECK(held.most_ever.held == 1);
 }
 
 TEST_CASE("holding: a limiter that never frees a slot leaks it, during the traffic and after it") {
@@ -148,7 +96,7 @@ TEST_CASE("holding: a limiter that never frees a slot leaks it, during the traff
   Answers counter(
       [&](const Arrival& arrival) { return arrival.event != Event::kRequest || ++acquired <= 2; });
   const auto held =
-      run(Acquires({0s, 0s, 5s, 9s}), counter, {2, 30s, {}}, HoldPlan{.hold = 1s}).found.held;
+      run(Arrivals({0s, 0s, 5s, 9s}), counter, {2, 30s, {}}, HoldPlan{.hold = 1s}).found.held;
   CHECK(held.starved == 2);
   CHECK(held.longest_starved == 4s);
   CHECK(held.leaked == 2);
@@ -160,9 +108,9 @@ TEST_CASE("holding: a limiter that never frees a slot leaks it, during the traff
 TEST_CASE("holding: one that allows everything exceeds the limit, and the probe shows it too") {
   Answers open([](const Arrival&) { return true; });
   const auto held =
-      run(Acquires({0s, 0s, 0s, 9s}), open, {2, 30s, {}}, HoldPlan{.hold = 1s}).found.held;
+      run(Arrivals({0s, 0s, 0s, 9s}), open, {2, 30s, {}}, HoldPlan{.hold = 1s}).found.held;
   CHECK(held.most.held == 5);
-  CHECK(held.most.at == kNow + 70s);
+  CHECK(held.most.at == kVirtualStart + 70s);
   REQUIRE(held.end);
   CHECK(held.end->too_many == 3);
 }
@@ -170,7 +118,7 @@ TEST_CASE("holding: one that allows everything exceeds the limit, and the probe 
 TEST_CASE("holding: refusals to release or renew count while the lease has not ended") {
   Answers stubborn([](const Arrival& arrival) { return arrival.event == Event::kRequest; });
   const auto held =
-      run(Acquires({0s, 1s}), stubborn, {2, 9s, {}}, HoldPlan{.hold = 5s, .renews = true})
+      run(Arrivals({0s, 1s}), stubborn, {2, 9s, {}}, HoldPlan{.hold = 5s, .renews = true})
           .found.held;
   CHECK(held.releases_refused == 2);
   CHECK(held.renewals_refused == 2);  // then nobody tries again
@@ -183,18 +131,18 @@ TEST_CASE("holding: times and deaths are the same whatever the limiter decides")
   Answers open([](const Arrival&) { return true; });
   Answers half([](const Arrival& arrival) { return arrival.holder % 2 == 0; });
   std::map<std::uint32_t, microseconds> released;
-  const auto all = run(Acquires(times), open, {1, 30s, {}}, plan);
+  const auto all = run(Arrivals(times), open, {1, 30s, {}}, plan);
   for (const auto& [arrival, allowed] : all.asked) {
     if (arrival.event == Event::kRelease) released[arrival.holder] = arrival.at;
   }
   CHECK(all.found.held.crashed > 400);
   CHECK(all.found.held.crashed < 600);
   microseconds sum{0};
-  for (const auto& [holder, at] : released) sum += at - kNow - (holder - 1) * 1s;
+  for (const auto& [holder, at] : released) sum += at - kVirtualStart - (holder - 1) * 1s;
   const auto mean = sum / static_cast<std::int64_t>(released.size());
   CHECK(mean > 1700ms);
   CHECK(mean < 2300ms);
-  for (const auto& [arrival, allowed] : run(Acquires(times), half, {1, 30s, {}}, plan).asked) {
+  for (const auto& [arrival, allowed] : run(Arrivals(times), half, {1, 30s, {}}, plan).asked) {
     if (arrival.event == Event::kRelease) CHECK(released.at(arrival.holder) == arrival.at);
   }
 }
@@ -205,7 +153,7 @@ TEST_CASE("holding: a coarse clock may end a lease early or late, which is held 
     Answers answers([&](const Arrival& arrival) {
       return arrival.holder == 1 || (allowed && arrival.holder == 2);
     });
-    return run(Acquires({0s, second}), answers, limit, plan).found.held;
+    return run(Arrivals({0s, second}), answers, limit, plan).found.held;
   };
   CHECK(ask(10s - 1ms, true, {.hold = 20s}).most.held == 2);
   CHECK(ask(10s - 1ms, true, {.hold = 20s, .tick = 1ms}).most.held == 1);
@@ -216,7 +164,7 @@ TEST_CASE("holding: a coarse clock may end a lease early or late, which is held 
 TEST_CASE("holding: an interrupt ends it, and nothing is said of the end") {
   Interrupt interrupt;
   LeaseModelDecider model({1, 30s, {}});
-  Acquires traffic({0s, 1s});
+  Arrivals traffic({0s, 1s});
   interrupt.raise(SIGINT);
   const auto result = run_holding(traffic, model, {1, 30s, {}}, HoldPlan{.hold = 1s}, interrupt);
   CHECK(result.outcome.interrupted);
@@ -312,7 +260,7 @@ Slow slow_measure(const std::vector<Asked>& asked, const std::map<std::uint32_t,
 /// The fates of the holders of these acquires, from the same random numbers.
 std::map<std::uint32_t, Life> fates_of(const std::vector<Arrival>& arrivals, const HoldPlan& plan) {
   std::map<std::uint32_t, Life> fates;
-  rlctl::traffic::Random random(plan.seed + 0x9E3779B97F4A7C15U);
+  Random random(plan.seed + 0x9E3779B97F4A7C15U);
   const auto scaled = [](microseconds time, double factor) {
     const auto us = std::llround(static_cast<double>(time.count()) * factor);
     return microseconds{std::max<std::int64_t>(us, 1)};
@@ -331,8 +279,8 @@ std::map<std::uint32_t, Life> fates_of(const std::vector<Arrival>& arrivals, con
 }  // namespace
 
 TEST_CASE("holding: what is measured is what a slow simulation finds, whatever is decided") {
-  rlctl::test::Random random;
-  for (int round = 0; round < rlctl::test::scaled(300, 1'000); ++round) {
+  test::Random random;
+  for (int round = 0; round < test::scaled(300, 1'000); ++round) {
     CAPTURE(round);
     const Limit limit{random.uniform(1, 4), microseconds{random.uniform(1, 20) * 500'000}, {}};
     const HoldPlan plan{.hold = microseconds{random.uniform(1, 8) * 500'000},
@@ -341,7 +289,7 @@ TEST_CASE("holding: what is measured is what a slow simulation finds, whatever i
                         .renews = random.percent(50),
                         .seed = static_cast<std::uint64_t>(round)};
     std::vector<Arrival> arrivals;
-    auto now = kNow;
+    auto now = kVirtualStart;
     for (int i = 0; i < 100; ++i) {
       now += microseconds{random.uniform(0, 4) * 250'000};
       arrivals.push_back({.at = now, .key = static_cast<std::uint32_t>(random.uniform(0, 1))});
@@ -355,7 +303,7 @@ TEST_CASE("holding: what is measured is what a slow simulation finds, whatever i
       // Not in the end, which the simulation does not see.
       return decision[0].allowed != (arrival.holder <= arrivals.size() && random.percent(errs));
     });
-    const auto [found, asked] = run(Acquires(arrivals), answers, limit, plan);
+    const auto [found, asked] = run(Arrivals(arrivals), answers, limit, plan);
     const auto slow = slow_measure(asked, fates_of(arrivals, plan), limit);
     const auto& held = found.held;
     CHECK(held.most.held == slow.most);
@@ -375,34 +323,4 @@ TEST_CASE("holding: what is measured is what a slow simulation finds, whatever i
   }
 }
 
-TEST_CASE("holding: the script concurrency and its model are measured alike, with many events") {
-  TestServer server;
-  const Limit limit{20, 10s, {}};
-  const HoldPlan plan{.hold = 2s, .is_exponential = true, .crash_share = 0.05, .renews = true};
-  const PatternRequest request{.limit = {20, 10s, {}}, .rate = 15, .duration = 200s, .keys = 2};
-  const Candidate candidate{&algorithm("concurrency"), {limit}};
-  const auto first = make_traffic(*find_pattern("poisson"), request);
-  const auto script = make_script(candidate, *first, "p:");
-  ScriptDecider on_server(server.connection(), *script);
-  LeaseModelDecider model(limit);
-  const Interrupt interrupt;
-  std::vector<std::string> scripts, models;
-  const auto note = [](std::vector<std::string>& into) {
-    return [&into](const Arrival& arrival, const Decision& decision) {
-      into.push_back(holder_name(arrival.holder) + std::string(event_name(arrival.event)) +
-                     (decision.allowed ? "1" : "0") + std::to_string(arrival.at.count()));
-    };
-  };
-  const auto one = run_holding(*first, on_server, limit, plan, interrupt, note(scripts));
-  const auto second = make_traffic(*find_pattern("poisson"), request);
-  const auto other = run_holding(*second, model, limit, plan, interrupt, note(models));
-  CHECK(scripts.size() > 5'000);
-  CHECK((scripts == models));
-  CHECK(one.held.most.held == 20);
-  CHECK(one.held.starved == 0);
-  CHECK(other.held.releases_refused == 0);
-  CHECK(one.outcome.measured.denied > 0);
-  CHECK(one.held.crashed == other.held.crashed);
-}
-
-}  // namespace traffic_holding_test
+}  // namespace rlctl::traffic::holding_test

@@ -12,12 +12,10 @@
 #include "redis/error.h"
 #include "support/limiters.h"
 
-namespace traffic_key_aging_test {
+namespace rlctl::traffic::key_aging_test {
 
 using namespace std::chrono_literals;
-using namespace rlctl::traffic;
-using namespace rlctl::test;
-using std::chrono::microseconds;
+using namespace test;
 
 namespace {
 
@@ -62,7 +60,7 @@ class Aged {
   TestServer server;
 
  private:
-  rlctl::redis::Reply ask(std::initializer_list<std::string_view> command) {
+  redis::Reply ask(std::initializer_list<std::string_view> command) {
     return server.connection().call(command);
   }
   void require_done() { KeyAging::require_done(server.connection().read()); }
@@ -295,7 +293,7 @@ TEST_CASE("a command that the server refuses is an error") {
   Aged keys;
   static_cast<void>(keys.server.call({"SET", "k", "1", "PX", "1000"}));
   keys.server.call({"SET", "ttls", "not a hash"});
-  CHECK_THROWS_AS([&] { keys.at(0us); }(), rlctl::redis::Error);
+  CHECK_THROWS_AS([&] { keys.at(0us); }(), redis::Error);
 }
 
-}  // namespace traffic_key_aging_test
+}  // namespace rlctl::traffic::key_aging_test

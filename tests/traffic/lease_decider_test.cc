@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "support/deciders.h"
 #include "support/foreign_bench.h"
 #include "support/limiters.h"
 #include "support/random.h"
@@ -22,11 +23,10 @@ using Random = rlctl::test::Random;
 
 namespace {
 
-constexpr microseconds kNow{1'767'225'600'000'000};
 constexpr auto kAcquire = Event::kRequest, kRenew = Event::kRenew, kRelease = Event::kRelease;
 
 Arrival event(Event event, std::uint32_t holder, microseconds after) {
-  return {.at = kNow + after, .event = event, .holder = holder};
+  return {.at = kVirtualStart + after, .event = event, .holder = holder};
 }
 
 std::vector<Decision> decide(Decider& decider, const std::vector<Arrival>& arrivals) {
@@ -105,19 +105,17 @@ TEST_CASE("leases: a foreign script acquires, another releases, and virtual time
 }
 
 TEST_CASE("leases: without a script that releases, the script is told the event") {
-  TestServer server;
-  auto all = limiter("redis.call('RPUSH', KEYS[1], ARGV[1], ARGV[2], ARGV[3]) return 1", {"{key}"},
+  Bench bench;
+  auto all = limiter("redis.call('RPUSH', KEYS[1], table.concat(ARGV, ' ')) return 1", {"{key}"},
                      {"{event}", "{holder}", "{lease}"});
   all.has_leases = true;
   const auto foreign = candidate(all, {1, 1500ms, {}});
   const auto script = script_of(foreign);
-  ScriptDecider decider(server.connection(), *script);
+  ScriptDecider decider(bench.server.connection(), *script);
   static_cast<void>(
       decide(decider, {event(kAcquire, 7, 0s), event(kRenew, 7, 1s), event(kRelease, 7, 2s)}));
-  const auto reply = server.call({"LRANGE", "p:1", "0", "-1"});
-  std::string told;
-  for (std::size_t i = 0; i < reply.size(); ++i) told.append(reply[i].text()).append(" ");
-  CHECK(told == "acquire h7 1.5 renew h7 1.5 release h7 1.5 ");
+  CHECK(bench.list("p:1") ==
+        std::vector<std::string>{"acquire h7 1.5", "renew h7 1.5", "release h7 1.5"});
 }
 
 TEST_CASE("leases: an error of the releasing script names its file and line") {

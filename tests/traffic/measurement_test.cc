@@ -4,17 +4,17 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "support/random.h"
 
-namespace traffic_measurement_test {
+namespace rlctl::traffic::measurement_test {
 
 using namespace std::chrono_literals;
-using namespace rlctl::limiter;
-using namespace rlctl::traffic;
-using rlctl::test::Random;
+using namespace limiter;
+using test::Random;
 
 namespace {
 
@@ -145,6 +145,11 @@ TEST_CASE("a measurement equals that of a slow exhaustive count") {
     CHECK(measured.keys == asked_keys);
     CHECK(measured.keys_denied == denied_keys);
     CHECK(measured.longest_shut_out == longest);
+    const auto first = std::find_if(history.begin(), history.end(), [](const Decided& decided) {
+      return !decided.decision.allowed;
+    });
+    CHECK(measured.first_denial.has_value() == (first != history.end()));
+    if (measured.first_denial) CHECK(*measured.first_denial == first->arrival.at);
     CHECK(same(measured.retry_error, error));
   }
 }
@@ -198,17 +203,6 @@ TEST_CASE("among equally bad windows, that of the first limit and key is reporte
   const auto worst = measure({allow(0, 2, 5), allow(3, 1, 5)}, {kLimit, {5, 20us, {}}}).worst;
   CHECK(worst.limit == 0);
   CHECK(worst.key == 1);
-}
-
-TEST_CASE("a key is shut out from a denial until it is allowed or makes its last request") {
-  CHECK(measure({deny(0, 1us), allow(7)}).longest_shut_out == 7us);
-  CHECK(measure({deny(0, 1us), allow(2), deny(10, 1us), deny(19, 1us)}).longest_shut_out == 9us);
-  CHECK(measure({deny(0, 1us, 0), allow(50, 1), allow(60, 1)}).longest_shut_out == 0us);
-}
-
-TEST_CASE("the first denial is the earliest of all keys") {
-  CHECK(measure({allow(0), deny(3, 1us, 1), deny(4, 1us, 0)}).first_denial == kBegin + 3us);
-  CHECK_FALSE(measure({allow(0)}).first_denial);
 }
 
 TEST_CASE("the keys denied most come first, and ties are ordered by number") {
@@ -286,7 +280,9 @@ TEST_CASE(
     "the worst minute is the clock minute with the most denials, and the first among equals") {
   // The history begins at 22:13:20, 20 s into its minute.
   const auto second = [](int seconds) { return seconds * 1'000'000; };
-  History history{allow(0), deny(second(1), 1us), deny(second(39), 1us)};
+  History history{allow(0)};
+  CHECK_FALSE(measure(history).worst_minute);
+  for (const int at : {1, 39}) history.push_back(deny(second(at), 1us));
   const Minute first{kBegin - 20s, 3, 2};
   CHECK(measure(history).worst_minute == first);
   for (const int at : {40, 41, 99}) history.push_back(deny(second(at), 1us));
@@ -295,11 +291,6 @@ TEST_CASE(
   for (const int at : {400, 410, 411}) history.push_back(deny(second(at), 1us));
   history.push_back(allow(second(412)));
   CHECK(measure(history).worst_minute == second_minute);
-}
-
-TEST_CASE("if nothing is denied there is no worst minute") {
-  CHECK_FALSE(measure({allow(0), allow(90'000'000)}).worst_minute);
-  CHECK_FALSE(measure({}).worst_minute);
 }
 
 TEST_CASE(
@@ -370,7 +361,7 @@ TEST_CASE("measurement: remaining is compared with the limit less the units in t
   History over;
   for (int i = 0; i < 7; ++i) over.push_back(report(i, true, 0, 0us));
   CHECK(error(over) == RemainingError{7, 0, 4});  // never below 0
-  CHECK(error({report(0, true, rlctl::limiter::kNotTold, 0us)}) == RemainingError{});
+  CHECK(error({report(0, true, limiter::kNotTold, 0us)}) == RemainingError{});
 }
 
 TEST_CASE("measurement: reset_after is compared with the time until the window is empty") {
@@ -379,7 +370,7 @@ TEST_CASE("measurement: reset_after is compared with the time until the window i
         ResetError{3, 0us, 0us});
   CHECK(error({report(0, true, 0, 7us), report(4, true, 0, 12us)}) == ResetError{2, 3us, 2us});
   CHECK(error({report(0, false, 0, 6us)}) == ResetError{1, 0us, 6us});
-  CHECK(error({report(0, true, 0, rlctl::limiter::kTimeNotTold)}) == ResetError{});
+  CHECK(error({report(0, true, 0, limiter::kTimeNotTold)}) == ResetError{});
 }
 
 TEST_CASE("measurement: delayed units count until a window after they proceed") {
@@ -435,30 +426,21 @@ struct Unit {
   std::int64_t cost;
 };
 
-struct Found {
-  std::int64_t allowed = 0;
-  microseconds from{0}, span{0};
-  bool operator==(const Found&) const = default;
-};
+/// The units allowed, from when, and in which time.
+using Found = std::tuple<std::int64_t, microseconds, microseconds>;
 
 /// Tries every span that begins with a request, in order.
 Found by_trying_all(const std::vector<Unit>& units, microseconds window) {
   Found best;
   for (std::size_t first = 0; first < units.size(); ++first) {
-    Found span{.from = units[first].at};
-    for (std::size_t i = first; i < units.size() && units[i].at - span.from < window; ++i) {
-      span.allowed += units[i].cost;
-      span.span = units[i].at - span.from;
+    const auto from = units[first].at;
+    std::int64_t allowed = 0;
+    for (std::size_t i = first; i < units.size() && units[i].at - from < window; ++i) {
+      allowed += units[i].cost;
+      if (allowed > std::get<0>(best)) best = {allowed, from, units[i].at - from};
     }
-    if (span.allowed > best.allowed) best = span;
   }
   return best;
-}
-
-Found measured(const std::vector<Unit>& units, microseconds window) {
-  WorstWindow worst(window);
-  for (const auto& [at, cost] : units) worst.allow(at, cost);
-  return {.allowed = worst.allowed(), .from = worst.from(), .span = worst.span()};
 }
 
 }  // namespace
@@ -474,23 +456,11 @@ TEST_CASE("the worst window equals that of an exhaustive search") {
       units.push_back({at, random.percent(70) ? 1 : random.uniform(2, 9)});
     }
     CAPTURE(window.count());
-    CHECK(measured(units, window) == by_trying_all(units, window));
+    WorstWindow worst(window);
+    for (const auto& [at, cost] : units) worst.allow(at, cost);
+    const Found found{worst.allowed(), worst.from(), worst.span()};
+    CHECK((found == by_trying_all(units, window)));
   }
 }
 
-TEST_CASE("a span contains what arrives less than a window after its start") {
-  CHECK(measured({{10us, 1}, {14us, 1}}, 5us) == Found{2, 10us, 4us});
-  CHECK(measured({{10us, 1}, {15us, 1}}, 5us) == Found{1, 10us, 0us});
-  CHECK(measured({{10us, 1}, {11us, 1}}, 1us) == Found{1, 10us, 0us});
-  CHECK(measured({{10us, 2}, {10us, 3}}, 1us) == Found{5, 10us, 0us});
-}
-
-TEST_CASE("among equal spans the first is reported") {
-  CHECK(measured({{10us, 1}, {13us, 1}, {30us, 2}}, 5us) == Found{2, 10us, 3us});
-}
-
-TEST_CASE("without allowed requests the result is empty") {
-  CHECK(measured({}, 60s) == Found{});
-}
-
-}  // namespace traffic_measurement_test
+}  // namespace rlctl::traffic::measurement_test

@@ -7,12 +7,10 @@
 
 #include "support/random.h"
 
-namespace traffic_random_test {
-
-using namespace rlctl::traffic;
+namespace rlctl::traffic::random_test {
 
 TEST_CASE("the logarithm is accurate to the last few bits") {
-  rlctl::test::Random random;
+  test::Random random;
   const auto check = [](double x) {
     CAPTURE(x);
     CHECK(std::abs(natural_log(x) - std::log(x)) <= 0x1p-51 * std::max(1.0, std::abs(std::log(x))));
@@ -33,4 +31,4 @@ TEST_CASE("a seed yields the same numbers on every machine") {
   CHECK(sum == 0x1.ff3e20ce211cbp+9);
 }
 
-}  // namespace traffic_random_test
+}  // namespace rlctl::traffic::random_test

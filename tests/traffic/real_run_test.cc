@@ -18,13 +18,12 @@
 #include "support/test_script.h"
 #include "traffic/virtual_run.h"
 
-namespace traffic_real_run_test {
+namespace rlctl::traffic::real_run_test {
 
 using namespace std::chrono_literals;
-using namespace rlctl::traffic;
-using namespace rlctl::test;
-using namespace rlctl::test::real_run;
-using rlctl::redis::Connection;
+using namespace test;
+using namespace test::real_run;
+using redis::Connection;
 using support::contains;
 
 namespace {
@@ -77,8 +76,8 @@ TEST_CASE("the pace is that of the schedule, of the sender and of the answers") 
 
 TEST_CASE("the scripts decide like the models at the times of sending, whatever the algorithm") {
   const Limit limit{20, 50ms, {}};
-  for (const Algorithm& row : rlctl::limiter::algorithms()) {
-    if (!rlctl::limiter::counts_requests(row)) continue;
+  for (const Algorithm& row : limiter::algorithms()) {
+    if (!limiter::counts_requests(row)) continue;
     CAPTURE(std::string(row.name));
     Limit bursting = limit;
     if (row.has_burst) bursting.burst = 7;
@@ -239,4 +238,4 @@ TEST_CASE("all connections are served even if there are more than one poll cover
   CHECK(in_order(rig.answers));
 }
 
-}  // namespace traffic_real_run_test
+}  // namespace rlctl::traffic::real_run_test

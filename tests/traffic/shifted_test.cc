@@ -4,10 +4,9 @@
 
 #include "traffic/pattern.h"
 
-namespace traffic_shifted_test {
+namespace rlctl::traffic::shifted_test {
 
 using namespace std::chrono_literals;
-using namespace rlctl::traffic;
 
 TEST_CASE("shifted traffic differs only in its times, which keep their distances") {
   const PatternRequest request{.limit = {10, 1s, {}}, .requests = 50, .keys = 3, .cost = 2};
@@ -30,4 +29,4 @@ TEST_CASE("shifted traffic differs only in its times, which keep their distances
   CHECK(count == 50);
 }
 
-}  // namespace traffic_shifted_test
+}  // namespace rlctl::traffic::shifted_test

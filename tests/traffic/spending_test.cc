@@ -4,10 +4,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "support/deciders.h"
 #include "support/foreign_bench.h"
 #include "support/limiters.h"
 #include "support/random.h"
@@ -24,40 +24,7 @@ using rlctl::UsageError;
 
 namespace {
 
-constexpr microseconds kNow{1'767'225'600'000'000};
 constexpr Limit kLimit{.limit = 10, .window = 60s};
-
-/// Reservations at these times after kNow, all of one key.
-class Reservations final : public Traffic {
- public:
-  explicit Reservations(std::vector<microseconds> times) : times_(std::move(times)) {}
-  bool next(Arrival& arrival) override {
-    if (next_ == times_.size()) return false;
-    arrival = {.at = kNow + times_[next_++]};
-    return true;
-  }
-  std::string_view key_name(std::uint32_t /*key*/) const override { return "1"; }
-  std::int64_t size() const override { return std::ssize(times_); }
-
- private:
-  std::vector<microseconds> times_;
-  std::size_t next_ = 0;
-};
-
-/// A limiter that is a function.
-class Answers final : public Decider {
- public:
-  explicit Answers(std::function<bool(const Arrival&)> allows) : allows_(std::move(allows)) {}
-  std::size_t decide(std::span<const Arrival> arrivals, std::span<Decision> decisions) override {
-    for (std::size_t i = 0; i < arrivals.size(); ++i) {
-      decisions[i] = {.allowed = allows_(arrivals[i])};
-    }
-    return arrivals.size();
-  }
-
- private:
-  std::function<bool(const Arrival&)> allows_;
-};
 
 struct Result {
   SpendingOutcome found;
@@ -68,11 +35,11 @@ Result run(const std::vector<microseconds>& times, Decider& decider, const Spend
            const SpendPlan& plan) {
   Result result;
   const Interrupt interrupt;
-  Reservations traffic(times);
+  Arrivals traffic(times);
   result.found = run_spending(traffic, decider, rules, plan, interrupt,
                               [&](const Arrival& arrival, const Decision& decision) {
-                                result.asked += std::to_string((arrival.at - kNow) / 1s) + " " +
-                                                reservation_name(arrival.holder) + " " +
+                                result.asked += std::to_string((arrival.at - kVirtualStart) / 1s) +
+                                                " " + reservation_name(arrival.holder) + " " +
                                                 std::string(event_name(arrival.event)) +
                                                 (arrival.event == Event::kSettle
                                                      ? " " + std::to_string(arrival.actual)
@@ -87,23 +54,6 @@ Result run_model(const std::vector<microseconds>& times, const SpendPlan& plan) 
   return run(times, model, {.limit = kLimit}, plan);
 }
 
-/// A counter that reserves units and gives back what was not needed, and knows no IDs.
-class Counter {
- public:
-  bool operator()(const Arrival& arrival) {
-    if (arrival.event == Event::kSettle) {
-      used_ += arrival.actual - arrival.cost;
-      return true;
-    }
-    if (used_ + arrival.cost > kLimit.limit) return false;
-    used_ += arrival.cost;
-    return true;
-  }
-
- private:
-  std::int64_t used_ = 0;
-};
-
 }  // namespace
 
 TEST_CASE("spending: a reservation is settled with its actual cost, before another is made") {
@@ -117,7 +67,7 @@ TEST_CASE("spending: a reservation is settled with its actual cost, before anoth
   CHECK(spent.settled == 2);
   CHECK(spent.late == 0);
   CHECK(spent.most.both() == 10);
-  CHECK(spent.most.at == kNow + 2s);
+  CHECK(spent.most.at == kVirtualStart + 2s);
   CHECK(spent.exceeded == 0);
   CHECK(spent.starved == 0);
   REQUIRE(spent.end);
@@ -160,32 +110,6 @@ TEST_CASE("spending: a repeated settle changes nothing") {
   CHECK(result.found.spent.most.both() == 10);
   CHECK(result.found.spent.exceeded == 0);
   CHECK(result.found.spent.leaked == 0);
-}
-
-TEST_CASE("spending: a counter that refunds twice allows too much") {
-  Answers counter{Counter()};
-  const SpendPlan plan{.units = 5,
-                       .least_actual = 1,
-                       .most_actual = 1,
-                       .hold = 5s,
-                       .settle_after = 1s,
-                       .repeat_share = 1};
-  const auto spent =
-      run({0s, 10s, 20s, 30s, 30s, 30s}, counter, {.limit = kLimit}, plan).found.spent;
-  CHECK(spent.repeated == 6);
-  CHECK(spent.most.both() > 10);
-  CHECK(spent.exceeded > 0);
-}
-
-TEST_CASE("spending: a counter without holds loses the units of those who die") {
-  Answers counter{Counter()};
-  const SpendPlan plan{.units = 5, .hold = 5s, .settle_after = 1s, .crash_share = 1};
-  const auto spent = run({0s, 1s, 20s}, counter, {.limit = kLimit}, plan).found.spent;
-  CHECK(spent.starved == 1);
-  CHECK(spent.leaked == 10);
-  CHECK(spent.exceeded == 0);
-  REQUIRE(spent.end);
-  CHECK(spent.end->taken == 10);
 }
 
 TEST_CASE("spending: units lost for good are found at the end, to the unit") {
@@ -262,7 +186,7 @@ TEST_CASE("spending: whatever a limiter answers, what is measured is what all ev
       const bool settles = holders > 0 && random.percent(50);
       const auto holder =
           settles ? static_cast<std::uint32_t>(random.uniform(1, holders)) : ++holders;
-      Arrival arrival{.at = kNow + after,
+      Arrival arrival{.at = kVirtualStart + after,
                       .event = settles ? Event::kSettle : Event::kReserve,
                       .cost = random.uniform(1, 5),
                       .holder = holder,
@@ -294,7 +218,7 @@ TEST_CASE("spending: the script budget and its model decide the same events alik
   for (int i = 0; i < 3'000; ++i) {
     after += random.percent(50) ? 0us : microseconds{random.uniform(0, 8'000'000)};
     const auto kind = random.uniform(0, 4);
-    arrivals.push_back({.at = kNow + after,
+    arrivals.push_back({.at = kVirtualStart + after,
                         .key = static_cast<std::uint32_t>(random.uniform(0, 1)),
                         .event = kind == 0  ? Event::kRequest
                                  : kind < 3 ? Event::kReserve
@@ -323,8 +247,13 @@ TEST_CASE("spending: a script is told the ID, the units, the actual cost and the
   const auto script = script_of(foreign);
   ScriptDecider decider(server.connection(), *script);
   const std::vector<Arrival> arrivals{
-      {.at = kNow, .event = Event::kReserve, .cost = 5, .holder = 7, .hold = 1500ms},
-      {.at = kNow, .event = Event::kSettle, .cost = 5, .holder = 7, .actual = 3, .hold = 1500ms}};
+      {.at = kVirtualStart, .event = Event::kReserve, .cost = 5, .holder = 7, .hold = 1500ms},
+      {.at = kVirtualStart,
+       .event = Event::kSettle,
+       .cost = 5,
+       .holder = 7,
+       .actual = 3,
+       .hold = 1500ms}};
   std::vector<Decision> decisions(2);
   REQUIRE(decider.decide(arrivals, decisions) == 2);
   const auto reply = server.call({"LRANGE", "p:1", "0", "-1"});
@@ -347,7 +276,7 @@ TEST_CASE("spending: the windows of a foreign limiter may begin with the first u
   SpendMeasurement measured({.limit = kLimit, .has_clock_windows = false});
   std::uint32_t id = 0;
   const auto spend = [&](microseconds at, std::int64_t actual) {
-    Arrival arrival{.at = kNow + at,
+    Arrival arrival{.at = kVirtualStart + at,
                     .event = Event::kReserve,
                     .cost = std::max<std::int64_t>(1, actual),
                     .holder = ++id,

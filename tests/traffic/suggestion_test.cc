@@ -9,12 +9,10 @@
 #include "traffic/pattern.h"
 #include "traffic/virtual_run.h"
 
-namespace traffic_suggestion_test {
+namespace rlctl::traffic::suggestion_test {
 
 using namespace std::chrono_literals;
-using namespace rlctl;
-using namespace rlctl::traffic;
-using namespace rlctl::test;
+using namespace test;
 
 namespace {
 
@@ -112,7 +110,7 @@ TEST_CASE("an interrupt ends the search") {
   };
   CHECK_THROWS_AS(static_cast<void>(suggest_limit(many_keys, {&algorithm("gcra"), {{1, 10s, {}}}},
                                                   {.most = 0.01}, interrupt, progress)),
-                  rlctl::Interrupted);
+                  Interrupted);
   CHECK(calls < 10);
 }
 
@@ -145,4 +143,4 @@ TEST_CASE("limits that are invalid with the burst are not tried") {
   CHECK(none.tried[0].limit == (std::int64_t{1} << 53) / 100'000'000);
 }
 
-}  // namespace traffic_suggestion_test
+}  // namespace rlctl::traffic::suggestion_test
