@@ -23,8 +23,6 @@ using namespace rlctl::test;
 
 namespace {
 
-constexpr microseconds kNow{1'700'000'000'000'000};
-
 struct Difference {
   std::size_t call = 0;
   std::string expected;
@@ -92,49 +90,6 @@ Answer eval(TestServer& server, const std::vector<std::string>& keys,
 }
 
 }  // namespace
-
-TEST_CASE(
-    "concurrency: at most the limit holds leases at a time, and the next waits until one expires") {
-  LeaseModel model;
-  CHECK(model.acquire(2, 10s, "a", kNow) == Decision{true, 1, 0us, 10s, 0us, 0});
-  CHECK(model.acquire(2, 10s, "b", kNow + 1s) == Decision{true, 0, 0us, 10s, 0us, 0});
-  CHECK(model.acquire(2, 10s, "c", kNow + 2s) == Decision{false, 0, 8s, 9s, 0us, 1});
-  CHECK(model.acquire(2, 10s, "c", kNow + 10s - 1us) ==
-        Decision{false, 0, 1us, 1'000'001us, 0us, 1});
-  CHECK(model.acquire(2, 10s, "c", kNow + 10s) == Decision{true, 0, 0us, 10s, 0us, 0});
-}
-
-TEST_CASE("concurrency: a holder can renew its lease even when all leases are taken") {
-  LeaseModel model;
-  CHECK(model.acquire(1, 10s, "a", kNow).allowed);
-  CHECK(model.acquire(1, 10s, "a", kNow + 5s) == Decision{true, 0, 0us, 10s, 0us, 0});
-  CHECK(model.renew(1, 10s, "a", kNow + 8s) == Decision{true, 0, 0us, 10s, 0us, 0});
-  CHECK(model.renew(1, 1s, "a", kNow + 8s) == Decision{true, 0, 0us, 10s, 0us, 0});  // never less
-  CHECK(model.renew(1, 10s, "b", kNow + 8s) == Decision{false, 0, kNever, 10s, 0us, 1});
-  CHECK(model.renew(1, 10s, "a", kNow + 18s) == Decision{false, 1, kNever, 0us, 0us, 1});
-}
-
-TEST_CASE("concurrency: a released lease is free again, and releasing it twice fails") {
-  LeaseModel model;
-  CHECK(model.acquire(2, 10s, "a", kNow).allowed);
-  CHECK(model.acquire(2, 20s, "b", kNow).allowed);
-  CHECK(model.release(2, "b", kNow) == Decision{true, 1, 0us, 10s, 0us, 0});
-  CHECK(model.release(2, "b", kNow) == Decision{false, 1, kNever, 10s, 0us, 1});
-  CHECK(model.release(2, "a", kNow) == Decision{true, 2, 0us, 0us, 0us, 0});
-  CHECK(model.empty());
-}
-
-TEST_CASE("concurrency: after the limit is lowered, enough leases must expire first") {
-  LeaseModel model;
-  for (int i = 1; i <= 4; ++i) CHECK(model.acquire(4, i * 1s, std::to_string(i), kNow).allowed);
-  CHECK(model.acquire(2, 1s, "x", kNow) == Decision{false, 0, 3s, 4s, 0us, 1});
-}
-
-TEST_CASE("concurrency: a clock that steps back admits nobody else") {
-  LeaseModel model;
-  CHECK(model.acquire(1, 10s, "a", kNow).allowed);
-  CHECK(model.acquire(1, 10s, "b", kNow - 5s) == Decision{false, 0, 15s, 15s, 0us, 1});
-}
 
 TEST_CASE("concurrency: script and model agree on random holders") {
   TestServer server;
@@ -239,29 +194,6 @@ TEST_CASE("concurrency: a user who may not read the key is told so") {
       server.eval(algorithm("concurrency").script, {"k"}, {"1", "1e6", "acquire", "me"});
   CHECK(refused.is_error());
   CHECK(refused.text().find("WRONGTYPE") == std::string_view::npos);
-}
-
-TEST_CASE("concurrency: the key stores the limit of the last acquire or renew that was allowed") {
-  TestServer server;
-  const auto ask_script = [&](const char* limit, const char* action, const char* id) {
-    return Checker::parse(
-        server.eval(algorithm("concurrency").script, {"k"}, {limit, "60e6", action, id}));
-  };
-  const auto stored = [&] { return server.call({"ZSCORE", "k", "limit"}); };
-  CHECK(ask_script("2", "acquire", "a").allowed);
-  CHECK(stored().text() == "-2");
-  CHECK(ask_script("3", "acquire", "b").allowed);
-  CHECK(stored().text() == "-3");
-  CHECK_FALSE(ask_script("1", "acquire", "c").allowed);
-  CHECK(stored().text() == "-3");
-  CHECK(ask_script("4", "renew", "a").allowed);
-  CHECK(stored().text() == "-4");
-  CHECK(ask_script("1", "renew", "a").allowed);
-  CHECK(stored().text() == "-1");
-  CHECK(ask_script("9", "release", "a").allowed);
-  CHECK(stored().text() == "-1");
-  CHECK(ask_script("9", "release", "b").allowed);
-  CHECK(stored().is_nil());
 }
 
 TEST_CASE("concurrency: a TTL covers the last lease and is never shortened") {

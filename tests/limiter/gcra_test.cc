@@ -8,8 +8,8 @@
 #include "limiter/check.h"
 #include "support/packed.h"
 #include "support/properties.h"
+#include "support/random.h"
 #include "support/remainders.h"
-#include "support/schedule.h"
 #include "support/stored_state.h"
 
 namespace limiter_gcra_test {
@@ -28,72 +28,6 @@ const Algorithm& gcra() {
 constexpr microseconds kNow{1'700'000'000'000'000};
 
 }  // namespace
-
-TEST_CASE("gcra: units return one by one, evenly") {
-  ModelLimiter model(gcra());
-  const Limit limit{3, 1s, {}};
-  CHECK(model.ask("k", limit, 1, kNow) == Decision{true, 2, 0us, 333'334us, 0us, 0});
-  CHECK(model.ask("k", limit, 1, kNow) == Decision{true, 1, 0us, 666'667us, 0us, 0});
-  CHECK(model.ask("k", limit, 1, kNow) == Decision{true, 0, 0us, 1s, 0us, 0});
-  CHECK(model.ask("k", limit, 1, kNow) == Decision{false, 0, 333'334us, 1s, 0us, 1});
-  CHECK(model.ask("k", limit, 1, kNow + 333'333us) == Decision{false, 0, 1us, 666'667us, 0us, 1});
-  CHECK(model.ask("k", limit, 1, kNow + 333'334us) == Decision{true, 0, 0us, 1s, 0us, 0});
-}
-
-TEST_CASE("gcra: thirds of a microsecond are kept, so that the rate is exact") {
-  GcraModel model;
-  const Limit limit{900'000, 1s, 2};
-  std::int64_t allowed = 0;
-  for (auto now = kNow; now < kNow + 100ms; now += 1us) {
-    if (!model.peek(limit, 1, now).allowed) continue;
-    model.record(limit, 1, now);
-    ++allowed;
-  }
-  CHECK(allowed == 90'001);  // 2 + 99,999 x 0.9
-}
-
-TEST_CASE(
-    "gcra: the burst is the most that is allowed at once, the limit is the rate of recovery") {
-  ModelLimiter model(gcra());
-  const Limit limit{1, 1s, 3};
-  CHECK(model.ask("k", limit, 3, kNow) == Decision{true, 0, 0us, 3s, 0us, 0});
-  CHECK(model.ask("k", limit, 2, kNow + 1s) == Decision{false, 1, 1s, 2s, 0us, 1});
-  CHECK(model.ask("k", limit, 4, kNow + 1s) == Decision{false, 1, kNever, 2s, 0us, 1});
-}
-
-TEST_CASE("gcra: a clock that steps back does not free any units") {
-  ModelLimiter model(gcra());
-  const Limit limit{1, 1s, {}};
-  CHECK(model.ask("k", limit, 1, kNow).allowed);
-  CHECK(model.ask("k", limit, 1, kNow - 10s) == Decision{false, 0, 11s, 11s, 0us, 1});
-}
-
-TEST_CASE("gcra: a refund returns units, but no more than were taken") {
-  ModelLimiter model(gcra());
-  const Limit limit{3, 1s, {}};
-  CHECK(model.ask("k", limit, -1, kNow) == Decision{true, 3, 0us, 0us, 0us, 0});
-  CHECK_FALSE(model.exists("k"));
-  CHECK(model.ask("k", limit, 3, kNow).allowed);
-  CHECK(model.ask("k", limit, -1, kNow) == Decision{true, 1, 0us, 666'667us, 0us, 0});
-  CHECK(model.ask("k", limit, -7, kNow) == Decision{true, 3, 0us, 0us, 0us, 0});
-  CHECK_FALSE(model.exists("k"));
-  // Nothing is left of exactly one unit, also if the clock steps back then.
-  CHECK(model.ask("k", limit, 1, kNow).allowed);
-  CHECK(model.ask("k", limit, -1, kNow) == Decision{true, 3, 0us, 0us, 0us, 0});
-  CHECK(model.ask("k", limit, 3, kNow - 1s).allowed);
-  // A third of a microsecond is left of two units, 333 microseconds later.
-  const Limit fast{3, 1ms, {}};
-  CHECK(model.ask("f", fast, 2, kNow).allowed);
-  CHECK(model.ask("f", fast, -1, kNow + 333us) == Decision{true, 2, 0us, 1us, 0us, 0});
-}
-
-TEST_CASE("gcra: under a new burst the time is kept") {
-  ModelLimiter model(gcra());
-  CHECK(model.ask("k", {3, 1s, {}}, 1, kNow).reset_after == 333'334us);  // 333,333 and 1/3
-  CHECK(model.ask("k", {3, 1s, 9}, 1, kNow + 1us) == Decision{true, 7, 0us, 666'666us, 0us, 0});
-  CHECK(model.ask("k", {3, 1s, 1}, 1, kNow + 1us) ==
-        Decision{false, 0, 666'666us, 666'666us, 0us, 1});
-}
 
 TEST_CASE("gcra: never more than the burst plus what the rate adds, to the last unit") {
   Random random;
@@ -173,10 +107,6 @@ TEST_CASE("gcra: a refund by a caller's clock keeps the limit that the server's 
   GcraModel model(ArrivalTime{.time = {.parts = to_parts(tat, 10), .per_us = 10}, .limit = stored});
   const auto text = packed("gcra ", as_double(tat), 0, stored.limit, as_double(stored.window), 16);
   check_calls(server, gcra(), text, model, {1000, 20s, 16}, {-1, 0, 1}, kNow);
-}
-
-TEST_CASE("gcra: script and model agree on random traffic") {
-  check_script_against_model(gcra());
 }
 
 }  // namespace limiter_gcra_test

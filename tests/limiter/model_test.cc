@@ -97,48 +97,6 @@ TEST_CASE("usage that does not fit into 64 bits is capped") {
   CHECK(model.usage(short_one, kStart).units == INT64_MAX);
 }
 
-TEST_CASE("leaky-bucket: a look is not delayed, although requests are") {
-  const Limit limit{.limit = 10, .window = 10s, .burst = 5};
-  LeakyBucketModel model;
-  model.record(limit, 3, kStart);
-  CHECK(model.peek(limit, 1, kStart).delay == 3s);
-  CHECK(model.peek(limit, 0, kStart).delay == 0s);
-}
-
-TEST_CASE("token-bucket: a look with a smaller burst tells when the stored bucket is full") {
-  TokenBucketModel model;
-  model.record({.limit = 10, .window = 10s}, 1, kStart);
-  const Limit smaller{.limit = 10, .window = 10s, .burst = 5};
-  CHECK(model.peek(smaller, 0, kStart).remaining == 4);
-  CHECK(model.peek(smaller, 0, kStart).reset_after == 1s);
-  CHECK(model.peek(smaller, 0, kStart - 1s).reset_after == 2s);  // before the bucket's own time
-}
-
-TEST_CASE("a look is allowed even if more is used than a lowered limit") {
-  const Limit limit{.limit = 10, .window = 10s};
-  for (const auto& algorithm : algorithms()) {
-    if (!algorithm.make_model) continue;
-    CAPTURE(algorithm.name);
-    const Limit lowered = has_burst(algorithm) ? Limit{.limit = 10, .window = 10s, .burst = 3}
-                                               : Limit{.limit = 3, .window = 10s};
-    const auto model = algorithm.make_model();
-    model->record(limit, 10, kStart);
-    CHECK(model->peek(lowered, 0, kStart).allowed);
-    CHECK_FALSE(model->peek(lowered, 1, kStart).allowed);
-  }
-}
-
-TEST_CASE(
-    "sliding-window-counter: remaining is exact although the limit minus the estimate rounds up") {
-  // A 1e-14 part of the 6 units counts, and 812 - (169 + 6e-14) is 643 in doubles.
-  const Limit limit{.limit = 812, .window = 100'000'000s};
-  SlidingWindowCounterModel model;
-  model.record(limit, 6, 3'199'999'999'999'999us);
-  model.record(limit, 169, 3'299'999'999'999'999us);
-  CHECK(model.peek(limit, 0, 3'299'999'999'999'999us).remaining == 642);
-  CHECK(model.peek(limit, 642, 3'299'999'999'999'999us).allowed);
-}
-
 // For a window of 10 s the TTL is 12,500 ms: 10,000,999 µs plus a quarter of the window, rounded
 // down.
 

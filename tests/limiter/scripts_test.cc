@@ -153,23 +153,6 @@ TEST_CASE("every script allows exactly its capacity at one instant") {
   }
 }
 
-TEST_CASE("a look at more than a lowered limit is allowed, and finds 0 remaining, never less") {
-  TestServer server;
-  for (const Algorithm& algorithm : usual_algorithms()) {
-    CAPTURE(algorithm.name);
-    ScriptLimiter script(server, algorithm);
-    const std::string key = "lowered:" + std::string(algorithm.name);
-    while (script.ask(key, {5, 60s, {}}, 1, kNow).allowed) {
-    }
-    for (const std::int64_t lowered : {4, 3, 1}) {
-      const auto look = script.ask(key, {lowered, 60s, {}}, 0, kNow);
-      CHECK(look.allowed);
-      CHECK(look.remaining == 0);
-      CHECK(script.ask(key, {lowered, 60s, {}}, 1, kNow).remaining == 0);
-    }
-  }
-}
-
 TEST_CASE("script and model agree about two keys whose limits hardly differ") {
   TestServer server;
   Random random;
@@ -432,28 +415,6 @@ TEST_CASE("without a time, a script decides by the server's clock") {
     const Decision later = script.ask(request);
     CHECK_FALSE(later.allowed);
     CHECK(std::abs((denied.retry_after - later.retry_after - 1s).count()) < 500'000);
-  }
-}
-
-TEST_CASE("a look and a denial run under EVAL_RO") {
-  TestServer server;
-  if (contains(server.call({"EVAL_RO", "return 1", "0"}).text(), "unknown command")) {
-    MESSAGE("skipped: this server has no EVAL_RO");
-    return;
-  }
-  for (const Algorithm& algorithm : usual_algorithms()) {
-    CAPTURE(algorithm.name);
-    ScriptLimiter script(server, algorithm);
-    const std::string key = "ro:" + std::string(algorithm.name);
-    while (script.ask(key, {5, 60s, {}}, 1, kNow).allowed) {
-    }
-    const auto at = std::to_string(kNow.count());
-    const auto much_later = std::to_string((kNow + 1h).count());
-    for (const auto& [cost, now] : {std::pair{"0", at}, {"1", at}, {"0", much_later}}) {
-      const Reply reply =
-          server.call({"EVALSHA_RO", algorithm.sha1, "1", key, "5", "60000000", "", cost, now});
-      CHECK_NOTHROW((void)Checker::parse(reply));
-    }
   }
 }
 

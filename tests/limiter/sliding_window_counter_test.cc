@@ -7,9 +7,7 @@
 
 #include "limiter/model.h"
 #include "support/packed.h"
-#include "support/properties.h"
 #include "support/random.h"
-#include "support/schedule.h"
 #include "support/stored_state.h"
 
 namespace limiter_sliding_window_counter_test {
@@ -39,60 +37,6 @@ void check_frame(TestServer& server, const CounterFrame& frame, const Limit& lim
 }
 
 }  // namespace
-
-TEST_CASE("sliding-window-counter: the previous window counts in proportion to its overlap") {
-  ModelLimiter model(counter());
-  const Limit limit{10, 60s, {}};
-  CHECK(model.ask("k", limit, 10, kMinute + 30s) == Decision{true, 0, 0us, 90s, 0us, 0});
-  CHECK(model.ask("k", limit, 1, kMinute + 60s) == Decision{false, 0, 6s, 60s, 0us, 1});
-  CHECK(model.ask("k", limit, 1, kMinute + 66s - 1us).allowed == false);
-  CHECK(model.ask("k", limit, 1, kMinute + 66s) == Decision{true, 0, 0us, 114s, 0us, 0});
-  CHECK(model.ask("k", limit, 0, kMinute + 90s) == Decision{true, 4, 0us, 90s, 0us, 0});
-  CHECK(model.ask("k", limit, 0, kMinute + 180s) == Decision{true, 10, 0us, 0us, 0us, 0});
-}
-
-TEST_CASE("sliding-window-counter: if the current window is full, room comes with the next one") {
-  ModelLimiter model(counter());
-  const Limit limit{4, 60s, {}};
-  CHECK(model.ask("k", limit, 4, kMinute + 10s).allowed);
-  CHECK(model.ask("k", limit, 1, kMinute + 10s) == Decision{false, 0, 65s, 110s, 0us, 1});
-  CHECK(model.ask("k", limit, 4, kMinute + 10s) == Decision{false, 0, 110s, 110s, 0us, 1});
-  CHECK(model.ask("k", limit, 5, kMinute + 10s) == Decision{false, 0, kNever, 110s, 0us, 1});
-}
-
-TEST_CASE("sliding-window-counter: almost twice the limit can be allowed in one window's length") {
-  ModelLimiter model(counter());
-  const Limit limit{100, 60s, {}};
-  // All at the end of one window; the estimate spreads them over the whole window.
-  CHECK(model.ask("k", limit, 100, kMinute + 59'999'999us).allowed);
-  CHECK(model.ask("k", limit, 98, kMinute + 119s).allowed);
-}
-
-TEST_CASE("sliding-window-counter: a clock that steps back stays in the window that has begun") {
-  ModelLimiter model(counter());
-  const Limit limit{1, 60s, {}};
-  CHECK(model.ask("k", limit, 1, kMinute).allowed);
-  CHECK(model.ask("k", limit, 1, kMinute - 30s) == Decision{false, 0, 150s, 150s, 0us, 1});
-}
-
-TEST_CASE("sliding-window-counter: a shorter window begins when the one in force has ended") {
-  ModelLimiter model(counter());
-  CHECK(model.ask("k", {10, 60s, {}}, 5, kMinute).allowed);
-  CHECK(model.ask("k", {10, 1s, {}}, 1, kMinute + 59s) == Decision{true, 4, 0us, 61s, 0us, 0});
-  CHECK(model.ask("k", {10, 1s, {}}, 1, kMinute + 90s) == Decision{true, 6, 0us, 2s, 0us, 0});
-  CHECK(model.ask("k", {10, 1s, {}}, 1, kMinute + 180s) == Decision{true, 9, 0us, 2s, 0us, 0});
-}
-
-TEST_CASE("sliding-window-counter: a refund counts down in the current window only") {
-  ModelLimiter model(counter());
-  const Limit limit{10, 60s, {}};
-  CHECK(model.ask("k", limit, 6, kMinute).allowed);
-  CHECK(model.ask("k", limit, 2, kMinute + 60s).remaining == 2);
-  CHECK(model.ask("k", limit, -5, kMinute + 60s) == Decision{true, 4, 0us, 60s, 0us, 0});
-  CHECK(model.exists("k"));
-  CHECK(model.ask("k", limit, -5, kMinute + 120s) == Decision{true, 10, 0us, 0us, 0us, 0});
-  CHECK_FALSE(model.exists("k"));
-}
 
 TEST_CASE(
     "sliding-window-counter: script and model agree where the estimate is close to the limit") {
@@ -219,19 +163,6 @@ TEST_CASE(
   CHECK(remaining(128, 0) == 1);
   CHECK(remaining(129, 0) == 1);
   CHECK(remaining(129, -1) == 2);
-}
-
-TEST_CASE("sliding-window-counter: a refund in the next window leaves the stored limit") {
-  TestServer server;
-  ScriptLimiter script(server, counter());
-  CHECK(script.ask("k", {10, 60s, {}}, 6, kMinute).allowed);
-  CHECK(script.ask("k", {20, 30s, {}}, -1, kMinute + 60s).allowed);
-  CHECK(server.call({"GET", "k"}).text() ==
-        packed("counter~", as_double(kMinute + 60s), 6, 0, 10, 60'000'000.0));
-}
-
-TEST_CASE("sliding-window-counter: script and model agree on random traffic") {
-  check_script_against_model(counter());
 }
 
 }  // namespace limiter_sliding_window_counter_test

@@ -8,7 +8,6 @@
 #include "support/packed.h"
 #include "support/properties.h"
 #include "support/random.h"
-#include "support/schedule.h"
 #include "support/stored_state.h"
 
 namespace limiter_token_bucket_test {
@@ -37,48 +36,6 @@ void check_bucket(TestServer& server, const TokenBucket& bucket, const Limit& li
 }
 
 }  // namespace
-
-TEST_CASE("token-bucket: a bucket starts full and fills at the rate of the limit") {
-  ModelLimiter model(token_bucket());
-  const Limit limit{2, 1s, 4};
-  CHECK(model.ask("k", limit, 3, kNow) == Decision{true, 1, 0us, 1500ms, 0us, 0});
-  CHECK(model.ask("k", limit, 2, kNow) == Decision{false, 1, 500ms, 1500ms, 0us, 1});
-  CHECK(model.ask("k", limit, 2, kNow + 499'999us) == Decision{false, 1, 1us, 1'000'001us, 0us, 1});
-  CHECK(model.ask("k", limit, 2, kNow + 500ms) == Decision{true, 0, 0us, 2s, 0us, 0});
-  CHECK(model.ask("k", limit, 0, kNow + 10s) == Decision{true, 4, 0us, 0us, 0us, 0});
-}
-
-TEST_CASE("token-bucket: a cost that can never be allowed is reported as such") {
-  ModelLimiter model(token_bucket());
-  CHECK(model.ask("k", {5, 1s, 2}, 3, kNow) == Decision{false, 2, kNever, 0us, 0us, 1});
-  CHECK_FALSE(model.exists("k"));
-}
-
-TEST_CASE("token-bucket: a clock that steps back neither adds nor removes tokens") {
-  ModelLimiter model(token_bucket());
-  const Limit limit{2, 1s, {}};
-  CHECK(model.ask("k", limit, 1, kNow) == Decision{true, 1, 0us, 500ms, 0us, 0});
-  CHECK(model.ask("k", limit, 1, kNow - 1s) == Decision{true, 0, 0us, 2s, 0us, 0});
-  CHECK(model.ask("k", limit, 1, kNow - 1s) == Decision{false, 0, 1500ms, 2s, 0us, 1});
-  CHECK(model.ask("k", limit, 1, kNow + 499'999us).allowed == false);
-  CHECK(model.ask("k", limit, 1, kNow + 500ms).allowed);
-}
-
-TEST_CASE("token-bucket: a refund fills the bucket, but not beyond its capacity") {
-  ModelLimiter model(token_bucket());
-  const Limit limit{3, 3s, {}};
-  CHECK(model.ask("k", limit, 3, kNow).allowed);
-  CHECK(model.ask("k", limit, -1, kNow) == Decision{true, 1, 0us, 2s, 0us, 0});
-  CHECK(model.ask("k", limit, -5, kNow) == Decision{true, 3, 0us, 0us, 0us, 0});
-  CHECK_FALSE(model.exists("k"));
-}
-
-TEST_CASE("token-bucket: under a new burst a bucket keeps what is missing, to a fraction") {
-  ModelLimiter model(token_bucket());
-  CHECK(model.ask("k", {10, 1s, {}}, 4, kNow).remaining == 6);
-  CHECK(model.ask("k", {10, 1s, 100}, 1, kNow + 50ms) == Decision{true, 95, 0us, 450ms, 0us, 0});
-  CHECK(model.ask("k", {10, 1s, 3}, 1, kNow + 50ms) == Decision{false, 0, 250ms, 450ms, 0us, 1});
-}
 
 TEST_CASE("token-bucket: never more than the burst plus what the rate adds") {
   Random random;
@@ -134,10 +91,6 @@ TEST_CASE("token-bucket: a refund by a caller's clock keeps what the server's cl
   const auto text =
       packed("tokens ", 3.0, as_double(kNow), stored.limit, as_double(stored.window), 16);
   check_calls(server, token_bucket(), text, model, {1000, 20s, 20}, {-4, 0, 1}, kNow);
-}
-
-TEST_CASE("token-bucket: script and model agree on random traffic") {
-  check_script_against_model(token_bucket());
 }
 
 }  // namespace limiter_token_bucket_test
