@@ -433,9 +433,9 @@ void run(const std::vector<Sequence>& sequences) {
       Run run(server, algorithm(name), sequence.start);
       for (const auto& [number, words] : sequence.lines) {
         INFO("tests/", sequence.file, ":", number, ": ", name, ": ", sequence.heading);
-        run.line(words);
+        CHECK_NOTHROW(run.line(words));
       }
-      run.line({});
+      CHECK_NOTHROW(run.line({}));
     }
   }
 }
