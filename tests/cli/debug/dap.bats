@@ -11,8 +11,11 @@ with Client("-u", "private:") as c:
     assert c.ended() == 0
     assert "using an empty private server" in c.output, c.output
     assert "redis> INCRBY k 1      " in c.output, c.output  # Valkey 9 may step, and knows the reply
-    assert '= {6, "a b"}\n  \'k\': ' in c.output, c.output
-    assert c.refused("next", threadId=1) == "the script has ended"
+    assert "log> notice: done" in c.output, c.output
+    assert '= {6, "a b"}\n  \'k\': not there → string, "6"' in c.output, c.output
+    for request in ("next", "stackTrace", "terminate"):
+        assert c.refused(request, threadId=1) == "the script has ended"
+    c.ask("pause", threadId=1)
     assert c.disconnect() == 0
 END
 }
@@ -32,18 +35,15 @@ with Client("-u", "private:") as c:
     assert c.scope("Locals")["i"] == "2"
     (bad,) = c.breakpoints("loop.lua", [{"line": 9, "condition": "i =="}])
     assert not bad["verified"] and "not an expression" in bad["message"], bad
-    c.ask("continue", threadId=1)
-    assert c.ended() == 0
-END
-}
-
-@test "a breakpoint in another file is not verified" {
-  client <<'END'
-with Client("-u", "private:") as c:
-    c.initialize()
-    c.ask("launch", program="loop.lua", keys=["k"])
     (other,) = c.breakpoints("endless.lua", [1])
     assert not other["verified"] and "not the script" in other["message"], other
+    c.breakpoints("loop.lua", [{"line": 10, "condition": "i.x.y"}])
+    c.ask("continue", threadId=1)
+    stop = c.stopped()
+    assert stop["reason"] == "breakpoint" and "attempt to index" in stop["text"], stop
+    c.breakpoints("loop.lua", [])
+    c.ask("continue", threadId=1)
+    assert c.ended() == 0
 END
 }
 
@@ -53,16 +53,52 @@ with Client("-u", "private:") as c:
     c.launch("loop.lua", keys=["k"], stopOnEntry=True)
     assert c.stopped()["reason"] == "entry"
     assert c.line() == 1
+    assert (c.scope("Keys in Redis"), c.scope("ARGV")) == ({"k": "no such key"}, {})
     c.breakpoints("loop.lua", [9])
     assert c.move("continue") == 9
     assert c.move("stepIn") == 4
     inner, outer = c.frames()
     assert (inner["line"], outer["line"]) == (4, 9) and inner["source"]["path"].endswith("/loop.lua"), (inner, outer)
+    assert c.scope("Locals") == {"n": "1"} and c.scope("Upvalues") == {"sum": "0"}, c.scope("Upvalues")
     assert c.scope("Locals", frame=2)["i"] == "1"
     assert c.move("stepOut") == 10
     assert c.move("continue") == 9
     assert c.move("next") == 10
     assert "redis> INCRBY k 1" in c.output, c.output
+END
+}
+
+@test "frames are shown all or some, and lines may be counted from 0" {
+  printf '%s\n' 'local function f(n)' '  if n == 0 then' '    return 0' '  end' '  return 1 + f(n - 1)' 'end' \
+    'return f(3)' >deep.lua
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("deep.lua", breakpoints=[3])
+    c.stopped()
+    trace = c.ask("stackTrace", threadId=1)
+    assert [(one["line"], one["column"]) for one in trace["stackFrames"]] == [(3, 1), (5, 1), (5, 1), (5, 1), (7, 1)], trace
+    assert trace["totalFrames"] == 5, trace
+    some = [c.ask("stackTrace", threadId=1, startFrame=start, levels=1)["stackFrames"] for start in (4, 9)]
+    assert [[one["line"] for one in frames] for frames in some] == [[7], []], some
+with Client("-u", "private:") as c:
+    c.ask("initialize", adapterID="rlctl", linesStartAt1=False, columnsStartAt1=False)
+    c.ask("launch", program="deep.lua")
+    assert c.breakpoints("deep.lua", [2])[0]["line"] == 2
+    c.ask("configurationDone")
+    c.stopped()
+    assert [(one["line"], one["column"]) for one in c.frames()[-2:]] == [(4, 0), (6, 0)], c.frames()
+END
+}
+
+@test "redis.breakpoint() stops, and a script that calls 20,000 commands ends" {
+  printf '%s\n' 'redis.breakpoint()' "for i = 1, 20000 do redis.call('PING') end" 'return 1' >calls.lua
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("calls.lua")
+    stop = c.stopped()
+    assert (stop["reason"], stop["description"]) == ("breakpoint", "redis.breakpoint()"), stop
+    c.ask("continue", threadId=1)
+    assert c.ended() == 0
 END
 }
 
@@ -86,20 +122,11 @@ with Client("-u", "private:") as c:
     assert "may not end" in c.refused("evaluate", expression="(function() end)()", context="watch")
     assert c.value("sum + 1", "watch") == "7"
     assert c.value("redis.call('GET', key), 2") == '"6", 2'
-    c.refused("evaluate", expression="1 +", context="repl")
+    for wrong in ("1 +", "", "error('no')", "undefined_name"):
+        c.refused("evaluate", expression=wrong, context="repl")
     c.refused("variables", variablesReference=9999)
     c.move("next")
     c.refused("variables", variablesReference=scopes["Locals"])
-END
-}
-
-@test "upvalues are a scope of their own" {
-  client <<'END'
-with Client("-u", "private:") as c:
-    c.launch("loop.lua", keys=["k"], breakpoints=[5])
-    c.stopped()
-    assert c.scope("Locals") == {"n": "1", "before": "0"}, c.scope("Locals")
-    assert c.scope("Upvalues")["sum"] == "0", c.scope("Upvalues")
 END
 }
 
@@ -114,6 +141,11 @@ with Client("-u", "private:") as c:
     assert c.stopped()["reason"] == "pause"
     assert c.line() == 1
     c.ask("continue", threadId=1)
+    c.breakpoints("endless.lua", [1])
+    assert c.stopped()["reason"] == "breakpoint"
+    c.breakpoints("endless.lua", [])
+    c.ask("continue", threadId=1)
+    c.ask("restart")
     c.ask("terminate")
     c.event("terminated")
     assert c.disconnect() == 0
@@ -151,30 +183,43 @@ with Client("-u", "private:") as c:
 END
 }
 
-@test "an error, and a script that does not compile, are reported with their lines" {
-  echo "redis.call('INCR', KEYS[1], 1)" >wrong.lua
+@test "a script that does not compile ends at once, and is restarted when it is mended" {
   echo "return = 1" >broken.lua
   client <<'END'
-for name in ("wrong.lua", "broken.lua"):
-    with Client("-u", "private:") as c:
-        c.launch(name, keys=["k"])
-        if name == "wrong.lua":
-            assert c.stopped()["reason"] == "exception"
-            c.ask("continue", threadId=1)
-        assert c.ended() == 5
-        assert "line 1" in c.output, c.output
+with Client("-u", "private:") as c:
+    (one,) = c.launch("broken.lua", breakpoints=[1])
+    assert not one["verified"] and c.ended() == 5 and "line 1" in c.output, (one, c.output)
+    with open("broken.lua", "w") as file:
+        file.write("return redis.error_reply('LIMIT too many')")
+    c.ask("restart")
+    assert c.ended() == 5 and "LIMIT too many" in c.output, c.output
 END
 }
 
 @test "a bundled script is launched with a limit, and its source is shown" {
   client <<'END'
 with Client("-u", "private:") as c:
-    c.launch("gcra", keys=["k"], limit="5/60s", stopOnEntry=True)
+    c.launch("gcra", keys=["k"], limit=["5/60s", "9/1h"], now="1795600000000000", stopOnEntry=True)
     c.stopped()
     source = c.frames()[0]["source"]
     assert source["name"] == "gcra.lua", source
     if "sourceReference" in source:
         assert "KEYS" in c.ask("source", sourceReference=source["sourceReference"])["content"]
+    c.ask("continue", threadId=1)
+    assert c.ended() == 0
+    assert "= {1, 4, 0, 400000000, 0, 0}" in c.output, c.output
+END
+}
+
+@test "keys and args in one string are words, and a limit fills placeholders" {
+  echo 'return {KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]}' >words.lua
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.initialize()
+    c.ask("launch", script="words.lua", keys="k", args="{window_ms} {limit} 'a b'", limit="5/60s")
+    c.ask("configurationDone")
+    assert c.ended() == 0
+    assert '= {"k", 60000, "5", "a b"}' in c.output, c.output
 END
 }
 
@@ -195,17 +240,26 @@ END
   client <<'END'
 import json
 with Client("-u", "private:") as c:
-    assert "initialize" in c.refused("threads")
+    for request in ("launch", "threads", "next", "setBreakpoints", "evaluate"):
+        assert "initialize" in c.refused(request)
     capabilities = c.initialize()
-    assert capabilities["supportsConfigurationDoneRequest"] is True
-    assert capabilities["supportsSetVariable"] and capabilities["supportsSetExpression"]
+    for what in ("ConfigurationDoneRequest", "ConditionalBreakpoints", "EvaluateForHovers", "TerminateRequest", "RestartRequest",
+                 "FunctionBreakpoints", "ExceptionInfoRequest", "SetVariable", "SetExpression"):
+        assert capabilities["supports" + what] is True, what
     c.refused("initialize")
-    assert "launch comes first" in c.refused("configurationDone")
-    assert "launch comes first" in c.refused("setVariable")
+    for request in ("configurationDone", "setVariable", "next", "stackTrace", "setBreakpoints", "variables", "restart", "terminate"):
+        assert "launch comes first" in c.refused(request), request
+    for request in ("stepBack", "x" * 100 + "\0\n"):
+        assert "does not support" in c.refused(request)
     assert "names no script" in c.refused("launch")
+    assert "cannot connect" in c.refused("launch", program="loop.lua", keys=["k"], server="unix:///nowhere/at/all")
+    for wrong in ({"keys": {}}, {"keys": [1]}, {"keys": [","]}, {"args": [None]}, {"script": "loop.lua"}, {"stopOnEntry": "yes"},
+                  {"limit": 5}, {"limit": "x"}, {"now": "x"}, {"server": "http://x"}, {"server": 7}, {"program": "."}, {"program": 7}):
+        c.refused("launch", **{"program": "loop.lua", **wrong})
     assert '"keys"' in c.refused("launch", program="loop.lua", keys=7)
     assert "cannot read" in c.refused("launch", program="none.lua")
-    for body in (b"", b"{", b"[]", b"null", b"[" * 100000, b'{"type":"request","seq":1e400}', b"\xff"):
+    for body in (b"", b"{", b"[]", b"null", b"[" * 100000, b'{"type":"request","seq":1e400}', b"\xff",
+                 b'{"type":"request","seq":2,"command":7}'):
         c.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         assert not c.until(lambda m: m["type"] == "response")["success"]
     c.ask("launch", program="loop.lua", keys=["k"])
@@ -213,8 +267,15 @@ with Client("-u", "private:") as c:
         body = json.dumps({"seq": 1, "type": "request", "command": "setBreakpoints", "arguments": arguments}).encode()
         c.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         assert not c.until(lambda m: m["type"] == "response")["success"]
-    c.refused("launch", program="loop.lua", keys=["k"])
+    assert '"source" is missing' in c.refused("setBreakpoints")
+    no_line = '"line" must be a whole number'
+    for line, expected in ((0, 1), (-1, 1), (None, 1), (99999, 14), (2**31, no_line), (1e300, no_line), (1.5, no_line), ("x", no_line)):
+        (one,) = c.breakpoints("loop.lua", [{"line": line}])
+        assert (one["line"] if one["verified"] else one["message"]) == expected, (line, one)
+    assert "was launched" in c.refused("launch", program="loop.lua", keys=["k"])
     assert "has not started" in c.refused("next", threadId=1)
+    c.ask("configurationDone")
+    assert "has started" in c.refused("configurationDone")
     assert c.disconnect() == 0
 END
 }
@@ -242,12 +303,9 @@ with Client("-u", "private:") as c:
 END
 }
 
-@test "a message without a length, or with too large a one, ends rlctl with status 2" {
-  local header
-  for header in 'X: 1' 'Content-Length: -1' 'Content-Length: 99999999999999999999'; do
-    run -2 --separate-stderr rlctl debug --dap <<<"$header"$'\r\n\r'
-    assert_equal "$output" ''
-  done
+@test "a message without a length ends rlctl with status 2, and the end of the input with 0" {
+  run -2 --separate-stderr rlctl debug --dap <<<$'Content-Length: -1\r\n\r'
+  assert_equal "$output" ''
   run -0 rlctl debug --dap </dev/null
   assert_output ''
 }
@@ -375,34 +433,20 @@ END
   assert_equal "$(cli GET k)" 5
 }
 
-@test "breakOnDeny requires a private server" {
-  start_server
-  echo 'return 0' >zero.lua
-  client <<'END'
-import os
-with Client("-u", os.environ["RLCTL_URL"], after=["--attach"]) as c:
-    c.initialize()
-    assert "requires a private server" in c.refused("launch", program="zero.lua", breakOnDeny=True)
-END
-}
-
-@test "a script that spends its time in calls, and one in a loop, are paused at the next line" {
+@test "a script that spends its time in calls is paused, and its last call shown" {
   printf '%s\n' 'local n = 0' 'while true do' '  n = n + 1' "  redis.call('ECHO', ARGV[1])" 'end' >calling.lua
   client <<'END'
-for name, line in (("calling.lua", (2, 3, 4)), ("endless.lua", (1,))):
-    with Client("-u", "private:") as c:
-        c.launch(name, args=["x"])
-        c.ask("threads")
-        c.ask("pause", threadId=1)
-        assert c.stopped()["reason"] == "pause"
-        assert c.line() in line, c.line()
-        if name == "calling.lua":
-            assert "redis> ECHO x      (ran freely)" in c.output, c.output
-            c.move("next")
-            c.move("next")
-            c.move("next")
-            assert 'redis> ECHO x      "x"' in c.output, c.output
-        c.ask("terminate")
+with Client("-u", "private:") as c:
+    c.launch("calling.lua", args=["x"])
+    line = c.move("pause")
+    while "ECHO" not in c.output:
+        c.ask("continue", threadId=1)
+        line = c.move("pause")
+    assert line in (2, 3, 4) and "redis> ECHO x      (ran freely)" in c.output, (line, c.output)
+    for _ in range(3):
+        c.move("next")
+    assert 'redis> ECHO x      "x"' in c.output, c.output
+    c.ask("terminate")
 END
 }
 

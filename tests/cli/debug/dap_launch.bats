@@ -65,6 +65,7 @@ with Client() as c:
     assert "a private server" in c.refused("attach", program="loop.lua", replay="x.log")
     assert "stay as they are" in c.refused("attach", program="loop.lua", setup="SET k 1")
     assert "names no script" in c.refused("attach", keys=["k"])
+    assert "requires a private server" in c.refused("attach", program="loop.lua", keys=["k"], breakOnDeny=True)
     c.ask("attach", program="loop.lua", keys=["k"])
 END
 }
@@ -72,7 +73,7 @@ END
 @test "setup prepares the keys, for a restart too" {
   client <<'END'
 with Client("-u", "private:") as c:
-    c.launch("loop.lua", keys=["k"], setup=["SET k 10", "INCR k"], breakpoints=[8])
+    c.launch("loop.lua", keys=["k"], setup=["SET {key} 10", "INCR k"], breakpoints=[8])
     for _ in range(2):
         c.stopped()
         assert c.value("redis.call('GET', KEYS[1])") == '"11"'
@@ -102,10 +103,11 @@ with Client() as c:
     c.ask("launch", **log, skip=2)
     c.event("initialized")
     c.breakpoints("count.lua", [2])
-    c.ask("configurationDone")
-    c.stopped()
-    assert c.scope("Locals") == {"n": "3"}, c.scope("Locals")
-    assert c.scope("ARGV") == {"[1]": '"1700000002000000"'}, c.scope("ARGV")
+    for request in ("configurationDone", "restart"):
+        c.ask(request)
+        c.stopped()
+        assert c.scope("Locals") == {"n": "3"}, c.scope("Locals")
+        assert c.scope("ARGV") == {"[1]": '"1700000002000000"'}, c.scope("ARGV")
 END
 }
 

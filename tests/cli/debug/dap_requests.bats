@@ -58,9 +58,9 @@ END
 }
 
 @test "values of any bytes and of any script are shown, and reach the script, whole" {
-  cat >bytes.lua <<'LUA'
+  cat >'größe 1.lua' <<'LUA'
 local t = {['é\0'] = '\255\0é', [ARGV[1]] = KEYS[1]}
-local text = ARGV[1] .. '\n\r\27[31m'
+local text, bidi = ARGV[1] .. '\n\r\27[31m', 'ä\226\128\174'
 redis.call('SET', KEYS[1], text)
 return text
 LUA
@@ -74,10 +74,12 @@ def lua(text):
 
 key, word = "ключ\0", "日本語\0\"\\"
 with Client("-u", "private:") as c:
-    c.launch("bytes.lua", keys=[key], args=[word], breakpoints=[4])
+    c.launch("größe 1.lua", keys=[key], args=[word], breakpoints=[4])
     c.stopped()
+    assert c.frames()[0]["source"]["path"].endswith("/größe 1.lua")
     word, name, bytes_ = lua(word.encode()), lua("é\0".encode()), lua(b"\xff\0" + "é".encode())
     local = c.scope("Locals")
+    assert local["bidi"] == r'"ä\226\128\174"', local
     assert local["text"] == word[:-1] + r'\n\r\027[31m"', local
     scopes = {one["name"]: one["variablesReference"] for one in c.ask("scopes", frameId=1)["scopes"]}
     t = c.variables(c.variables(scopes["Locals"])["t"]["variablesReference"])
@@ -86,7 +88,7 @@ with Client("-u", "private:") as c:
     assert c.value(t[f"[{name}]"]["evaluateName"], "watch") == bytes_
     assert c.scope("KEYS")["[1]"] == lua(key.encode()), c.scope("KEYS")
     assert list(c.scope("Keys in Redis")) == [r"ключ\x00"], c.scope("Keys in Redis")
-    c.breakpoints("bytes.lua", [])
+    c.breakpoints("größe 1.lua", [])
     c.ask("continue", threadId=1)
     assert c.ended() == 0
 END

@@ -95,13 +95,8 @@ with Client("-u", "private:") as c:
         return c.refused("setExpression", expression=expression, value=value, **arguments)
 
     assert "not visible here" in refused("count", "1")
-    assert "only local variables" in refused("other", "1")
-    assert "only local variables" in refused("redis.call", "1")
     assert "not a variable" in refused("n + 1", "1")
-    assert "not an expression" in refused("n", "1 +")
-    assert "not an expression" in refused("n", "1, 2")
     assert "missing" in refused("n", "")
-    assert "attempt to index" in refused("n", "n.a.b")
     assert "innermost" in refused("t", "1", frameId=2)
     assert "no such" in c.refused("scopes", frameId=0)
     assert "in the console" in c.refused("setVariable", variablesReference=at["Keys in Redis"], name="k", value="1")
@@ -138,10 +133,6 @@ with Client("-u", "private:") as c:
     assert ask("i + t.a[2]", 2) == "3" and ask("n", 1) == "1"
     assert "not visible here" in c.refused("evaluate", expression="n", frameId=2, context="hover")
     assert "no such frame" in c.refused("evaluate", expression="n", frameId=3, context="hover")
-    c.breakpoints("sum.lua", [4])
-    c.move("continue")
-    if list(c.scope("Locals", frame=2)) == ["not known"]:  # Valkey 9 may have been stepped through
-        assert "ran freely" in c.refused("evaluate", expression="i", frameId=2, context="hover")
 END
 }
 

@@ -170,8 +170,7 @@ LUA
   echo "local t, u = {}, {} for i = 1, 1000 do t[i], u[i] = i, -i end
 u[1001] = 'last'
 return #u" >large.lua
-  cat >steps.py <<'END'
-from dap import Client
+  client <<'END'
 with Client("-u", "private:") as c:
     c.launch("large.lua", breakpoints=[3])
     c.stopped()
@@ -183,5 +182,4 @@ with Client("-u", "private:") as c:
     assert c.value("u[1000]", "hover") == "-1000"
     assert "too large" in c.refused("evaluate", expression="u[1001]", context="hover")
 END
-  run -0 timeout 600 python3 steps.py
 }
