@@ -43,11 +43,9 @@ class CommandSession {
   /// The answer to a command.
   std::string run(const std::string& line) {
     text_.clear();
-    after = commands_->run(line);
+    (void)commands_->run(line);
     return text_;
   }
-
-  AfterCommand after = AfterCommand::kGoOn;
 
  private:
   std::optional<redis::PrivateServer> server_;
@@ -134,30 +132,6 @@ TEST_CASE("debug commands: visible variables are completed wherever a name can b
   CHECK(session.complete("eval 1 + cou") == Words{"count"});
   CHECK(session.complete("watch (cos") == Words{"cost"});
   CHECK(session.complete("break 4 if cou") == Words{"count"});
-}
-
-TEST_CASE("debug commands: each command tells whether the session continues") {
-  CommandSession session(kScript);
-  if (!session) return;
-  session.run("step");
-  CHECK(session.after == AfterCommand::kGoOn);
-  session.run("");
-  CHECK(session.after == AfterCommand::kGoOn);
-  CHECK(session.run("again") ==
-        "!   again: the script has not ended; 'continue' resumes, 'restart' starts over\n");
-  CHECK(session.after == AfterCommand::kGoOn);
-  session.run("restart");
-  CHECK(session.after == AfterCommand::kRestart);
-  session.run("continue");
-  CHECK(session.after == AfterCommand::kEnded);
-  session.run("again");
-  CHECK(session.after == AfterCommand::kAgain);
-  CHECK(session.run("step") ==
-        "!   the script has ended; 'again' calls it on the state that it left, 'restart' starts "
-        "over\n");
-  CHECK(session.after == AfterCommand::kGoOn);
-  CHECK(session.run("quit") == "");
-  CHECK(session.after == AfterCommand::kQuit);
 }
 
 }  // namespace rlctl::cli::debug::commands_test

@@ -19,13 +19,6 @@ value() { gojq -r 'select(.event == "result").value'; }
 # Uses an empty private server, whatever servers this machine has.
 debug() { rlctl -u private: debug -q "$@"; }
 
-@test "a bundled script is called as check calls it" {
-  run -0 --separate-stderr debug sliding-window-log login:ann --limit 5/60s --trace
-  assert_line --index 0 --regexp '^\+ sliding-window-log\.lua:[0-9]+ '
-  assert_line --regexp '^= \{1, 4, 0, 60000000, 0, 0\} .*; 1 key was changed$'
-  assert_equal "$stderr" ''
-}
-
 @test "the reply equals that of check for every algorithm: allowed, denied, peeked at and refunded" {
   local name names cost now=1767225660000000
   start_server
@@ -65,26 +58,6 @@ echo.lua --now 1767225660123456 --args '{now} {now_ms}'	"#1767225660.123456|1767
 END
 }
 
-@test "an error that the script raises or returns exits with status 5, and a raised one has its line" {
-  printf "local a = 1\n\nreturn redis.call('INCR', KEYS[1], 'x')\n" >bad.lua
-  run -5 debug bad.lua k --trace
-  assert_line --partial 'error at line 3: '
-  run -5 --separate-stderr debug bad.lua k --trace --json
-  assert_equal "$(gojq -r 'select(.event == "result").error_line' <<<"$output")" 3
-  assert_equal "$stderr" ''
-  echo "return redis.error_reply('MYERR no')" >bad.lua
-  run -5 debug bad.lua --trace
-  assert_line --partial 'MYERR no'
-}
-
-@test "a script that does not compile exits with status 5 and its line" {
-  printf 'local x = 1\nreturn = x\n' >bad.lua
-  run -5 debug bad.lua --trace
-  assert_output --partial "unexpected symbol near '='"
-  run -5 debug bad.lua --coverage
-  assert_output --regexp "^rlctl: debug: bad\.lua:2: unexpected symbol near '='$"
-}
-
 @test "an endless loop is cut off after 100000 lines with status 1, what it did is reported, and nothing is left" {
   echo "while true do redis.call('INCR', KEYS[1]) end" >count.lua
   run_with_timeout -1 bash -c 'rlctl -u private: debug -q count.lua n --trace >out'
@@ -112,13 +85,6 @@ END
   assert_equal "$stderr" ''
 }
 
-@test "positions in caught errors are the lines of the script's file" {
-  printf 'local ok, e = pcall(function()\n  error("no")\nend)\nreturn e\n' >caught.lua
-  run -0 debug ./caught.lua --trace
-  assert_line '|   e: "user_script:2: no"'
-  assert_line --regexp '^= "user_script:2: no" '
-}
-
 @test "a key that a script makes itself was not copied, and debug warns about it" {
   start_server
   printf "return redis.call('GET', KEYS[1] .. ':1')\n" >derived.lua
@@ -144,18 +110,6 @@ LUA
   assert_line --regexp '^= 3[56][0-9][0-9][. ]'
   run -0 --separate-stderr rlctl -u private: debug ./expires.lua k --now 1795158675000001 --trace
   assert_line --regexp '^= 0 '
-}
-
-@test "with --json a failure without a trace is JSON" {
-  printf 'return redis.call("NOPE")\n' >fails.lua
-  run -5 --separate-stderr debug ./fails.lua --coverage --json
-  assert_equal "$(gojq -r .error.code <<<"$stderr")" script
-}
-
-@test "a request of a log is announced with its number, time and key" {
-  printf '%s\n' '1795155070 ann' '1795155071 bob' >requests.log
-  run -0 --separate-stderr rlctl debug fixed-window --limit 1/60s --replay requests.log --skip 1 --trace
-  [[ $stderr == *"debugging request 2 of 2, of 2026-11-20T06:11:11Z, for 'bob'"* ]]
 }
 
 @test "-h fits on a screen of 45 lines" {

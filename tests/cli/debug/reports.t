@@ -1,28 +1,86 @@
 # needs: server
-# Each report of debug as a whole; repl.bats has the commands.
+# Each report of debug as a whole; coverage.t has that of lines, and repl.bats the commands.
 
-## a trace
-$ copy examples/pitfalls/five-second-counter.lua
-$ rlctl debug five-second-counter.lua k --trace
-+ five-second-counter.lua:12  local count = redis.call('INCR', KEYS[1])
+## a trace shows each executed line with its calls, what changed, and the effect on the keys
+$ write tally.lua
+< -- Adds the arguments to a hash.
+< local key, names = KEYS[1], 0
+< local function add(name, more)
+<   names = names + 1
+<   return redis.call('HINCRBY', key, name, more)
+< end
+< for i = 1, #ARGV, 2 do
+<   if redis.call('HEXISTS', key, ARGV[i]) == 0 then
+<     add(ARGV[i],
+<         ARGV[i + 1])
+<   end
+< end
+< redis.debug(names)
+< return {names, 2.75, {'a', -0.5}}
+$ rlctl debug tally.lua k , 'b c' 2 'b c' 1 --trace
++ tally.lua:2  local key, names = KEYS[1], 0
+|   key: "k"
+|   names: 0
++ tally.lua:6  end
+|   add: function
++ tally.lua:7  for i = 1, #ARGV, 2 do
+|   i: 1
++ tally.lua:8    if redis.call('HEXISTS', key, ARGV[i]) == 0 then
+|   redis> HEXISTS k "b c"      0
++ tally.lua:9      add(ARGV[i],
++ tally.lua:10          ARGV[i + 1])
++ tally.lua:9      add(ARGV[i],
+|   name: "b c"
+|   more: "2"
++ tally.lua:4    names = names + 1
+|   names: 1
++ tally.lua:5    return redis.call('HINCRBY', key, name, more)
+|   redis> HINCRBY k "b c" 2      2
++ tally.lua:7  for i = 1, #ARGV, 2 do
+|   i: 3
++ tally.lua:8    if redis.call('HEXISTS', key, ARGV[i]) == 0 then
+|   redis> HEXISTS k "b c"      1
++ tally.lua:7  for i = 1, #ARGV, 2 do
++ tally.lua:13  redis.debug(names)
+|   debug> 1
++ tally.lua:14  return {names, 2.75, {'a', -0.5}}
+= {1, 2 (cut from 2.75), {"a", 0 (cut from -0.5)}}    14 lines, 3 redis calls; 1 key was changed
+  'k': not there → hash, 1 field: "b c" = "2", no ttl
+! rlctl: debug: using a private server ([..]); SERVER has no 'k'
+
+## a trace as JSON has an event for each line, call, message, variable and key
+$ write incr.lua
+< local count = redis.call('INCR', KEYS[1])
+< redis.debug(count)
+< redis.log(redis.LOG_WARNING, 'far', count)
+< redis.log(0, "\27[31m")
+< return count / 2
+$ rlctl debug incr.lua k --trace --json -q
+{"event":"line","line":1,"source":"local count = redis.call('INCR', KEYS[1])"}
+{"event":"call","line":1,"command":["INCR","k"],"exact":true,"reply":"1","error":null}
+{"event":"local","line":1,"name":"count","value":"1","exact":true}
+{"event":"line","line":2,"source":"redis.debug(count)"}
+{"event":"debug","line":2,"message":"1"}
+{"event":"line","line":3,"source":"redis.log(redis.LOG_WARNING, 'far', count)"}
+{"event":"log","line":3,"level":"warning","message":"far 1"}
+{"event":"line","line":4,"source":"redis.log(0, \"\\27[31m\")"}
+{"event":"log","line":4,"level":"debug","message":"\u001b[31m"}
+{"event":"line","line":5,"source":"return count / 2"}
+{"event":"result","ending":"returned","value":"0","error":null,"error_line":null,"lines":5,"calls":1,"exact":true}
+{"event":"key","key":"k","before":null,"after":"string, \"1\", no ttl","changed":true}
+$ rlctl debug incr.lua k --trace -q
++ incr.lua:1  local count = redis.call('INCR', KEYS[1])
 |   redis> INCR k      1
 |   count: 1
-+ five-second-counter.lua:13  if count == 1 then redis.call('EXPIRE', KEYS[1], 6) end
-|   redis> EXPIRE k 6      1
-+ five-second-counter.lua:14  return count
-= 1    3 lines, 2 redis calls; 1 key was changed
-  'k': not there → string, "1", ttl [..] s
-! rlctl: debug: using a private server (Redis [..]); SERVER has no 'k'
-$ rlctl debug five-second-counter.lua k --trace --json
-{"event":"line","line":12,"source":"local count = redis.call('INCR', KEYS[1])"}
-{"event":"call","line":12,"command":["INCR","k"],"exact":true,"reply":"1","error":null}
-{"event":"local","line":12,"name":"count","value":"1","exact":true}
-{"event":"line","line":13,"source":"if count == 1 then redis.call('EXPIRE', KEYS[1], 6) end"}
-{"event":"call","line":13,"command":["EXPIRE","k","6"],"exact":true,"reply":"1","error":null}
-{"event":"line","line":14,"source":"return count"}
-{"event":"result","ending":"returned","value":"1","error":null,"error_line":null,"lines":3,"calls":2,"exact":true}
-{"event":"key","key":"k","before":null,"after":"string, \"1\", ttl [..] s","changed":true}
-! rlctl: debug: using a private server (Redis [..]); SERVER has no 'k'
++ incr.lua:2  redis.debug(count)
+|   debug> 1
++ incr.lua:3  redis.log(redis.LOG_WARNING, 'far', count)
+|   log> warning: far 1
++ incr.lua:4  redis.log(0, "\27[31m")
+|   log> debug: \x1b[31m
++ incr.lua:5  return count / 2
+= 0 (cut from 0.5)    5 lines, 1 redis call; 1 key was changed
+  'k': not there → string, "1", no ttl
 
 ## step by step, from a pipe
 $ copy examples/pitfalls/five-second-counter.lua
@@ -48,42 +106,10 @@ $ rlctl debug five-second-counter.lua k
 |   count: 1
 five-second-counter.lua:13  in top level: if count == 1 then redis.call('EXPIRE', KEYS[1], 6) end
 'k': string, "1", no ttl
-|   redis> EXPIRE k 6
+|   redis> EXPIRE k 6[..]
 = 1
   'k': not there → string, "1", ttl [..] s
-! rlctl: debug: using a private server (Redis [..]); SERVER has no 'k'
-
-## coverage of a log
-$ copy examples/pitfalls/minute-counter.lua
-$ copy examples/pitfalls/minute-counter.log
-$ rlctl debug minute-counter.lua --keys '{key}:{window_index}' --args '{limit} {window_s}' --allowed-when nil --limit 3/60s --replay minute-counter.log --coverage
-        -- A counter for each minute, under a key that contains the number of the minute. Replies true to deny
-        -- the request, else false.
-        --
-        -- What goes wrong: each minute starts at zero. Two requests at 10:01:59 and two by 10:02:01 pass a
-        -- limit of three a minute. A thousand at the end of a minute and a thousand at the start of the next
-        -- pass a limit of a thousand: 2000 within 20 ms.
-        --
-        -- $ rlctl burst boundary --limit 1000/60s \
-        --     --script minute-counter.lua --keys '{key}:{window_index}' --args '{limit} {window_s}' \
-        --     --allowed-when nil --algorithm sliding-window-log
-        -- > minute-counter.lua 2000 2000 0 2000 2.00× 19.99 ms
-        -- > sliding-window-log 2000 1000 1000 1000 1.00×
-        -- $ rlctl burst --replay minute-counter.log --limit 3/60s \
-        --     --script minute-counter.lua --keys '{key}:{window_index}' --args '{limit} {window_s}' \
-        --     --allowed-when nil --algorithm sliding-window-log
-        -- > minute-counter.lua 4 4 0 0.000 % 4 1.33× 2 s
-        -- > sliding-window-log 4 3 1 25.000 % 3 1.00×
-
-    4x  local key, limit, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
-
-    4x  local count = tonumber(redis.call('GET', key) or 0)
-    4x  if count >= limit then return true end
-    4x  redis.call('INCR', key)
-    4x  redis.call('EXPIRE', key, window)
-    4x  return false
-6 of 6 lines reached (100.0 %) by 4 requests
-! rlctl: debug: using a private server (Redis [..]), empty at first
+! rlctl: debug: using a private server ([..]); SERVER has no 'k'
 
 ## a script with an error
 $ write wrong.lua
@@ -96,5 +122,25 @@ $ rlctl debug wrong.lua k --trace
 + wrong.lua:2  return n + 1
 [..]   attempt to perform arithmetic on local 'n' (a boolean value)
 = error at line 2: attempt to perform arithmetic on local 'n' (a boolean value)    2 lines, 1 redis call; nothing was changed
-! rlctl: debug: using a private server (Redis [..]); SERVER has no 'k'
+! rlctl: debug: using a private server ([..]); SERVER has no 'k'
+[5]
+$ write wrong.lua
+< return redis.error_reply('MYERR no')
+$ rlctl debug wrong.lua --trace -q
++ wrong.lua:1  return redis.error_reply('MYERR no')
+= -MYERR no    1 line, 0 redis calls; nothing was changed
+[5]
+$ write wrong.lua
+< local x = 1
+< return = x
+$ rlctl debug wrong.lua --trace -q
+= does not compile, line 2: unexpected symbol near '='    0 lines, 0 redis calls; nothing was changed
+[5]
+$ rlctl debug wrong.lua --coverage
+! rlctl: debug: using a private server ([..]); there are no keys to copy
+! rlctl: debug: wrong.lua:2: unexpected symbol near '='
+[5]
+$ rlctl debug wrong.lua -q
+< step
+= does not compile, line 2: unexpected symbol near '='
 [5]

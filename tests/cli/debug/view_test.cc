@@ -136,11 +136,6 @@ TEST_CASE("a result shows the reply in Lua syntax") {
   CHECK(text_of(result) ==
         "= {0, -5, \"a\\n\", nil, +FINE, -MY no, {}}    19 lines, 3 redis calls; "
         "nothing was changed\n");
-  CHECK(
-      json_of(result) ==
-      R"({"event":"result","ending":"returned","value":"{0, -5, \"a\\n\", nil, +FINE, -MY no, {}}")"
-      R"(,"error":null,"error_line":null,"lines":19,"calls":3,"exact":true})"
-      "\n");
   result.reply = reply_of(*server, "return nil");
   result.lines = result.calls = 1;
   CHECK(text_of(result, "it was kept") == "= nil    1 line, 1 redis call; it was kept\n");
