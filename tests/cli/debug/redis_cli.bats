@@ -1,8 +1,8 @@
 # needs: server
 load ../../support/common
 
-# `rlctl debug --print-command` and `--redis-cli`: the classic debugger with the same script, keys and
-# arguments.
+# `rlctl debug --print-command` and `--redis-cli` run the classic debugger with the same script, keys and
+# arguments. print_command.t has what is printed.
 
 # continued COMMAND…: runs COMMAND's debugging session with the command to continue. Without a terminal,
 # redis-cli may die of SIGPIPE when the session ends. Dumb terminals get no colours.
@@ -67,35 +67,6 @@ k , 5 60000000 '' '' 1767225660000000$"
   echo '-- mine' >>prefix/share/rlctl/lua/gcra.lua
   run -0 prefix/bin/rlctl debug gcra k --limit 5/60s --print-command
   assert_output --partial "$TMPDIR/rlctl-script-"
-}
-
-@test "the command names the server in full, but never its password" {
-  run -0 --separate-stderr rlctl -u redis://ann:secret@example.org:7000/3 debug echo.lua k --print-command
-  assert_output 'redis-cli -h example.org -p 7000 -n 3 --user ann --ldb --eval echo.lua k'
-  assert_equal "$stderr" 'rlctl: debug: redis-cli takes the password from the variable REDISCLI_AUTH'
-  REDISCLI_AUTH=secret run -0 --separate-stderr rlctl -H h debug echo.lua k --print-command
-  assert_output 'redis-cli -h h -p 6379 --ldb --eval echo.lua k'
-  assert_equal "$stderr" ''
-}
-
-@test "--sync uses redis-cli's own mode" {
-  run -0 rlctl -H h debug echo.lua --args x --sync --print-command
-  assert_output 'redis-cli -h h -p 6379 --ldb-sync-mode --eval echo.lua , x'
-}
-
-@test "a file that begins with a dash is not taken for an option" {
-  cp echo.lua ./-n.lua
-  run -0 rlctl -H h debug --print-command -- -n.lua k
-  assert_output 'redis-cli -h h -p 6379 --ldb --eval ./-n.lua k'
-}
-
-@test "an option that redis-cli does not support is refused" {
-  echo "return redis.call('TIME')" >time.lua
-  run -2 rlctl debug time.lua --now 1767225660000000 --print-command
-  assert_line --partial '--now cannot be combined with redis-cli'
-  echo "return redis.call('Time')" >time.lua
-  run -2 rlctl debug time.lua --now 1767225660000000 --print-command
-  assert_line --partial '--now cannot be combined with redis-cli'
 }
 
 @test "--redis-cli starts redis-cli with the same command and leaves nothing behind" {

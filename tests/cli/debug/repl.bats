@@ -30,17 +30,12 @@ session() {
 
 @test "every command prints its answer" {
   session 2 every-command functions.lua lim --args 5
-  assert_equal "$stderr" "rlctl: debug: 3 of the commands failed; the first is line 36 of $sessions/every-command: '-- no such command'"
+  assert_equal "$stderr" "rlctl: debug: 4 of the commands failed; the first is line 37 of $sessions/every-command: '-- no such command'"
 }
 
 @test "an invalid command prints an error, and the session continues" {
   session 2 wrong loop.lua lim
-  assert_equal "$stderr" "rlctl: debug: 38 of the commands failed; the first is line 1 of $sessions/wrong: 'frobnicate'"
-}
-
-@test "commands from a pipe work the same as from a file" {
-  run -2 bash -c 'rlctl -u private: debug -q loop.lua lim <"$1" 2>/dev/null' - "$sessions/wrong"
-  diff -u "$sessions/wrong.out" - <<<"$output"
+  assert_equal "$stderr" "rlctl: debug: 39 of the commands failed; the first is line 1 of $sessions/wrong: 'frobnicate'"
 }
 
 @test "a pipe gets no prompt, no colour and no raw escape sequences of a script" {
@@ -76,12 +71,6 @@ session() {
   assert_line --partial '= aborted at line 1'
 }
 
-@test "a script that does not compile exits with status 5, and no command is read" {
-  echo 'local = 1' >broken.lua
-  run -5 debug broken.lua <<<'step'
-  assert_output --regexp '^= does not compile, line 1: '
-}
-
 @test "an endless evaluation is cut off with status 1, and restart works again" {
   run -1 debug loop.lua k <<<$'n\neval while true do end\nstep\nredis GET k\nagain'
   assert_line --partial 'no answer within 2s'
@@ -106,29 +95,6 @@ session() {
   assert_line --regexp "^'other': list, \[\"a\"\], no ttl$"
   assert_equal "$(grep -c 'loop.lua:8, breakpoint' <<<"$output")" 2
   assert_equal "$(cli GET k)" 40
-}
-
-@test "a bundled script is stepped through with its limit" {
-  run -0 debug gcra k --limit 5/60s <<<$'info keys\nc'
-  assert_line "'k': no such key"
-  assert_line '= {1, 4, 0, 12000000, 0, 0}'
-  assert_line --regexp "^  'k': not there → string, (1|0\.[0-9]+) of 5 used"
-}
-
-@test "the earlier requests of a log run first" {
-  printf '%s\n' '1767225660.000000 k 1' '1767225661.000000 k 1' >two.log
-  run -0 rlctl debug -q sliding-window-log --limit 5/60s --replay two.log --skip 1 <<<$'c\nrestart\nc'
-  assert_equal "$(grep -c '^= {1, 3, 0, 60000000, 0, 0}$' <<<"$output")" 2
-}
-
-@test "with --attach nothing is kept, and code that might not end is refused" {
-  start_server
-  run -2 rlctl debug -q loop.lua k --attach <<<$'eval while true do end\neval 1 + 1\nc\nrestart\nc'
-  assert_line --partial 'loops, functions and rep() are refused'
-  assert_line '= 2'
-  assert_equal "$(grep -c 'in a fork: nothing was kept' <<<"$output")" 2
-  assert_equal "$(cli EXISTS k)" 0
-  assert_equal "$(cli PING)" PONG
 }
 
 @test "a signal ends the session and nothing is left" {
@@ -214,12 +180,6 @@ session() {
   assert_line '= 1'
 }
 
-@test "a condition that never ends is named and removed" {
-  run -0 debug loop.lua k <<<$'b 4 if (function() while true do end end)()\nc\nrestart\nc'
-  assert_line --partial 'no answer within 2s to the condition of the breakpoint at 4, which is removed'
-  assert_line '= {6, 20}'
-}
-
 @test "with --attach --sync an abandoned script runs to its end, and debug says so" {
   start_server
   printf "local a = 1\nredis.call('SET', KEYS[1], 5)\nreturn a\n" >write.lua
@@ -242,15 +202,6 @@ session() {
   assert_line --regexp '^\* endless.lua:[0-9], stopped$'
   assert_line '= true'
   assert_equal "$(cli PING)" PONG
-}
-
-@test "after the end of a script its keys can be examined" {
-  run -2 debug loop.lua k <<<$'c\nredis GET k\nredis RPUSH l a "b c"\nredis LRANGE l 0 -1\nredis INCR l\nredis GET none\ninfo keys'
-  assert_line '|   redis> GET k      "3"'
-  assert_line '|   redis> LRANGE l 0 -1      ["a","b c"]'
-  assert_line '|   redis> GET none      NULL'
-  assert_line --partial '!   WRONGTYPE'
-  assert_line "'k': string, \"3\", no ttl"
 }
 
 # Commands, and edits of files between them: a line that begins with ! is run by the shell, once the answers
@@ -338,41 +289,9 @@ END
   'k': string, \"3\" → \"6\", no ttl
   'k': string, \"6\" → \"9\", no ttl
   'k': not there → string, \"3\", no ttl"
+  assert_line '|   redis> GET k      "6"'
   run -2 --separate-stderr debug loop.lua k <<<'again'
   assert_line "!   again: the script has not ended; 'continue' resumes, 'restart' starts over"
-}
-
-@test "finish leaves the function" {
-  run -0 debug functions.lua k --args 5 <<<$'break 5\nc\nfinish\nf'
-  assert_equal "$(grep '^\*' <<<"$output" | tail -n 1)" '* functions.lua:11'
-  assert_line '= 1'
-}
-
-@test "values are cut interactively, as maxlen says, and not in a trace" {
-  local long
-  long=$(printf 'x%.0s' {1..300})
-  printf 'local s = ARGV[1]\nreturn #s\n' >long.lua
-  run -0 debug long.lua , "$long" <<<$'s\nmaxlen\nmaxlen 0\np s\nmaxlen 61\np s'
-  assert_line "|   s: \"${long:0:255} ..."
-  assert_line '256 bytes of a value are shown'
-  assert_line "= \"$long\""
-  assert_line "= \"${long:0:60} ..."
-  run -0 debug long.lua , "$long" --trace
-  assert_line "|   s: \"$long\""
-  run -2 debug long.lua , "$long" <<<$'maxlen 10\nmaxlen'
-  assert_line '!   maxlen: BYTES must be at least 60, not 10; 0 shows all'
-  assert_line '256 bytes of a value are shown'
-}
-
-@test "what a script logs is shown with its level" {
-  printf '%s\n' 'local a = 1' 'redis.log(redis.LOG_WARNING, "far", a)' 'redis.log(0, "\27[31m")' 'return a' >log.lua
-  run -0 debug log.lua <<<'c'
-  assert_line '|   log> warning: far 1'
-  assert_line '|   log> debug: \x1b[31m'
-  run -0 debug log.lua --trace
-  assert_line '|   log> warning: far 1'
-  run -0 debug log.lua --trace --json
-  assert_line '{"event":"log","line":2,"level":"warning","message":"far 1"}'
 }
 
 @test "continue runs very many lines, to a condition and to the end" {

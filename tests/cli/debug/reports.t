@@ -111,14 +111,15 @@ five-second-counter.lua:13  in top level: if count == 1 then redis.call('EXPIRE'
   'k': not there → string, "1", ttl [..] s
 ! rlctl: debug: using a private server ([..]); SERVER has no 'k'
 
-## a script with an error
+## a script with an error, and a long value, which a trace does not cut
 $ write wrong.lua
-< local n = redis.call('GET', KEYS[1])
+< local n, s = redis.call('GET', KEYS[1]), ('x'):rep(300)
 < return n + 1
 $ rlctl debug wrong.lua k --trace
-+ wrong.lua:1  local n = redis.call('GET', KEYS[1])
++ wrong.lua:1  local n, s = redis.call('GET', KEYS[1]), ('x'):rep(300)
 |   redis> GET k      NULL
 |   n: false
+|   s: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 + wrong.lua:2  return n + 1
 [..]   attempt to perform arithmetic on local 'n' (a boolean value)
 = error at line 2: attempt to perform arithmetic on local 'n' (a boolean value)    2 lines, 1 redis call; nothing was changed
