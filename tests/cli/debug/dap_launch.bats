@@ -19,6 +19,7 @@ with Client() as c:
     assert "in a fork of" in c.output and "nothing that is written is kept" in c.output, c.output
     assert c.value("redis.call('GET', KEYS[1])") == '"47"'
     assert c.scope("ARGV")["[1]"] == '"x"'
+    assert "loops, functions" in c.refused("evaluate", expression="(function() end)()", context="repl")
     c.ask("continue", threadId=1)
     assert c.ended() == 0
     c.ask("restart")

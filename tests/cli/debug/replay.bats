@@ -2,7 +2,7 @@
 load ../../support/common
 
 # `rlctl debug --replay FILE --skip N`: runs the requests of a log as calls of the script and debugs one of
-# them.
+# them. replay.t has what a request is given.
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
@@ -27,25 +27,6 @@ value() { gojq -r 'select(.event == "result").value'; }
     assert_regex "$stderr" "debugging request $((skip + 1)) of 4, of 2026-01-01T00:.*Z, for '(ann|bob)'$"
   done
   assert_equal "$(gojq -c 'select(.event == "key") | [.key, .changed]' <<<"$output")" '["ann",false]'
-}
-
-@test "a custom script is given key, time, cost and number of the request" {
-  echo "return table.concat(KEYS, '|') .. '#' .. table.concat(ARGV, '|')" >echo.lua
-  run -0 rlctl debug echo.lua --replay four.log --skip 2 --args '{now_ms} {cost} {id} {limit}' --limit 3/60s \
-    --trace --json -q
-  assert_equal "$(value <<<"$output")" '"ann#1767225662000|2|3|3"'
-  run -0 rlctl debug echo.lua --replay four.log --skip 1 --keys 'a:{key}' --keys b --trace --json -q
-  assert_equal "$(value <<<"$output")" '"a:bob|b#"'
-}
-
-@test "TIME returns the time of each request, also before the debugged one" {
-  cat >time.lua <<'LUA'
-local t = redis.call('TIME')
-redis.call('RPUSH', KEYS[1], t[1] .. '.' .. t[2])
-return table.concat(redis.call('LRANGE', KEYS[1], 0, -1), ' ')
-LUA
-  run -0 rlctl debug time.lua --replay four.log --skip 3 --trace --json -q
-  assert_equal "$(value <<<"$output")" '"1767225660.0 1767225662.0 1767225663.0"'
 }
 
 @test "keys age as the log's time passes" {
@@ -112,16 +93,6 @@ LUA
   assert_regex "$stderr" 'warning: 1 of 3 lines cannot be read'
   run -0 bash -c 'gzip -c four.log | rlctl debug fixed-window --limit 3/60s --replay - --skip 2 --trace -q'
   assert_line --regexp "'ann': string, 1 of 3 used → 3 of 3 used"
-}
-
-@test "an error in an earlier request is reported, and the next requests run" {
-  cat >bad.lua <<'LUA'
-if ARGV[1] == '2' then error('second') end
-return redis.call('INCR', 'n')
-LUA
-  run -0 --separate-stderr rlctl debug bad.lua --replay four.log --args '{id}' --skip 3 --trace --json
-  assert_equal "$(value <<<"$output")" 3
-  assert_regex "$stderr" "warning: request 2 ended in an error, as others may: .*second.*KEYS 'bob' and ARGV '2'"
 }
 
 @test "a cost that the script does not accept is refused before anything runs" {
