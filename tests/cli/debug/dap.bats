@@ -118,8 +118,6 @@ with Client("-u", "private:") as c:
     assert c.variables(scopes["ARGV"])["[1]"]["value"] == '"7"'
     assert c.variables(scopes["Keys in Redis"])["k"]["value"] == 'string, "6", no ttl'
     assert c.value("t.a[2]", "hover") == "1700000000123456"
-    assert "only variables" in c.refused("evaluate", expression="redis.call('DEL', key)", context="hover")
-    assert "may not end" in c.refused("evaluate", expression="(function() end)()", context="watch")
     assert c.value("sum + 1", "watch") == "7"
     assert c.value("redis.call('GET', key), 2") == '"6", 2'
     for wrong in ("1 +", "", "error('no')", "undefined_name"):
@@ -203,8 +201,6 @@ with Client("-u", "private:") as c:
     c.stopped()
     source = c.frames()[0]["source"]
     assert source["name"] == "gcra.lua", source
-    if "sourceReference" in source:
-        assert "KEYS" in c.ask("source", sourceReference=source["sourceReference"])["content"]
     c.ask("continue", threadId=1)
     assert c.ended() == 0
     assert "= {1, 4, 0, 400000000, 0, 0}" in c.output, c.output
@@ -221,19 +217,6 @@ with Client("-u", "private:") as c:
     assert c.ended() == 0
     assert '= {"k", 60000, "5", "a b"}' in c.output, c.output
 END
-}
-
-@test "the keys are copied from the server of the launch, which is not changed" {
-  start_server
-  cli SET k 41
-  client <<'END'
-import os
-with Client() as c:
-    c.launch("loop.lua", keys=["k"], server=os.environ["RLCTL_URL"], breakpoints=[14])
-    c.stopped()
-    assert c.scope("Keys in Redis")["k"] == 'string, "47", no ttl', c.scope("Keys in Redis")
-END
-  assert_equal "$(cli GET k)" 41
 }
 
 @test "requests that are wrong, unknown, or in the wrong order are answered with an error" {
@@ -350,7 +333,6 @@ with Client("-u", "private:") as c:
     info = c.ask("exceptionInfo", threadId=1)
     assert info["breakMode"] == "unhandled" and "not an integer" in info["description"], info
     assert c.scope("Locals") == {"n": "5", "text": '"x5"'}, c.scope("Locals")
-    assert c.value("text .. n") == '"x55"'
     c.ask("continue", threadId=1)
     assert c.ended() == 5
     assert "at line 4: value is not an integer" in c.output, c.output
@@ -384,8 +366,6 @@ with Client("-u", "private:") as c:
     stop = c.stopped()
     assert stop["reason"] == "function breakpoint" and stop["description"] == "before set", stop
     assert [one["line"] for one in c.frames()] == [3, 6], c.frames()
-    assert c.scope("Keys in Redis")["k"] == "no such key"
-    assert c.scope("Locals")["key"] == '"a"', c.scope("Locals")
     assert c.move("stepOut") == 7
     assert 'redis> set k 1      "+OK"' in c.output, c.output
     assert c.move("continue") == 8

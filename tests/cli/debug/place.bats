@@ -47,6 +47,9 @@ called() {
   run -0 rlctl check -q login:ann --limit 5/60s
   run -0 --separate-stderr rlctl "${log[@]}"
   assert_line --regexp '^= \{0, 0, [0-9]+, [0-9]+, 0, 1\}.*; nothing was changed$'
+  run -0 --separate-stderr rlctl -u private: "${log[@]}"
+  assert_regex "$stderr" '^rlctl: debug: using an empty private server \(.*\)$'
+  assert_line --regexp "'login:ann': not there → list, 1 of 5 used"
 }
 
 @test "of a budget, the change says how much is held" {
@@ -181,16 +184,6 @@ version() {
   cli ACL SETUSER default -dump
   run -4 --separate-stderr rlctl "${log[@]}"
   assert_regex "$stderr" 'grant what debug needs, .*: ACL SETUSER default .* \+dump'
-}
-
-@test "-q prints nothing about the server, and private: copies no keys" {
-  start_server
-  run -0 --separate-stderr rlctl "${log[@]}" -q
-  assert_equal "$stderr" ''
-  fill
-  run -0 --separate-stderr rlctl -u private: "${log[@]}"
-  assert_regex "$stderr" '^rlctl: debug: using an empty private server \(.*\)$'
-  assert_line --regexp "'login:ann': not there → list, 1 of 5 used"
 }
 
 @test "a version other than the server's is reported, whichever it is" {

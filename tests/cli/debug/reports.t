@@ -82,34 +82,20 @@ $ rlctl debug incr.lua k --trace -q
 = 0 (cut from 0.5)    5 lines, 1 redis call; 1 key was changed
   'k': not there → string, "1", no ttl
 
-## step by step, from a pipe
-$ copy examples/pitfalls/five-second-counter.lua
-$ rlctl debug five-second-counter.lua k
-< next
-< print
-< trace
-< info keys
-< continue
-* five-second-counter.lua:12, at the beginning
-   10  -- > sliding-window-log 20 10 10 10 1.00×
-   11
--> 12  local count = redis.call('INCR', KEYS[1])
-   13  if count == 1 then redis.call('EXPIRE', KEYS[1], 6) end
-   14  return count
-|   redis> INCR k      1
-|   count: 1
-* five-second-counter.lua:13
-   11
-   12  local count = redis.call('INCR', KEYS[1])
--> 13  if count == 1 then redis.call('EXPIRE', KEYS[1], 6) end
-   14  return count
-|   count: 1
-five-second-counter.lua:13  in top level: if count == 1 then redis.call('EXPIRE', KEYS[1], 6) end
-'k': string, "1", no ttl
-|   redis> EXPIRE k 6[..]
-= 1
-  'k': not there → string, "1", ttl [..] s
-! rlctl: debug: using a private server ([..]); SERVER has no 'k'
+## a reply is shown in Lua syntax
+$ write reply.lua
+< return {0, -5, 'a\n', false, {ok = 'FINE'}, {err = 'MY no'}, {}}
+$ rlctl debug reply.lua --trace -q
++ reply.lua:1  return {0, -5, 'a\n', false, {ok = 'FINE'}, {err = 'MY no'}, {}}
+= {0, -5, "a\n", nil, +FINE, -MY no, {}}    1 line, 0 redis calls; nothing was changed
+$ rlctl debug reply.lua --trace -q --json
+{"event":"line","line":1,"source":"return {0, -5, 'a\\n', false, {ok = 'FINE'}, {err = 'MY no'}, {}}"}
+{"event":"result","ending":"returned","value":"{0, -5, \"a\\n\", nil, +FINE, -MY no, {}}","error":null,"error_line":null,"lines":1,"calls":0,"exact":true}
+$ write reply.lua
+< return nil
+$ rlctl debug reply.lua --trace -q
++ reply.lua:1  return nil
+= nil    1 line, 0 redis calls; nothing was changed
 
 ## a script with an error, and a long value, which a trace does not cut
 $ write wrong.lua
