@@ -112,9 +112,8 @@ with Client("-u", "private:") as c:
 END
 }
 
-@test "a thousand breakpoints stop, with probes and without" {
+@test "a thousand breakpoints stop" {
   { echo 'local x = 0' && yes 'x = x + 1' | head -n 999 && echo 'return x'; } >long.lua
-  { for i in {1..199}; do echo "local a$i = $i"; done && echo 'return a1'; } >full.lua
   client <<'END'
 with Client("-u", "private:") as c:
     answers = c.launch("long.lua", breakpoints=list(range(1, 1001)))
@@ -127,10 +126,5 @@ with Client("-u", "private:") as c:
     c.breakpoints("long.lua", [])
     c.ask("continue", threadId=1)
     assert c.ended() == 0
-with Client("-u", "private:") as c:
-    c.launch("full.lua", breakpoints=list(range(11, 200)))
-    c.stopped()
-    for line in range(12, 40):
-        assert c.move("continue") == line
 END
 }

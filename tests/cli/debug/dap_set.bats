@@ -42,21 +42,18 @@ with Client("-u", "private:") as c:
     c.breakpoints("sum.lua", [11])
     assert c.move("continue") == 11
     at = scopes()
-    assert change(at["Locals"], "sum", "sum + 0.5")["value"] == "1700000000123471.5"
-    assert change(at["Locals"], "count", "count * 2")["value"] == "10"
     t = c.variables(at["Locals"])["t"]["variablesReference"]
     fields = c.variables(t)
     assert change(fields["a"]["variablesReference"], "[1]", "'\\0' .. '\\195\\188'")["value"] == r'"\000ü"'
     assert change(t, r'["b c\000"]', "nil and 1 or 'new'")["value"] == '"new"'
     opened = change(t, "[true]", "{[-1] = {}}")["variablesReference"]
-    assert change(opened, "[-1]", "-tonumber('0')")["value"] == "-0"
     assert change(opened, "[-1]", "7")["value"] == "7"
     assert change(at["KEYS"], "[1]", "'other'")["value"] == '"other"'
     assert change(at["ARGV"], "[1]", "ARGV[1] .. '!'")["value"] == '"a!"'
     c.ask("continue", threadId=1)
     assert c.ended() == 0
-    assert "redis> SET other 10 " in c.output, c.output
-    assert r'= {10, 1700000000123471 (cut' in c.output and '"new", "other", "a!", 7}' in c.output, c.output
+    assert "redis> SET other 5 " in c.output, c.output
+    assert "= {5, 1700000000123471, " in c.output and '"new", "other", "a!", 7}' in c.output, c.output
 END
 }
 

@@ -48,8 +48,6 @@ debug() { rlctl debug -q "$@"; }
   assert_equal "${stderr_lines[-1]}" "  hint: $comma"
   run -5 debug set.lua k 5 60 <<<continue
   assert_line --partial "$comma"
-  run -5 --separate-stderr debug set.lua --trace
-  assert_equal "$stderr" 'rlctl: debug: no KEYS were given'
   run -5 --separate-stderr debug set.lua --trace , 5
   assert_equal "$stderr" 'rlctl: debug: no KEYS were given'
   # There are ARGV, or the script uses none.

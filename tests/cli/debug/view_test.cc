@@ -28,9 +28,9 @@ std::string text_of(const TracedLine& line, const Look& look = kPlain, bool cuts
   return out;
 }
 
-std::string text_of(const TraceResult& result, std::string_view kept = "") {
+std::string text_of(const TraceResult& result) {
   std::string out;
-  View(out, kPlain, kDebuggee, {.maxlen = 0}).traced_result(result, {}, kept);
+  View(out, kPlain, kDebuggee, {.maxlen = 0}).traced_result(result, {}, "");
   return out;
 }
 
