@@ -310,6 +310,17 @@ with Client("-u", "private:") as c:
 END
 }
 
+@test "the private server killed in an endless loop ends the script" {
+  client <<'END'
+import subprocess
+with Client("-u", "private:") as c:
+    c.launch("endless.lua")
+    subprocess.run(["pkill", "-KILL", "-P", str(c.process.pid)], check=True)
+    c.event("terminated")
+    assert c.disconnect() == 0
+END
+}
+
 @test "an error that nothing catches stops the script at its line, unless the filter is off" {
   cat >wrong.lua <<'LUA'
 local ok = pcall(function() return nil + 1 end)
