@@ -103,12 +103,28 @@ PERL
 PERL
 }
 
+# Bytes that never stop, slowly: neither one read nor one reply is late.
+@test "the timeout ends the wait for a reply that never ends, in every command" {
+  each_command <<'PERL'
+  my @endless = (["*1\r\n", "*1\r\n"], ["\$1000000000\r\n", 'x'], ['+', 'x' x 1000],
+    ["*2147483647\r\n*2147483647\r\n*2147483647\r\n", "+x\r\n" x 100]);
+  for my $endless (thinned(@endless)) {
+    my $ran = $go->({endless => $endless, every => 0.01}, more => [qw(--timeout 200ms)], timeout => 60);
+    counted;
+    wrong("$name, endless", $ran) if $ran->{hung} || $ran->{status} != $case->{lost} && $ran->{status} != ($case->{also} // -1) ||
+      "$ran->{out}$ran->{err}" !~ /no answer from \S+ within 0?\.?200|the answer /;
+  }
+PERL
+}
+
 @test "a well-formed reply of the wrong kind instead of each reply of every command" {
   each_command <<'PERL'
   my @others = ("+OK\r\n", ":-1\r\n", ":9223372036854775807\r\n", "\$-1\r\n", "\$0\r\n\r\n", "*0\r\n", "*-1\r\n",
     "*1\r\n*0\r\n", "*2\r\n\$1\r\n0\r\n*1\r\n:7\r\n", "\$3\r\na\0b\r\n", "-\r\n", "-ERR\r\n", "-ERR \e[31m%s%n\r\n",
     '*6' . "\r\n:-1" x 6 . "\r\n", '*6' . "\r\n:9223372036854775807" x 6 . "\r\n", "-NOSCRIPT again\r\n",
-    "-MOVED x\r\n", "-ASK x\r\n", "+" . 'x' x 1_000_000 . "\r\n");
+    "-MOVED x\r\n", "-ASK x\r\n", "+" . 'x' x 1_000_000 . "\r\n",
+    "-ERR " . "\e[31m" x 200_000 . "\r\n", map { "-ERR $_\r\n", "-WRONGTYPE $_\r\n", "+$_\r\n", "$_\r\n", "*2\r\n+$_\r\n-ERR $_\r\n" }
+    "\e]0;title\a\b\x7f%s%n%99999999d{}{0:>9}\"},{\"a\":[", "\xc2\x9b31m\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8", "\xff\xfe\xc3\xed\xa0\x80\xf4\x90\x80\x80");
   for my $n (@replies) {
     for my $other ($n % 5 == 1 && !$ENV{few} ? thinned(@others) : $others[rand @others]) {
       my $ran = $go->({reply => $n, with => $other}, more => [qw(--timeout 100ms)]);
@@ -117,7 +133,9 @@ PERL
       my $shown = substr($other, 0, 40) =~ s/[^ -~]/./gr;
       wrong("$name, reply $n is $shown", $ran)
         if $ran->{hung} || $ran->{status} < 0 || $ran->{status} > 5 && $ran->{status} != 75 && $ran->{status} != 125;
-      wrong("$name, reply $n is $shown: control bytes", $ran) if "$ran->{out}$ran->{err}" =~ /[\0-\x08\x0b-\x1f]/;
+      my $said = "$ran->{out}$ran->{err}";
+      wrong("$name, reply $n is $shown: what a terminal interprets", $ran)
+        if !utf8::decode($said) || $said =~ /[^\P{Cc}\t\n]|[\x{61c}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}]/;
     }
   }
 PERL

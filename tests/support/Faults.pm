@@ -20,7 +20,8 @@
 #   {between => N, do => CODE}   calls CODE after the Nth reply, before the next command is passed on
 #   {reply => N, with => BYTES}  sends these bytes instead of the Nth reply
 #   {count => 1}           only counts the commands
-# With the last three, each command is passed on after the one before it was answered.
+#   {endless => [FIRST, REST], every => T}   answers the first command with FIRST, and then for ever REST, each T seconds
+# With {between}, {reply} and {count}, each command is passed on after the one before it was answered.
 package Faults;
 use strict;
 use warnings;
@@ -33,7 +34,7 @@ use POSIX qw(:sys_wait_h);
 use Time::HiRes qw(time);
 
 our @EXPORT = qw(run proxy ask forget commands units judge places thinned is_asleep signal_when_asleep most_in_window
-  counted wrong);
+  counted wrong wait_for work calls processes_in);
 
 $SIG{PIPE} = 'IGNORE';
 
@@ -121,10 +122,30 @@ sub pass_on {
   $link->{replies} = defined $sent ? substr $link->{replies}, $sent : '';
 }
 
+# Sends what never ends, as much as the client takes.
+sub go_on {
+  my ($link, $fault) = @_;
+  $link->{next} = time + ($fault->{every} // 0);
+  while (1) {
+    $link->{replies} = $fault->{endless}[1] if $link->{replies} eq '';
+    my $sent = syswrite $link->{client}, $link->{replies};
+    return if !defined $sent;
+    substr $link->{replies}, 0, $sent, '';
+    return if $fault->{every};
+  }
+}
+
 sub in_step { defined $_[0]{fault}{between} || defined $_[0]{fault}{reply} || $_[0]{fault}{count} }
 
 sub pass_commands {
   my ($run, $link) = @_;
+  if ($run->{fault}{endless}) {
+    $link->{client}->blocking(0);
+    $link->{replies} = $run->{fault}{endless}[0] if !$link->{next};
+    $link->{commands} = '';
+    $run->{took} = 1;
+    return go_on($link, $run->{fault});
+  }
   if (!in_step($run)) {
     syswrite $link->{server}, $link->{commands};
     $link->{commands} = '';
@@ -218,6 +239,10 @@ sub run {
       $wait = $held - time if $held - time < $wait;
       if ($held <= time) { delete $link->{held_until}; pass_on($run, $link); }
     }
+    for my $link (grep { $_->{next} } values %links) {
+      go_on($link, $run->{fault}) if time >= $link->{next};
+      $wait = ($run->{fault}{every} // 0.001) if $wait > 0.001;
+    }
     $wait = 0 if $wait < 0;
     $asked{meanwhile}->($run, $pid) if $asked{meanwhile};
     for my $ready ($select->can_read($asked{meanwhile} ? 0.002 : $wait)) {
@@ -259,7 +284,7 @@ sub run {
 # that something was counted under `key` (default: new), for which `counts` asks; `lines` is the number of its lines;
 # `removes` is the key that it removes. `again`: what the same command says a second time, if nothing was counted by
 # the first, and if it was. `varies`: its output does, even if nothing goes wrong. `many`: its calls and replies do not
-# alternate. `reserved`: the key `new` has a reservation of 3 of 5 units, with the ID a.
+# alternate. `reads`: it changes nothing, and nobody has to be told that it may have been executed. `reserved`: the key `new` has a reservation of 3 of 5 units, with the ID a.
 #
 # The key k is a log with 2 of 5 units used; FOLDER is for files.
 sub commands {
@@ -292,7 +317,7 @@ sub commands {
     {name => 'check', command => [qw(check new --limit 5/60s)], said => $allowed},
     {name => 'check with several limits', command => [qw(check new --limit 5/60s --limit 9/1h)], said => $allowed,
       key => '{new}:60s'},
-    {name => 'check --peek', command => [qw(check k --limit 5/1d --peek)]},
+    {name => 'check --peek', reads => 1, command => [qw(check k --limit 5/1d --peek)]},
     {name => 'check --wait', command => [qw(check new --limit 5/60s --wait)], said => $allowed},
     {name => 'check --batch', command => [qw(check --limit 5/60s --batch)], stdin => "new\nnew\nother\n",
       said => qr/^allowed key=new /m, lines => 3},
@@ -306,19 +331,19 @@ sub commands {
       again => [qr/^settled .* was=held actual=1 remaining=4 /, qr/^already .* was=settled actual=1 remaining=4 /]},
     {name => 'run', command => [qw(run new --limit 5/60s -- echo allowed it)], said => $allowed, lost => 125},
     {name => 'run --concurrency', command => [qw(run lease --concurrency 2 -- true)], lost => 125},
-    {name => 'inspect', command => [qw(inspect k --limit 5/1d)]},
-    {name => 'list', command => [qw(list --limit 5/1d)]},
-    {name => 'audit', command => ['audit']},
-    {name => 'doctor', command => ['doctor'], varies => 1},
-    {name => 'quota', command => [qw(quota k --limit 5/1d)]},
+    {name => 'inspect', reads => 1, command => [qw(inspect k --limit 5/1d)]},
+    {name => 'list', reads => 1, command => [qw(list --limit 5/1d)]},
+    {name => 'audit', reads => 1, command => ['audit']},
+    {name => 'doctor', reads => 1, command => ['doctor'], varies => 1},
+    {name => 'quota', reads => 1, command => [qw(quota k --limit 5/1d)]},
     {name => 'reset', command => [qw(reset k)], removes => 'k'},
     {name => 'reset --match', command => [qw(reset --match k* --yes)], removes => 'k'},
     {name => 'reset --save', command => ['reset', '--save', $save, 'k'], removes => 'k'},
     {name => 'reset --restore', command => ['reset', '--restore', $saved], without => 'k'},
     {name => 'burst', command => $burst->(), also => 5},
     {name => 'burst --clock real', command => $burst->(qw(--clock real --rate 1000/s)), also => 5},
-    {name => 'debug', command => [qw(debug gcra none --limit 5/60s --trace -q)], varies => 1},
-    {name => 'debug --attach', command => [qw(debug --attach gcra none --limit 5/60s --trace -q)], many => 1, also => 1},
+    {name => 'debug', reads => 1, command => [qw(debug gcra none --limit 5/60s --trace -q)], varies => 1},
+    {name => 'debug --attach', reads => 1, command => [qw(debug --attach gcra none --limit 5/60s --trace -q)], many => 1, also => 1},
     {name => 'scripts load', command => [qw(scripts load gcra)]},
     {name => 'scripts call', command => [qw(scripts call sliding-window-log new --limit 5/60s)],
       said => qr/^allowed=1 /m});
@@ -377,6 +402,7 @@ sub units {
 sub judge {
   my ($what, $ran, $case, $whole) = @_;
   my $said = "$ran->{out}$ran->{err}";
+  wrong("$what: it changes nothing", $ran) if $case->{reads} && $said =~ /may have been/;
   my $plain = sub { my ($text) = @_; $text =~ s/\d\S*//g; $text =~ s/[^a-z\n]+//g; $text };
   if ($ran->{hung} || $ran->{status} < 0) {
     wrong($what, $ran);
@@ -422,6 +448,41 @@ sub is_asleep {
   return 0 if (readlink("/proc/$pid/exe") // '') !~ m{/rlctl$};
   open my $file, '<', "/proc/$pid/stat" or return 0;
   return <$file> =~ /.*\) S /;
+}
+
+# The CPU time of the process and its children, in hundredths of a second.
+sub work {
+  my ($pid) = @_;
+  open my $file, '<', "/proc/$pid/stat" or return 0;
+  my @fields = split ' ', <$file> =~ s/.*\) //r;
+  my $sum = $fields[11] + $fields[12];
+  $sum += work($_) for split ' ', `pgrep -P $pid`;
+  return $sum;
+}
+
+# calls(SOCKET, COMMAND): how often the server has executed it, a regular expression.
+sub calls {
+  my ($path, $command) = @_;
+  return ask($path, 'INFO', 'commandstats') =~ /^cmdstat_$command:calls=(\d+)/m ? $1 : 0;
+}
+
+# The processes that run in this folder, or have it among their arguments.
+sub processes_in {
+  my ($folder) = @_;
+  my @found;
+  for my $process (glob '/proc/[0-9]*') {
+    open my $file, '<', "$process/cmdline" or next;
+    my $names = (readlink("$process/cwd") // '') . ' ' . (<$file> // '');
+    push @found, $process if $names =~ /\Q$folder/;
+  }
+  return @found;
+}
+
+# wait_for(CODE): until it is true, for two minutes at most; returns whether it was.
+sub wait_for {
+  my ($code) = @_;
+  for (1 .. 6000) { return 1 if $code->(); select undef, undef, undef, 0.02 }
+  return 0;
 }
 
 # For `meanwhile`: sends the signal once the process sleeps.

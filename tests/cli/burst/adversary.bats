@@ -338,16 +338,6 @@ LUA
   assert_equal "$(gojq -c '.runs[0].most_stepping_back' <<<"$output")" null
 }
 
-@test "Ctrl-C ends an exhaustive search with what was tried" {
-  start_server
-  run -0 ends_by INT '(($(calls evalsha) > 1000))' \
-    bash -c 'exec rlctl burst adversary -s "$socket" --exhaustive 32 --limit 2/60s --algorithm fixed-window >out 2>err'
-  assert_output 'signal 2'
-  assert_equal "$(cli DBSIZE)" 0
-  run -0 cat out
-  assert_line --regexp '^proof +none: interrupted after [0-9,]+ schedules of up to 32'
-}
-
 # --- the report --------------------------------------------------------------------------------------
 
 @test "an assertion applies to the worst finding and names the limiters for which it fails" {
@@ -466,26 +456,6 @@ schedules, whose result depends on the exact moment a key expires$"
   assert_equal "$(cli KEYS '*')" rlctl-burst:mine
 }
 
-@test "Ctrl-C reports what was found, leaves no key and no log, and ends by the signal" {
-  start_server
-  run -0 ends_by INT '(($(calls evalsha) > 5000))' \
-    bash -c 'exec rlctl burst adversary -s "$socket" --algorithm fixed-window --tries 100000000 \
-      --write worst.log >out 2>err'
-  assert_output 'signal 2'
-  run -0 cat out
-  assert_line --regexp '^ +interrupted: shows the findings so far$'
-  assert_line --regexp '^fixed-window  2\.00× the limit: 10 within '
-  assert_equal "$(cli DBSIZE)" 0
-  run -1 test -e worst.log
-}
-
-@test "Ctrl-C in a shell exits with status 130, also with --json" {
-  start_server
-  run -130 bash -c 'set -m; rlctl burst adversary -s "$socket" --tries 100000000 --json >out 2>err 3>&- &
-    pid=$!; until (($(redis-cli -s "$socket" DBSIZE) > 0)); do sleep 0.02; done; kill -INT $pid; wait $pid'
-  assert_equal "$(gojq -c '[.interrupted, (.runs | length)]' out)" '[true,1]'
-}
-
 # --- TTLs and what was established -------------------------------------------------------------------
 
 @test "the search waits for the TTLs that a script sets, as often as the window has room for" {
@@ -574,15 +544,4 @@ LUA
   echo "return redis.call('INCR', KEYS[1]) <= 2 and 1 or 0" >key.lua
   run -0 rlctl burst adversary --exhaustive 3 --limit 2/60s --script key.lua --args '{now_s} {id}'
   refute_line --partial 'states '
-}
-
-@test "Ctrl-C reports also the limiters that were not reached" {
-  # shellcheck disable=SC2016 # expanded by ends_by
-  run -0 ends_by INT '(($(work "$command_pid") > 20))' \
-    bash -c 'exec rlctl burst adversary --model --algorithm fixed-window,gcra --tries 1000000000000 >out 2>err'
-  assert_output 'signal 2'
-  run -0 cat out
-  assert_line --regexp '^fixed-window  2\.00× the limit'
-  assert_line 'gcra'
-  assert_line --regexp '^ +nothing is known: interrupted$'
 }

@@ -35,15 +35,6 @@ without_blanks() {
   assert_line --partial 'at most 501 of 501 units spent and held, none lost'
 }
 
-@test "what Ctrl-C leaves is known only so far" {
-  : >"$TMPDIR/err"
-  # shellcheck disable=SC2016 # expanded by the other shell
-  run -0 ends_by INT '(($(work "$command_pid") > 20))' bash -c 'exec rlctl burst adversary --limit 10/60s --reserve 4 \
-    --hold 10s --tries 1000000000000 --model >"$TMPDIR/out" 2>"$TMPDIR/err"'
-  run -0 cat "$TMPDIR/out"
-  assert_line --partial 'at most 10 of 10 units spent and held, none lost so far'
-}
-
 @test "an exhaustive search says what it has proved, and repeats itself" {
   run -0 rlctl burst adversary --limit 5/10s --reserve 2 --hold 4s --model --exhaustive 3
   without_blanks

@@ -182,21 +182,6 @@ PYTHON
   nobody_is_left
 }
 
-@test "Ctrl-C and SIGTERM end rlctl by the signal, and the program with it" {
-  local signal
-  for signal in INT:2 TERM:15; do
-    rm -f requests
-    run -0 ends_by "${signal%:*}" 'test -s requests' rlctl burst steady --requests 100 -q --timeout 120s \
-      --exec "sh -c 'head -n 1 >requests; exec perl \"\$@\"' sh '$program' never '$BATS_TEST_TMPDIR'"
-    assert_output "signal ${signal#*:}"
-    nobody_is_left
-  done
-  rm requests
-  run -0 ends_by INT 'test -s requests' rlctl burst adversary -q --timeout 120s \
-    --exec "sh -c 'head -n 1 >requests; exec perl \"\$@\"' sh '$program' ignores_term '$BATS_TEST_TMPDIR'"
-  nobody_is_left
-}
-
 # bats test_tags=night
 @test "SIGKILL of rlctl ends the program, too" {
   run -0 ends_by KILL 'test -s requests' rlctl burst steady --requests 100 -q --timeout 120s \

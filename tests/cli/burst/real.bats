@@ -119,19 +119,6 @@ real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
 
 # --- Ctrl-C, and broken servers ----------------------------------------------------------------------
 
-@test "Ctrl-C prints the report so far, cleans up, and ends by the signal" {
-  start_server
-  run -0 ends_by INT '(($(calls evalsha) > 50))' \
-    bash -c 'exec rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 60s --keys 5 --clients 3 \
-      -s "$socket" >"$TMPDIR/out" 2>"$TMPDIR/err"'
-  assert_output 'signal 2'
-  grep -q 'interrupted: covers the beginning only' "$TMPDIR/out"
-  grep -qE '^fixed-window +[1-9]' "$TMPDIR/out"
-  run -1 grep -E '^sliding-window-log' "$TMPDIR/out"
-  run -1 grep 'may be left' "$TMPDIR/err"
-  assert_equal "$(cli DBSIZE)" 0
-}
-
 @test "a hangup ends burst by the signal, although its terminal takes no report" {
   needs_terminal
   start_server
@@ -157,14 +144,6 @@ END
   assert_equal "$(<status)" $((128 + 1))
 }
 
-@test "Ctrl-C ends the wait for an edge" {
-  start_server
-  # The script is loaded, and burst is waiting.
-  run -0 ends_by INT '(($(calls "script|load"))) && sleeps "$command_pid"' \
-    rlctl burst --clock real --limit 10/1000d -s "$socket" -q
-  assert_line 'signal 2'
-}
-
 # stop_under_burst TIMEOUT: starts a burst, $pid, and stops its server.
 stop_under_burst() {
   rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 60s -s "$socket" --timeout "$1" \
@@ -185,19 +164,4 @@ stop_under_burst() {
   wait "$pid" || status=$?
   kill -CONT "$server_pid"
   assert_equal "$status" 143
-}
-
-@test "a server that does not answer in time is reported" {
-  start_server
-  stop_under_burst 2s
-  wait "$pid" || status=$?
-  kill -CONT "$server_pid"
-  assert_equal "$status" 3
-  grep -q 'rlctl: burst: .*no answer' "$TMPDIR/err"
-}
-
-@test "a server that takes fewer clients is reported before any request" {
-  start_server --maxclients 3
-  run -3 rlctl burst -s "$socket" steady --clock real --clients 20 --limit 5/1s --duration 100ms
-  assert_output --partial 'max number of clients reached'
 }

@@ -252,14 +252,6 @@ any; --fields key=NAME takes another field"
   assert_equal "$(gojq -r .error.code <<<"$stderr")" input
 }
 
-@test "terminal control bytes are escaped" {
-  printf '100 \e[31mred\n100 \e[31mred\n100 blue\nx\e[0m y\n' >$'a\eb.log'
-  run -0 rlctl burst --replay $'a\eb.log' --format epoch --limit 1/60s --model
-  refute_output --partial $'\e'
-  assert_output --partial '\x1b[31mred'
-  assert_output --partial "--replay \$'a\x1bb.log'"
-}
-
 @test "a binary file is refused, and an empty one among others is accepted" {
   head -c 1000 /bin/ls >binary
   refused 'binary:1: this is in none of the known formats' --replay binary
@@ -352,32 +344,6 @@ any; --fields key=NAME takes another field"
   run -0 --separate-stderr rlctl burst --replay random.log -s "$socket" --limit 9/10s --algorithm gcra --json
   assert_equal "$(cli DBSIZE)" 0
   (($(cli INFO commandstats | sed -n 's/^cmdstat_evalsha:calls=\([0-9]*\),.*/\1/p') >= 3000))
-}
-
-@test "Ctrl-C during the wait for a log ends burst before a server is started" {
-  mkfifo fifo
-  export TMPDIR=$PWD/temporary
-  mkdir temporary
-  # Held open for writing, so that it has no end.
-  exec 7<>fifo
-  run -0 ends_by INT 'sleeps "$command_pid"' rlctl burst --replay fifo -o out.json
-  exec 7>&-
-  assert_output 'signal 2'
-  [[ ! -e out.json ]]
-  run -0 ls -A temporary
-  assert_output ''
-}
-
-@test "Ctrl-C during the search for a limit still prints the report of the runs" {
-  start_server
-  seq 1795155000 1795455000 | sed 's/$/ a/' >long.log
-  # The first UNLINK asks whether the server takes writes; the next removes the keys at the end of the run.
-  ready='redis-cli -s "$socket" INFO commandstats | grep -q "unlink:calls=[2-9]"'
-  run -0 ends_by INT "$ready" bash -c 'exec rlctl burst --replay long.log --limit 9/60s -s "$socket" \
-    --algorithm sliding-window-log --suggest 0.0001% --json >out 2>/dev/null'
-  assert_output 'signal 2'
-  run -0 cat out
-  assert_equal "$(gojq -c '[.interrupted, .runs[0].sent, .runs[0].suggestion]' <<<"$output")" '[true,300001,null]'
 }
 
 @test "for an object without the required fields, the existing fields are named" {

@@ -204,13 +204,6 @@ LUA
   assert_equal "$(gojq -c '[.runs[].allowed]' <<<"$output")" '[5,5,5]'
 }
 
-@test "a user who may not ask for the keys of commands is refused a script on a named server" {
-  start_server
-  cli ACL SETUSER default -command
-  run -4 rlctl burst --limit 5/1s --script echo.lua --args '{now}' -s "$socket"
-  assert_line --partial NOPERM
-}
-
 @test "a script is given the burst, whatever the other algorithms" {
   run -5 rlctl burst --burst 7 --script echo.lua --args '{burst} {now}' --algorithm fixed-window
   assert_line --partial '#7|'

@@ -55,36 +55,6 @@ setup() { export TMPDIR=$BATS_TEST_TMPDIR; }
   done
 }
 
-@test "Ctrl-C prints the report so far, cleans up, and ends by the signal" {
-  start_server
-  local out=$BATS_TEST_TMPDIR/out
-  run -0 ends_by INT '(($(calls evalsha) > 100))' \
-    bash -c 'exec rlctl burst steady -s "$socket" --requests 5000000 --keys 20 -o "$TMPDIR/x.svg" \
-      -o "$TMPDIR/x.jsonl" >"$TMPDIR/out" 2>"$TMPDIR/err"'
-  assert_output 'signal 2'
-  grep -q 'interrupted: covers the beginning only' "$out"
-  grep -qE '^fixed-window +[1-9]' "$out"
-  run -1 grep sliding-window-log "$TMPDIR/err"
-  assert_equal "$(cli DBSIZE)" 0
-  # A file could not show that it is incomplete.
-  run -0 find "$TMPDIR" -maxdepth 1 -name 'x*'
-  assert_output ''
-}
-
-@test "after a signal the JSON report says that it was interrupted" {
-  run -0 ends_by TERM '(($(work "$command_pid") >= 50))' \
-    bash -c 'exec rlctl burst steady --model --rate 1000000/s --duration 1000s --json >"$TMPDIR/out"'
-  assert_output 'signal 15'
-  run -0 gojq -c '[.interrupted, (.runs | length), .runs[0].sent > 0]' "$TMPDIR/out"
-  assert_output '[true,1,true]'
-}
-
-@test "Ctrl-C works while the server does not answer" {
-  start_fake_server ''
-  run -0 ends_by INT 'test -s "$socket.came"' rlctl burst -q -s "$socket" --timeout 5s
-  assert_line 'signal 2'
-}
-
 # make_slow_script COUNT: a script that counts this far in each call.
 make_slow_script() {
   cat >"$TMPDIR/slow.lua" <<SCRIPT
@@ -92,16 +62,6 @@ redis.call('INCR', KEYS[1])
 for i = 1, $1 do end
 return 1
 SCRIPT
-}
-
-@test "Ctrl-C does not await the requests in flight on a private server" {
-  # The answers to all of them would take longer than ends_by waits.
-  make_slow_script 1e8
-  run -0 ends_by INT '(($(work "$command_pid") >= 200))' \
-    bash -c 'exec rlctl burst steady --script "$TMPDIR/slow.lua" --args "{now_ms}" --limit 4000/60s -q 2>"$TMPDIR/err"'
-  assert_output 'signal 2'
-  assert_equal "$(cat "$TMPDIR/err")" ''
-  nothing_is_left
 }
 
 @test "after a signal a slow server has --timeout for all requests in flight together" {
@@ -127,17 +87,6 @@ SCRIPT
   wait_until gives_up
 }
 
-@test "after Ctrl-C the requests in flight are awaited, and the keys are removed" {
-  start_server
-  make_slow_script 200000
-  run -0 ends_by INT '(($(calls evalsha) > 100))' \
-    bash -c 'exec rlctl burst steady --script "$TMPDIR/slow.lua" --limit 4000/60s -s "$socket" >"$TMPDIR/out" 2>"$TMPDIR/err"'
-  assert_output 'signal 2'
-  grep -q 'interrupted: covers the beginning only' "$TMPDIR/out"
-  run -1 grep 'may be left' "$TMPDIR/err"
-  assert_equal "$(cli DBSIZE)" 0
-}
-
 @test "if keys cannot be removed, burst warns, and all results are valid" {
   start_server
   cli ACL SETUSER default -unlink
@@ -151,21 +100,6 @@ SCRIPT
   run -0 --separate-stderr rlctl burst -s "$socket" --script "$BATS_TEST_TMPDIR/incr.lua" --args '{now_ms}' --allowed-when '<=limit' --requests 10
   assert_equal "$(grep -c 'cannot remove the keys' <<<"$stderr")" 1
   [[ $stderr == *'which stay unless the script lets them expire: '* ]]
-}
-
-@test "a replica is named as the reason for its refusal, and no keys are mentioned" {
-  start_server
-  cli REPLICAOF 127.0.0.1 1
-  local form
-  for form in '' adversary 'steady --requests 5'; do
-    # shellcheck disable=SC2086 # split into words
-    run -5 --separate-stderr rlctl burst $form -s "$socket" --limit 5/10s
-    assert_output ''
-    assert_equal "${#stderr_lines[@]}" 2
-    assert_regex "${stderr_lines[0]}" "^rlctl: burst: unix://$socket: READONLY "
-    assert_equal "${stderr_lines[1]}" \
-      '  hint: the server is a replica; name its master instead: --url redis://127.0.0.1:1'
-  done
 }
 
 @test "without MEMORY the bytes per key are omitted" {

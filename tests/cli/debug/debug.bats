@@ -76,15 +76,6 @@ END
   nothing_is_left
 }
 
-@test "if its reader exits, debug ends by SIGPIPE, without a message" {
-  echo 'for i = 1, 1e9 do local x = i end' >long.lua
-  run -0 --separate-stderr perl -e '$SIG{PIPE} = "DEFAULT"; exec @ARGV' bash -c '
-    rlctl -u private: debug -q long.lua --trace | head -n 1 >/dev/null
-    echo "${PIPESTATUS[0]}"'
-  assert_output 141
-  assert_equal "$stderr" ''
-}
-
 @test "a key that a script makes itself was not copied, and debug warns about it" {
   start_server
   printf "return redis.call('GET', KEYS[1] .. ':1')\n" >derived.lua

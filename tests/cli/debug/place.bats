@@ -96,33 +96,6 @@ version() {
   nothing_is_left
 }
 
-@test "kill -9 during a session leaves the server unchanged and no process" {
-  start_server
-  fill
-  local before
-  before=$(snapshot)
-  # A trace of this lasts for long.
-  echo "for i = 1, 1e9 do redis.call('SET', KEYS[1], i) local s = ('x'):rep(1e5):find('y') end" >long.lua
-  bound rlctl debug long.lua text --trace >out 2>&1 3>&- &
-  local pid=$! private
-  wait_until eval '(($(wc -l <out) > 1000))'
-  private=$(pgrep -P "$pid")
-  kill -KILL "$pid"
-  wait "$pid" || true
-  wait_until eval "! kill -0 $private 2>/dev/null"
-  assert_equal "$(snapshot)" "$before"
-}
-
-@test "Ctrl-C ends debug and its server by the signal" {
-  start_server
-  echo "for i = 1, 1e9 do local x = ('x'):rep(1e5):find('y') end" >long.lua
-  # shellcheck disable=SC2016 # expanded by the inner shell
-  run -0 ends_by INT '(($(cat "$TMPDIR/out" 2>/dev/null | wc -l) > 100))' \
-    bash -c 'exec rlctl debug long.lua --trace >"$TMPDIR/out" 2>/dev/null'
-  assert_output 'signal 2'
-  nothing_is_left
-}
-
 @test "missing keys are reported and stay missing" {
   start_server
   cli SET a 1
@@ -138,13 +111,6 @@ version() {
   assert_regex "$stderr" 'there are no keys to copy$'
 }
 
-@test "a key is printed without terminal control bytes" {
-  start_server
-  run -0 --separate-stderr rlctl debug fixed-window $'a\e[31m' --limit 5/60s --trace
-  [[ $stderr == *"'a\\x1b[31m'"* ]] || fail "$stderr"
-  refute_output --partial $'\e[31m'
-}
-
 @test "if no server is named and none answers, the state is empty and debug says so" {
   unset RLCTL_URL
   # No server may be listening on redis-cli's default port during this test, or it proves nothing.
@@ -152,38 +118,6 @@ version() {
   run -0 --separate-stderr rlctl "${log[@]}"
   assert_regex "$stderr" \
     '^rlctl: debug: no server at redis://127.0.0.1:6379; using an empty private server \(.*\)$'
-}
-
-@test "if a named server does not answer, debug exits with status 3" {
-  run -3 --separate-stderr rlctl "${log[@]}"
-  assert_output ''
-  assert_regex "$stderr" 'cannot connect to unix://'
-  unset RLCTL_URL
-  run -3 rlctl -s "$TMPDIR/none" "${log[@]}"
-  echo "url = \"unix://$TMPDIR/none\"" >config.toml
-  RLCTL_CONFIG=$PWD/config.toml run -3 rlctl "${log[@]}"
-  start_fake_server ''
-  run -3 rlctl --timeout 300ms "${log[@]}"
-  assert_output --partial 'no answer from'
-}
-
-@test "a server that refuses, or a key that the user may not read, exits with status 4" {
-  start_server
-  cli ACL SETUSER ann on nopass '~other' +@all
-  run -4 rlctl --user ann "${log[@]}"
-  assert_output --partial NOPERM
-  cli CONFIG SET requirepass secret
-  run -4 rlctl "${log[@]}"
-  assert_output --partial NOAUTH
-  REDISCLI_AUTH=secret run -0 rlctl "${log[@]}" -q
-}
-
-@test "without DUMP debug exits with status 4 and says what to do" {
-  start_server
-  fill
-  cli ACL SETUSER default -dump
-  run -4 --separate-stderr rlctl "${log[@]}"
-  assert_regex "$stderr" 'grant what debug needs, .*: ACL SETUSER default .* \+dump'
 }
 
 @test "a version other than the server's is reported, whichever it is" {
@@ -240,17 +174,6 @@ version() {
   assert_equal "$(snapshot)" "$before"
   # The abandoned fork notices that its client is gone.
   wait_until eval '[[ -z $(pgrep -P "$server_pid") ]]'
-}
-
-@test "--attach: Ctrl-C ends the script, not the server" {
-  start_server
-  echo "while true do redis.call('SET', KEYS[1], 1) local s = ('x'):rep(1e5):find('y') end" >loop.lua
-  # shellcheck disable=SC2016 # expanded by the inner shell
-  run -0 ends_by INT '(($(cat "$TMPDIR/out" 2>/dev/null | wc -l) > 1000))' \
-    bash -c 'exec rlctl debug loop.lua k --attach -q --trace >"$TMPDIR/out"'
-  assert_output 'signal 2'
-  wait_until eval '[[ -z $(pgrep -P "$server_pid") ]]'
-  assert_equal "$(cli DBSIZE)" 0
 }
 
 # bats test_tags=night

@@ -97,20 +97,6 @@ session() {
   assert_equal "$(cli GET k)" 40
 }
 
-@test "a signal ends the session and nothing is left" {
-  local name
-  mkfifo commands
-  exec {input}<>commands
-  for name in INT TERM HUP; do
-    run ends_by $name '[[ -s out ]]' bash -c \
-      'exec rlctl -u private: debug -q loop.lua k --commands commands >out 2>&1'
-    assert_output "signal $(kill -l $name)"
-    nothing_is_left
-    rm out
-  done
-  exec {input}>&-
-}
-
 @test "Ctrl-C stops a long-running script, and the next command is read" {
   printf 'local n = 0\nwhile true do\n  n = n + 1\nend\n' >endless.lua
   printf 'continue\nprint n > 1000\nquit\n' >commands

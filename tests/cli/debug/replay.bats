@@ -100,10 +100,3 @@ LUA
   RLCTL_REDIS_SERVER=/nowhere run -2 rlctl debug sliding-window-log --limit 30000/60s --replay dear.log --trace
   assert_line --partial 'rlctl: debug: --replay: '
 }
-
-@test "Ctrl-C ends the run of the earlier requests" {
-  echo 'while true do local x = 1 end' >loop.lua
-  run -0 ends_by INT '(($(work "$command_pid") >= 30))' rlctl debug loop.lua --replay four.log --skip 1 --trace -q
-  assert_output 'signal 2'
-  nothing_is_left
-}
