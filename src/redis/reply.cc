@@ -126,6 +126,11 @@ ErrorParts split_error(std::string_view text) {
   // "previous errors".
   constexpr std::string_view kExec = "EXECABORT Transaction discarded because of: ";
   if (text.starts_with(kExec)) text.remove_prefix(kExec.size());
+  // Without a password, a server that has one does not even read a command of more than ten words.
+  constexpr std::string_view kGeneric = "ERR ";
+  if (text.starts_with("ERR Protocol error: unauthenticated ")) {
+    return {"NOAUTH", text.substr(kGeneric.size())};
+  }
   const bool wrapped = unwrap_script_error(text);
   const auto space = std::min(text.find(' '), text.size());
   if (is_code(text.substr(0, space))) {

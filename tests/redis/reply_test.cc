@@ -170,6 +170,13 @@ TEST_CASE("an error reply is classified by its code, whatever the server") {
   }
 }
 
+TEST_CASE("a command that a server does not read without a password is refused for that") {
+  const auto error = to_error(reply_from("-ERR Protocol error: unauthenticated multibulk length\r\n"));
+  CHECK(error.code() == "NOAUTH");
+  CHECK(error.failure() == Failure::kRefused);
+  CHECK(error.what() == std::string("NOAUTH Protocol error: unauthenticated multibulk length"));
+}
+
 TEST_CASE("an error without a code has none") {
   for (const std::string text :
        {"my words", "a\tb\x1b[31m", "A sentence", "", "@", "@user_script:", "@user_script:1:"}) {
