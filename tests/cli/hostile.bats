@@ -8,11 +8,6 @@ setup_file() { start_server; }
 setup() {
   cli FLUSHALL >/dev/null
   cd "$BATS_TEST_TMPDIR" || return
-  others_folder=''
-}
-teardown() {
-  [[ -z $others_folder ]] || rm -rf "$others_folder"
-  stop_servers
 }
 
 # Terminal commands, in C0 and C1; text that would run backwards; format directives; line ends; what shells, JSON and
@@ -81,6 +76,7 @@ all_is_clean() {
     both check "$key" --limit 5/60s --limit 9/1h
     shows check --batch "${limits[@]}" <<<"$key"
     both inspect "$key"
+    shows debug gcra "$key" "${limits[@]}" --trace
     printf '%s' "$key" | redis-cli -s "$socket" -x SADD members >/dev/null
     cli PERSIST "$key" >/dev/null
     cli SET "text:$key" "$key" >/dev/null
@@ -137,30 +133,6 @@ all_is_clean() {
     both burst --replay "$log" --format combined --limit 1/60s --model --strict
     rm -f "$log" "$log.2"
   done
-  all_is_clean
-}
-
-@test "errors of the server, in every command" {
-  local text command reply
-  stop_servers
-  printf 'return 1\n' >script.lua
-  for text in "${hostile[@]}"; do
-    # start_fake_server takes \r, \n and \0 for bytes: neither line ends nor backslashes can be in a reply's line.
-    text=${text//[$'\r\n\\']/}
-    for reply in "-$text" "-WRONGTYPE $text" "-NOSCRIPT $text" "+$text" "$text" "*2\r\n+$text\r\n-ERR $text"; do
-      start_fake_server --close "$reply\r\n"
-      both check k --limit 5/60s
-      stop_servers
-    done
-    start_fake_server --close "-ERR $text\r\n"
-    for command in 'check k --limit 5/60s' 'inspect k' 'list' 'audit' 'reset k' 'quota k --limit 5/60s' \
-      'debug script.lua k --trace' 'scripts load gcra' 'doctor'; do
-      # shellcheck disable=SC2086 # split into words
-      shows $command
-    done
-    stop_servers
-  done
-  start_server
   all_is_clean
 }
 
@@ -391,40 +363,6 @@ limited() {
   refute grep -E 'bad_alloc|out of memory' shown
 }
 
-@test "a megabyte in an error of the server" {
-  start_perl_server '
-    while (my $socket = $listener->accept) {
-      sysread $socket, my $came, 65536;
-      print $socket "-ERR ", "\e[31m" x 209715, "\r\n";
-    }'
-  local command
-  for command in 'check k --limit 5/60s' 'inspect k' 'list' 'audit' 'reset k'; do
-    # shellcheck disable=SC2086 # split into words
-    limited $command --timeout 100s
-    ((status >= 2)) || fail "status $status of $command"
-  done
-  all_is_clean
-  refute grep -E 'bad_alloc|out of memory' shown
-}
-
-@test "a hostile server is not followed to where a cloud may offer credentials, and no file is written" {
-  local code address shown
-  mkdir empty
-  cd empty
-  for code in MOVED ASK; do
-    for address in 169.254.169.254 100.100.100.200 fd00:ec2::254 64:ff9b::a9fe:a9fe; do
-      start_fake_server "-$code 7629 $address:80\\r\\n"
-      shown=$address
-      [[ $address != *:* ]] || shown=[$address]
-      run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
-      assert_equal "$stderr" "rlctl: check: a server refers to redis://$shown:80, but at $address a cloud may offer the credentials of this machine; the command was not sent
-  hint: a URL that names such an address allows this"
-      stop_servers
-    done
-  done
-  assert_equal "$(ls -A)" ''
-}
-
 @test "a server is not followed to a host whose name has a NUL" {
   local code
   for code in MOVED ASK; do
@@ -433,17 +371,6 @@ limited() {
     assert_equal "$stderr" "rlctl: check: a server refers to redis://127.0.0.1%00.example.org:80, whose name has a NUL; the command was not sent"
     stop_servers
   done
-}
-
-@test "what keys hold is saved for the owner only, and never through a link" {
-  umask 000
-  rlctl check -q k --limit 5/60s
-  ln -s target link
-  run -2 --separate-stderr rlctl reset k --save link
-  assert_regex "$stderr" "'link' exists, and is never overwritten"
-  [[ ! -e target ]]
-  run -0 rlctl reset k --save saved
-  assert_equal "$(stat -c %a saved)" 600
 }
 
 # core_of COMMAND…: ends the command, once it sleeps, by a signal that leaves a core, and prints whether it did.
@@ -472,35 +399,4 @@ core_of() {
   assert_output 'no core'
   REDISCLI_AUTH=secret run core_of rlctl check k --limit 5/60s -u "unix://$socket"
   assert_output 'no core'
-}
-
-@test "another user does not reach a private server" {
-  ((EUID == 0)) || skip 'only root can become another user'
-  local TMPDIR as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-  "${as_nobody[@]}" true 2>/dev/null || skip 'no other user can be taken here'
-  # All the way to the folder that rlctl makes may be walked by everybody.
-  TMPDIR=$(mktemp -d /tmp/rlctl-test-XXXXXX)
-  others_folder=$TMPDIR
-  export TMPDIR
-  chmod 1777 "$TMPDIR"
-  mkfifo lines
-  rlctl check -u private: --limit 5/60s --batch <lines >answers 2>/dev/null 3>&- &
-  exec 5>lines
-  echo key >&5
-  wait_until grep -q allowed answers
-  local sockets=("$TMPDIR"/rlctl-*/redis.sock)
-  run -0 redis-cli -s "${sockets[0]}" PING
-  assert_output PONG
-  run -0 redis-cli -s "${sockets[0]}" CONFIG GET port
-  assert_line --index 1 0
-  run -1 "${as_nobody[@]}" redis-cli -s "${sockets[0]}" PING
-  assert_output --partial 'Permission denied'
-  # It is the modes that keep it out.
-  chmod 755 "${sockets[0]%/*}"
-  chmod 777 "${sockets[0]}"
-  run -0 "${as_nobody[@]}" redis-cli -s "${sockets[0]}" PING
-  assert_output PONG
-  exec 5>&-
-  wait "$!"
-  rmdir "$TMPDIR"
 }

@@ -49,24 +49,6 @@ figures() { looks "$1" | jq -c '.. | objects | {allowed, used, limit, remaining}
   done
 }
 
-@test "a write to a replica says where the master is" {
-  local url command
-  for url in "unix://$replica" "redis://127.0.0.1:$replica_port"; do
-    for command in 'check k --limit 5/1000d' 'check --batch --limit 5/1000d' 'reset gcra' \
-      'check k --limit 5/1000d --reserve 1 --hold 30s --id a' 'settle budget-a a 3 --limit 5/1000d' \
-      'run k --limit 5/1000d -- true' 'run leases --concurrency 1 -- true' 'burst steady --rate 9/s --limit 5/1s'; do
-      # shellcheck disable=SC2086 # split into words
-      run --separate-stderr rlctl -u "$url" $command <<<k
-      case $command in
-        run*) assert_equal "$status" 125 ;;
-        *) assert_equal "$status" 5 ;;
-      esac
-      assert_regex "$stderr" 'READONLY '
-      assert_regex "$stderr" "hint: the server is a replica; name its master instead: --url redis://127\.0\.0\.1:$master_port"
-    done
-  done
-}
-
 @test "a replica has a budget as its master has it, after a reserve, a lapse, a late settle and a take" {
   local limit=(--limit 5/1000d) now=(--now 2026-01-01T00:00:00Z) later=(--now 2026-01-01T00:00:30Z) command
   for command in "check b ${limit[*]} ${now[*]} --reserve 2 --hold 30s --id a" \

@@ -37,11 +37,11 @@ for my $case (commands({server => $socket, path => $socket}, $ENV{folder})) {
   $mend->() if $mend;
   my $after = ask($socket, 'DUMP', 'k') . ask($socket, 'DUMP', 'new') . ask($socket, 'DBSIZE');
   my $said = "$ran->{out}$ran->{err}";
-  my @expected = $name eq 'doctor' ? ($code =~ /READONLY|MASTERDOWN/ ? 1 : 2)
+  my @expected = $name eq 'doctor' ? ($code =~ /READONLY|MASTERDOWN/ ? 1 : $code =~ /max number/ ? 3 : 2)
     : $name eq 'scripts load' && $code eq 'MASTERDOWN' ? ($is_redis_6 ? $case->{lost} : 0)
     # burst begins with a write, and Redis 6 refuses that before it checks the link to the master.
     : $name =~ /^burst/ && $code eq 'MASTERDOWN' && $is_redis_6 ? 5
-    : $name eq 'quota' && ($is_refused || $code =~ /index/) ? 3
+    : $name =~ /^(quota|audit)$/ && ($is_refused || $code =~ /index/) ? 3
     : $is_refused && $case->{lost} == 3 ? 4
     : $is_not_ready ? $case->{lost}
     # A replica that has none of its master's data.

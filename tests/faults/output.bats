@@ -22,7 +22,8 @@ my %make = (
   });
 for my $kind (sort keys %make) {
   next if $kind eq 'full' && !-e '/dev/full';
-  for my $case (commands({server => $socket, path => $socket}, $ENV{folder})) {
+  for my $case (commands({server => $socket, path => $socket}, $ENV{folder}),
+    map { my $word = $_; {name => $word, go => sub { run(command => [split ' ', $word], @_[1 .. $#_]) }} } '--version', 'check --help') {
     my $name = $case->{name};
     my $ran = $case->{go}->({}, before => $make{$kind});
     counted;
@@ -40,6 +41,10 @@ for my $kind (sort keys %make) {
     wrong("$name, $kind: a message", $ran)
       if $kind eq 'unread' && $ran->{err} =~ /rlctl: (?!burst: (writing|warning)|$done)/;
     wrong("$name, $kind: no count", $ran) if $kind eq 'unread' && $case->{removes} && $ran->{err} !~ $done;
+    if ($kind eq 'full' && $case->{json}) {
+      my $json = $case->{go}->({}, before => $make{$kind}, more => ['--json']);
+      wrong("$name --json: the error", $json) if $json->{status} != $expected || $json->{err} !~ /^\{"error":\{.*"code":"output"/m;
+    }
     my $counts = $case->{said} && units($case);
     wrong("$name, $kind: counted", $ran) if $kind eq 'closed' && $counts;
     wrong("$name, $kind: counted, which is not said", $ran)

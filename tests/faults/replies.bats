@@ -119,15 +119,19 @@ PERL
 
 @test "a well-formed reply of the wrong kind instead of each reply of every command" {
   each_command <<'PERL'
+  use JSON::PP;
   my @others = ("+OK\r\n", ":-1\r\n", ":9223372036854775807\r\n", "\$-1\r\n", "\$0\r\n\r\n", "*0\r\n", "*-1\r\n",
     "*1\r\n*0\r\n", "*2\r\n\$1\r\n0\r\n*1\r\n:7\r\n", "\$3\r\na\0b\r\n", "-\r\n", "-ERR\r\n", "-ERR \e[31m%s%n\r\n",
     '*6' . "\r\n:-1" x 6 . "\r\n", '*6' . "\r\n:9223372036854775807" x 6 . "\r\n", "-NOSCRIPT again\r\n",
     "-MOVED x\r\n", "-ASK x\r\n", "+" . 'x' x 1_000_000 . "\r\n",
-    "-ERR " . "\e[31m" x 200_000 . "\r\n", map { "-ERR $_\r\n", "-WRONGTYPE $_\r\n", "+$_\r\n", "$_\r\n", "*2\r\n+$_\r\n-ERR $_\r\n" }
-    "\e]0;title\a\b\x7f%s%n%99999999d{}{0:>9}\"},{\"a\":[", "\xc2\x9b31m\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8", "\xff\xfe\xc3\xed\xa0\x80\xf4\x90\x80\x80");
+    "-ERR " . "\e[31m" x 200_000 . "\r\n");
+  my @texts = ("\e]0;title\a\b\x7f%s%n%99999999d{}{0:>9}\"},{\"a\":[", "\xc2\x9b31m\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8",
+    "\xff\xfe\xc3\xed\xa0\x80\xf4\x90\x80\x80");
+  push @others, map { ("-ERR $_\r\n", "-WRONGTYPE $_\r\n", "+$_\r\n", "$_\r\n", "*2\r\n+$_\r\n-ERR $_\r\n") } @texts;
   for my $n (@replies) {
     for my $other ($n % 5 == 1 && !$ENV{few} ? thinned(@others) : $others[rand @others]) {
-      my $ran = $go->({reply => $n, with => $other}, more => [qw(--timeout 100ms)]);
+      my $is_json = $case->{json} && rand 2 < 1;
+      my $ran = $go->({reply => $n, with => $other}, more => [qw(--timeout 100ms), $is_json ? '--json' : ()]);
       next if !$ran->{took};
       counted;
       my $shown = substr($other, 0, 40) =~ s/[^ -~]/./gr;
@@ -136,6 +140,8 @@ PERL
       my $said = "$ran->{out}$ran->{err}";
       wrong("$name, reply $n is $shown: what a terminal interprets", $ran)
         if !utf8::decode($said) || $said =~ /[^\P{Cc}\t\n]|[\x{61c}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}]/;
+      my @lines = grep { !/^(rlctl: |  hint: |allowed it$)/ } split /\n/, "$ran->{out}$ran->{err}";
+      wrong("$name --json, reply $n is $shown", $ran) if $is_json && grep { !eval { decode_json $_ } } @lines;
     }
   }
 PERL

@@ -284,7 +284,7 @@ sub run {
 # that something was counted under `key` (default: new), for which `counts` asks; `lines` is the number of its lines;
 # `removes` is the key that it removes. `again`: what the same command says a second time, if nothing was counted by
 # the first, and if it was. `varies`: its output does, even if nothing goes wrong. `many`: its calls and replies do not
-# alternate. `reads`: it changes nothing, and nobody has to be told that it may have been executed. `reserved`: the key `new` has a reservation of 3 of 5 units, with the ID a.
+# alternate. `json`: it prints JSON. `reads`: it changes nothing, and nobody has to be told that it may have been executed. `reserved`: the key `new` has a reservation of 3 of 5 units, with the ID a.
 #
 # The key k is a log with 2 of 5 units used; FOLDER is for files.
 sub commands {
@@ -350,6 +350,7 @@ sub commands {
   for my $case (@cases) {
     $case->{lost} //= 3;
     $case->{server} = $server;
+    $case->{json} = $case->{name} ne 'audit';  # which may print nothing
     $case->{fresh} = sub {
       $fresh->();
       ask($server, 'DEL', $case->{without}) if $case->{without};
