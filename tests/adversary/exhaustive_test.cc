@@ -358,22 +358,4 @@ TEST_CASE("times of an exhaustive search are multiples of the tick") {
   }
 }
 
-TEST_CASE("an interrupt ends an exhaustive search with what was found so far") {
-  const rlctl::traffic::Candidate candidate{&algorithm("fixed-window"), {kTwo}};
-  ModelBranching limiter(candidate);
-  ModelTrial trial(candidate);
-  Interrupt interrupt;
-  double last_share = 0;
-  const auto result = search_all(limiter, trial, {.limit = kTwo, .base = kBase}, 12, interrupt,
-                                 [&](std::int64_t tried, double share, std::int64_t worst) {
-                                   CHECK(share >= last_share);
-                                   CHECK(share < 1);
-                                   CHECK(worst <= 4);
-                                   last_share = share;
-                                   if (tried > 100'000) interrupt.raise(SIGINT);
-                                 });
-  CHECK(result.interrupted);
-  CHECK(*result.tried > 100'000);
-}
-
 }  // namespace adversary_exhaustive_test

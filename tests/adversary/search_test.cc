@@ -391,19 +391,4 @@ TEST_CASE("an interrupt ends a search of a script within a batch of schedules") 
   CHECK(calls_since < 2000);
 }
 
-TEST_CASE("an interrupt ends a search with what was found so far") {
-  ModelTrial trial({&algorithm("fixed-window"), {kFive}});
-  Interrupt interrupt;
-  const auto result =
-      search(trial, {.limit = kFive, .tries = 100'000'000, .base = kBase}, interrupt,
-             [&](std::int64_t sent, std::int64_t of, std::int64_t worst) {
-               CHECK(of == 100'000'000);
-               CHECK(worst <= 10);
-               if (sent > 5000) interrupt.raise(SIGINT);
-             });
-  CHECK(result.interrupted);
-  CHECK(result.requests_sent < 50'000);
-  CHECK(result.most.score.worst == 10);
-}
-
 }  // namespace adversary_search_test

@@ -8,6 +8,8 @@ load ../support/cluster
 # What servers say; within a script, without NOPERM.
 says_refused="NOPERM|can't run|no permissions"
 
+algorithms='fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra leaky-bucket budget'
+
 setup_file() {
   start_server
   fill
@@ -112,20 +114,10 @@ asks() {
     <<<$'login:one\t2\nlogin:one\t-1\nlogin:one\t-1\nlogin:ann\t-9\nlogin:cy\t-9'
 }
 
-@test "check needs each rule of rlctl(1), for every algorithm" {
-  local algorithm optional=''
-  for algorithm in $(scaled 'gcra budget' 'fixed-window sliding-window-log sliding-window-zset sliding-window-counter
-    token-bucket gcra leaky-bucket budget'); do
-    case $algorithm in leaky-bucket) optional=+del ;; budget) optional='+hgetall +hdel' ;; *) optional='' ;; esac
-    needs_each asks $(rules_for "$algorithm")
-  done
-}
-
 # Keys of every algorithm, with one limit and with several, in the database 1. Their windows outlast the tests.
 fill() {
-  local algorithm at
-  for algorithm in fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra \
-    leaky-bucket budget; do
+  local algorithm
+  for algorithm in $algorithms; do
     rlctl check -q -n 1 "login:$algorithm" --algorithm "$algorithm" --limit 5/1000d
     rlctl check -q -n 1 "login:many-$algorithm" --algorithm "$algorithm" --limit 5/1000d --limit 9/1100d
   done
@@ -162,11 +154,6 @@ inspects() {
   limiter inspect login:budget
 }
 
-@test "inspect needs each rule of its page" {
-  local optional='+memory'
-  needs_each inspects $(block -inspect.1)
-}
-
 lists() {
   local now
   fills
@@ -176,11 +163,6 @@ lists() {
   cli HSET login:hash tokens 1 >/dev/null
   cli EVAL "$(<"$project/lua/concurrency.lua")" 1 login:nightly 3 600000000 acquire other >/dev/null
   limiter list 'login:*' --limit 1/60s --json
-}
-
-@test "list needs each rule of its page" {
-  local optional='+memory'
-  needs_each lists $(block -list.1)
 }
 
 asks_quota() {
@@ -193,11 +175,6 @@ asks_quota() {
   limiter quota login:many-gcra login:many-sliding-window-zset --limit 5/1000d --limit 9/1100d
 }
 
-@test "quota needs each rule of its page" {
-  local optional='+memory' refused=3 # UNKNOWN
-  needs_each asks_quota $(block -quota.1)
-}
-
 resets() {
   fills
   limiter reset login:gcra login:sliding-window-log login:sliding-window-zset --limit 5/1000d || return
@@ -206,19 +183,8 @@ resets() {
   limiter reset --match 'login:*' --yes
 }
 
-@test "reset needs each rule of its page" {
-  needs_each resets $(block -reset.1) +scan
-}
-
 loads_scripts() { limiter scripts load; }
 calls_script() { limiter scripts call gcra login:ann --limit 2/60s; }
-
-@test "scripts load needs the rule of its page, and scripts call those of rlctl(1)" {
-  needs_each loads_scripts $(block -scripts.1)
-  # What the script calls depends on the key.
-  local optional='+setrange +del +pttl +pexpire'
-  needs_each calls_script $(rules_for gcra)
-}
 
 saves() {
   fills
@@ -228,17 +194,9 @@ saves() {
   limiter reset --match 'login:*' --force --yes --save "$BATS_TEST_TMPDIR/saved"
 }
 
-@test "reset --save needs each rule of its page" {
-  needs_each saves $(block -reset.1) +scan $(block -reset.1 2)
-}
-
-restores() { limiter reset --restore "$BATS_TEST_TMPDIR/saved"; }
-
-@test "reset --restore needs each rule of its page" {
-  local rule
-  fills
-  rlctl reset -q --match 'login:*' --yes --save "$BATS_TEST_TMPDIR/saved"
-  needs_each restores $(block -reset.1 3)
+restores() {
+  [[ -e $BATS_TEST_TMPDIR/kept ]] || { fills && rlctl reset -q --match 'login:*' --yes --save "$BATS_TEST_TMPDIR/kept" && cli FLUSHDB >/dev/null; }
+  limiter reset --restore "$BATS_TEST_TMPDIR/kept"
 }
 
 # With a lease of somebody else, and alone; a lease of a second is renewed after a third of it.
@@ -246,12 +204,6 @@ leases() {
   cli EVAL "$(<"$project/lua/concurrency.lua")" 1 login:nightly 3 600000000 acquire other >/dev/null
   limiter run login:nightly --concurrency 3 --lease 1s -- sleep 2 || return
   limiter run login:weekly --concurrency 3 --lease 1s -- true
-}
-
-@test "run --concurrency needs each rule of concurrency" {
-  # Status 125 if the command does not run; its own if the lease cannot be released.
-  local refused=125 warned='+zrem +del'
-  needs_each leases $(rules_for concurrency)
 }
 
 @test "run with --limit and --concurrency needs the rules of both algorithms" {
@@ -266,12 +218,6 @@ bursts() {
   limiter burst steady --rate 50/s --limit 5/1s --algorithm sliding-window-log --socket "$socket"
 }
 
-@test "burst needs the rules of its page and the commands of the script" {
-  # The clock is the caller's. Without UNLINK the keys are left, with a warning and status 0.
-  local optional='+time' warned='+unlink'
-  needs_each bursts $(block -burst.1 | sed s@~rlctl-burst:.@@) $(rules_for sliding-window-log | sed 's/+evalsha +script|load//')
-}
-
 @test "burst --script is granted COMMAND GETKEYS, and no other COMMAND" {
   echo 'return redis.call("INCR", KEYS[1]) <= 5 and 1 or 0' >"$BATS_TEST_TMPDIR/counter.lua"
   user +evalsha '+script|load' +time
@@ -284,11 +230,39 @@ debugs() {
   limiter debug gcra login:gcra --limit 5/1000d --trace
 }
 
-@test "debug needs each rule of its page to copy keys" {
-  needs_each debugs $(block -debug.1)
-  user $(block -debug.1)
-  REDISCLI_AUTH=pw run -0 rlctl debug --user limiter gcra login:gcra --limit 5/1000d --trace
-  assert_output --partial "with 'login:gcra' copied from"
+# uses: a line for each way to use a command: the function, its rules, those that are optional, those whose lack is but a
+# warning, because keys or a lease stay, and the status without another, if that is not 4. What a script calls depends
+# on its keys, and the clock of burst is the caller's.
+uses() {
+  local algorithm optional
+  for algorithm in $(scaled 'gcra budget' "$algorithms"); do
+    optional=''
+    if [[ $algorithm == leaky-bucket ]]; then optional=+del; fi
+    if [[ $algorithm == budget ]]; then optional='+hgetall +hdel'; fi
+    echo "asks $algorithm;$(rules_for "$algorithm");$optional;;"
+  done
+  cat <<TABLE
+inspects;$(block -inspect.1);+memory;;
+lists;$(block -list.1);+memory;;
+asks_quota;$(block -quota.1);+memory;;3
+resets;$(block -reset.1) +scan;;;
+loads_scripts;$(block -scripts.1);;;
+calls_script;$(rules_for gcra);+setrange +del +pttl +pexpire;;
+saves;$(block -reset.1) +scan $(block -reset.1 2);;;
+restores;$(block -reset.1 3);;;
+leases;$(rules_for concurrency);;+zrem +del;125
+bursts;$(block -burst.1 | sed s@~rlctl-burst:.@@) $(rules_for sliding-window-log | sed 's/+evalsha +script|load//');+time;+unlink;
+debugs;$(block -debug.1);;;
+TABLE
+}
+
+@test "each command needs each rule of its page, and check those of its algorithm" {
+  local use rules optional warned refused algorithm
+  while IFS=';' read -r -u 9 use rules optional warned refused; do
+    algorithm=${use#asks }
+    # shellcheck disable=SC2086 # one word for each rule
+    needs_each "${use%% *}" $rules
+  done 9< <(uses)
 }
 
 # needed RULE…: those that are no mere option, sorted.

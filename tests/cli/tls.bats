@@ -132,11 +132,6 @@ TABLE
   assert_output --partial "the private key $certificates/server.key does not belong to the client certificate"
 }
 
-@test "without TLS, a port that expects it is recognized" {
-  fails 3 "check: redis://127.0.0.1:$tls_port closed the connection; the request may have been counted" \
-    'use rediss:// if the server expects TLS at that port' -u "redis://127.0.0.1:$tls_port" check k --limit 9/60s
-}
-
 # --- the configuration file -------------------------------------------------------------------------
 
 @test "the configuration sets TLS, with files relative to its folder" {

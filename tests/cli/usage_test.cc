@@ -41,12 +41,6 @@ TEST_CASE("without a command the help is printed on stderr") {
   CHECK(result.err.starts_with("Usage: rlctl [connection] COMMAND [options] [--] [KEY...]\n"));
 }
 
-TEST_CASE("control bytes in an argument do not reach the terminal") {
-  const auto result = run_rlctl({"check", "k", "--limit", "5/\x1b[31m\n"});
-  CHECK(result.err.starts_with(R"(rlctl: check: --limit: '5/\x1b[31m\n' has an unknown unit)"));
-  CHECK(!contains(result.err, "\x1b"));
-}
-
 TEST_CASE("--help and help print the same text on stdout, whatever else is asked for") {
   const auto help = shown("check --help");
   CHECK(help.starts_with(kUsage));

@@ -43,33 +43,7 @@ mode_t mode_of(const fs::path& path) {
   return status.st_mode & 0777U;
 }
 
-/// CLOCK_REALTIME, CLOCK_MONOTONIC and time() of a program, in µs.
-const std::string kClocks =
-    "perl -MTime::HiRes=clock_gettime,CLOCK_REALTIME,CLOCK_MONOTONIC -e "
-    "'printf \"%.0f %.0f %d\", 1e6 * clock_gettime(CLOCK_REALTIME), 1e6 * "
-    "clock_gettime(CLOCK_MONOTONIC), time'";
-
 }  // namespace
-
-TEST_CASE("a program's wall clock is the virtual clock, and its other clocks are real") {
-  const TempFolder folder;
-  VirtualClock clock(folder.path(), kStart);
-  for (const auto now : {kStart, kStart + microseconds{1}, kStart - microseconds{3'600'000'000}}) {
-    clock.set(now);
-    CHECK(clock.now() == now);
-    const auto text = output_of(clock, Clocks::kWall, kClocks);
-    const auto expected = now.count() / 1'000'000;
-    CHECK(text.starts_with(std::to_string(now.count()) + " "));
-    CHECK(text.ends_with(" " + std::to_string(expected)));
-    CHECK_FALSE(contains(text.substr(1), std::to_string(now.count())));
-  }
-}
-
-TEST_CASE("all clocks of a program are the virtual clock if it is to have all") {
-  const TempFolder folder;
-  const VirtualClock clock(folder.path(), kStart);
-  CHECK(output_of(clock, Clocks::kAll, kClocks) == "1767225600123456 1767225600123456 1767225600");
-}
 
 TEST_CASE("only its owner may read a virtual clock, and no file of it is written twice") {
   const TempFolder folder;

@@ -175,23 +175,6 @@ TEST_CASE("a server with the real clock needs no library") {
   CHECK(now <= system_time());
 }
 
-TEST_CASE("a server that the virtual clock does not reach is refused") {
-  const auto found = start_server();
-  if (!found) return;
-  const TempFolder folder;
-  const auto program = server_program(folder, *found);
-  write_program(folder.path() / "without",
-                "#!/bin/sh\nunset LD_PRELOAD\nexec '" + program + "' \"$@\"\n");
-  const ScopedVariable wrapper("RLCTL_REDIS_SERVER", (folder.path() / "without").string());
-  VirtualClock clock(folder.path(), kStart);
-  ProgramServer server(&clock);
-  const auto error = error_of([&] { server.verify(); });
-  CHECK(error.failure() == Failure::kRejected);
-  CHECK(contains(error.what(), "does not follow the virtual clock: TIME is "));
-  CHECK(contains(error.what(), " instead of 2026-01-01T00:00:00.000000Z"));
-  CHECK(contains(error.hint(), "linked dynamically"));
-}
-
 TEST_CASE("a server whose port another process has taken gets another one") {
   const auto found = start_server();
   if (!found) return;

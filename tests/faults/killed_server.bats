@@ -48,36 +48,25 @@ sub start {
 for my $round (1 .. $rounds) {
   command('FLUSHALL');
   my $after = 1 + int rand $lines - 2000;
-  pipe my $out, my $out_end or die;
-  open my $in, '+>', undef or die;
-  syswrite $in, $input;
-  sysseek $in, 0, 0;
-  my $batch = fork // die;
-  if (!$batch) {
-    open STDIN, '<&', $in;
-    open STDOUT, '>&', $out_end;
-    open STDERR, '>', '/dev/null';
-    exec "$ENV{RLCTL_BUILD}/cli/rlctl", @command or POSIX::_exit(127);
-  }
-  close $out_end;
+  my $is_killed;
+  my $ran = run(command => \@command, stdin => $input, meanwhile => sub {
+    return if $is_killed || $_[0]{out} =~ tr/\n// < $after;
+    $is_killed = 1;
+    kill KILL => $pid;
+    waitpid $pid, 0;
+    forget($socket);
+    start();
+    command('PING');
+  });
   my ($allowed, $doubts, $number, $by_second) = (0, 0, 0, 0);
-  while (my $line = <$out>) {
+  for my $line (split /\n/, $ran->{out}) {
     ++$number;
     if ($line =~ /^allowed /) { ++$allowed; ++$by_second }
-    elsif ($line =~ /^error line=(\d+) status=3 /) {
-      wrong("round $round: line $number: $line") if $1 != $number;
+    elsif ($line =~ /^error line=$number status=3 /) {
       $by_second = 0;
       ++$doubts if $line =~ /may have been counted/;
     } else { wrong("round $round: line $number: $line") }
-    if ($number == $after) {
-      kill KILL => $pid;
-      waitpid $pid, 0;
-      forget($socket);
-      start();
-      command('PING');
-    }
   }
-  waitpid $batch, 0;
   counted;
   my ($units) = command('EVAL', $count, 0) =~ /(\d+)/;
   my $what = "round $round, killed after $after answers: $allowed allowed, $doubts in doubt, $units kept";

@@ -453,21 +453,6 @@ TEST_CASE("a script that is let go runs to its end") {
   CHECK(trace.connect().call({"EXISTS", "l"}).integer() == 0);
 }
 
-TEST_CASE("if the server dies during a session, the trace keeps the lines up to that point") {
-  Tracer trace;
-  Strings lines;
-  const auto result = rlctl::ldb::trace(
-      {.source = "local a = 1\nlocal b = 2\nreturn b"}, Mode::kSync,
-      [&] { return trace.connect(); }, {},
-      [&](const TracedLine& line) {
-        append_line(lines, line);
-        if (line.line == 1) REQUIRE(::kill(trace.server().pid(), SIGKILL) == 0);
-      });
-  CHECK(result.ending == Ending::kLost);
-  CHECK_FALSE(result.message.empty());
-  CHECK(lines.front() == "1");
-}
-
 TEST_CASE("what the reply loses is known, if the return has its values on one line") {
   Tracer trace;
   const auto returned = [&](const std::string& source) {

@@ -167,33 +167,6 @@ TEST_CASE("if a server does not start, its message is quoted and no folder is le
   CHECK(entries(folder.path()) == 0);
 }
 
-TEST_CASE(
-    "an interrupt cancels the start of a server that never answers, and leaves nothing behind") {
-  const TempFolder bin;
-  const TempFolder folder;
-  const auto noted = bin.path() / "process";
-  write_file(bin.path() / "mute", "#!/bin/sh\necho $$ >" + noted.string() + "\nexec sleep 60\n",
-             fs::perms::owner_all);
-  const ScopedVariable binary("RLCTL_REDIS_SERVER", (bin.path() / "mute").string());
-  const ScopedVariable tmpdir("TMPDIR", folder.path().string());
-  Interrupt interrupt;
-  std::thread later([&] {
-    pid_t pid = 0;
-    for (int i = 0; i < 24'000 && !(std::ifstream(noted) >> pid); ++i) ::poll(nullptr, 0, 5);
-    interrupt.raise(SIGTERM);
-  });
-  PrivateServer::Options options;
-  options.interrupt = &interrupt;
-  CHECK_THROWS_AS(static_cast<void>(PrivateServer{options}), Interrupted);
-  later.join();
-  pid_t pid = 0;
-  std::ifstream(noted) >> pid;
-  REQUIRE(pid > 0);
-  CHECK(::kill(pid, 0) == -1);
-  CHECK(errno == ESRCH);
-  CHECK(entries(folder.path()) == 0);
-}
-
 TEST_CASE("if no server is installed, the error names the packages that have one") {
   const TempFolder empty;
   const ScopedVariable binary("RLCTL_REDIS_SERVER", std::nullopt);

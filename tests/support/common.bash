@@ -42,6 +42,8 @@
 #   as ENDING COMMAND…
 #                     Runs an rlctl burst, and prints the report that it writes to a file with this ending.
 #                     JSON is recorded, to be validated.
+#   repeats [-STATUS] After an rlctl burst: the command that $output has, a report or JSON, prints the same.
+#   without_blanks    Sets $output and $lines to the output with runs of blanks reduced to one.
 #   ends_by SIGNAL READY COMMAND…
 #                     Runs the command with default signal handling, sends it the signal as soon as
 #                     the shell command READY succeeds, and prints "signal N" or "exit N", or what its
@@ -327,6 +329,21 @@ as() {
     cp "$file" "${recorded%arguments}1"
   fi
   cat "$file" && return "$status"
+}
+
+repeats() {
+  local first=$output
+  if [[ $first == '{'* ]]; then
+    run "${1--0}" bash -c "$(gojq -r .command <<<"$first") --json"
+  else
+    run "${1--0}" bash -c "$(sed -n '/^rlctl burst/,$p' <<<"$first")"
+  fi
+  assert_equal "$output" "$first"
+}
+
+without_blanks() {
+  output=$(tr -s ' ' <<<"$output")
+  mapfile -t lines <<<"$output"
 }
 
 ends_by() {

@@ -233,23 +233,6 @@ TEST_CASE("a script that is removed during the run is an error") {
   CHECK(connection.call({"PING"}).text() == "PONG");
 }
 
-TEST_CASE("an interrupt ends the run with what was decided so far") {
-  const auto traffic =
-      make_traffic(*find_pattern("steady"), {.limit = kMinute, .requests = 1'000'000});
-  ModelDecider decider({&algorithm("gcra"), {kMinute}});
-  Interrupt interrupt;
-  std::int64_t decided = 0;
-  const auto outcome =
-      run_virtually(*traffic, decider, {kMinute}, interrupt, {}, [&](std::int64_t count) {
-        decided = count;
-        if (count > 3000) interrupt.raise(SIGINT);
-      });
-  CHECK(outcome.interrupted);
-  CHECK(decided > 3000);
-  CHECK(decided < 20'000);
-  CHECK(outcome.measured.sent == decided);
-}
-
 TEST_CASE(
     "an interrupt during a call to a server loses the requests in flight and throws nothing") {
   const PrivateServer server;

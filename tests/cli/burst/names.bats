@@ -33,14 +33,6 @@ args=(--args '{limit} {window_ms} {now_ms}')
 
 names() { gojq -c '[.runs[].algorithm]' <<<"$1"; }
 
-# repeats: the command that $output prints has the same output.
-repeats() {
-  local first=$output
-  run -0 sed -n '/^rlctl burst/,$p' <<<"$first"
-  run -0 bash -c "$output"
-  assert_equal "$output" "$first"
-}
-
 @test "a configured script is called with its keys and arguments, and named after its section" {
   run -5 rlctl burst --script echo
   assert_line --partial "echo: 1|it's 1#1767225659|two words|; request 1"
