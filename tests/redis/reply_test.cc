@@ -171,7 +171,8 @@ TEST_CASE("an error reply is classified by its code, whatever the server") {
 }
 
 TEST_CASE("a command that a server does not read without a password is refused for that") {
-  const auto error = to_error(reply_from("-ERR Protocol error: unauthenticated multibulk length\r\n"));
+  const auto error =
+      to_error(reply_from("-ERR Protocol error: unauthenticated multibulk length\r\n"));
   CHECK(error.code() == "NOAUTH");
   CHECK(error.failure() == Failure::kRefused);
   CHECK(error.what() == std::string("NOAUTH Protocol error: unauthenticated multibulk length"));

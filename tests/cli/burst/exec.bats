@@ -186,9 +186,6 @@ PYTHON
 
 # --- requests ------------------------------------------------------------------------------------------
 
-# Answers 1 to each request, and keeps what it reads in the file requests.
-keep="sh -c 'tee requests | sed -u s/.*/1/'"
-
 @test "a reset comes before each schedule, and the numbers begin anew" {
   run -0 rlctl burst adversary --tries 200 --limit 1/60s -q --exec "sh -c 'tee requests | sed -u \"/reset/d; s/.*/1/\"'"
   run -0 gojq -s 'reduce .[] as $line ({id: 0, resets: 0, wrong: 0};
