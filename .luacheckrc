@@ -8,3 +8,4 @@ std = {
   },
 }
 max_line_length = 110
+max_comment_line_length = 120

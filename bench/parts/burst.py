@@ -101,7 +101,7 @@ TOLD = "local time = { ARGV[4], ARGV[5] }"
 
 def virtual_time(_client, quick):
     rounds, requests = (1, 3_000) if quick else (15, 60_000)
-    asks = (ROOT / "tests/cli/burst/libraries/throttled_py_gcra.lua").read_text()
+    asks = (ROOT / "tests/limiters/libraries/throttled_py_gcra.lua").read_text()
     call = "local time = redis.call('TIME')"
     ways = {
         "told the time in ARGV": asks.replace(call, TOLD),

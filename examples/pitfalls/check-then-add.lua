@@ -9,12 +9,13 @@
 --     --algorithm sliding-window-zset
 -- > check-then-add.lua 15 15 0 15 3.00×
 -- > sliding-window-zset 15 5 10 5 1.00×
+-- $ rlctl lint check-then-add.lua --args '{now_ms} {window_ms} {limit}'
 
 local key, now, window, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 
 redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
 local count = redis.call('ZCARD', key)
 if count >= limit then return 0 end
-redis.call('ZADD', key, now, now)
+redis.call('ZADD', key, now, now) -- want: non-unique-member critical
 redis.call('PEXPIRE', key, window)
 return count + 1

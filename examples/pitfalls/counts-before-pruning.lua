@@ -9,12 +9,14 @@
 --     --algorithm sliding-window-log
 -- > counts-before-pruning.lua 6 1 5
 -- > sliding-window-log 6 6 0
+-- $ rlctl lint counts-before-pruning.lua --limit 1/1s --args '{now_ms} {window_ms} {limit} {id}'
+-- ! not tested: requests below the limit: they were denied, but so was a client
 
 local key, now, window, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local id = ARGV[4]
 
 redis.call('ZADD', key, now, id)
-local count = redis.call('ZCARD', key)
+local count = redis.call('ZCARD', key) -- want: late-pruning critical
 redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
 redis.call('PEXPIRE', key, 10 * window)
 return count <= limit

@@ -7,6 +7,9 @@
 --     --args '{event} {limit} {window_ms} {now_ms} {reservation} {cost} {actual}' --algorithm budget
 -- > a reserve of 10 units is denied, although none is spent or held, even a year later
 -- > budget at most 10 of 10 units spent and held, none lost
+-- $ rlctl lint dead-holds.lua --limit 10/60s --reserve 10 --hold 10s \
+--     --args '{event} {limit} {window_ms} {now_ms} {reservation} {cost} {actual}'
+-- want: endless-hold critical, no-ttl warning
 
 local key, event, limit, window = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local now, id, units, actual = tonumber(ARGV[4]), ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7])

@@ -8,6 +8,9 @@
 --     --script dead-members.lua --args '{event} {limit} {lease_ms} {holder}' --algorithm concurrency
 -- > 1 slot lost: nobody has it, and nobody gets it
 -- > concurrency at most 2 of 2 held at once, no slot lost
+-- $ rlctl lint dead-members.lua --concurrency 2 --lease 10s \
+--     --args '{event} {limit} {lease_ms} {holder}'
+-- want: lost-slot critical
 
 local key, event, limit, lease, holder = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 

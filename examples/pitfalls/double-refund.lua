@@ -9,6 +9,11 @@
 --     --args '{limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}' --algorithm budget
 -- > 20 units spent and held, 10 more than the limit
 -- > budget at most 10 of 10 units spent and held, none lost
+-- $ rlctl lint double-refund.lua --settle double-refund-settle.lua --limit 10/60s --reserve 10 --hold 10s \
+--     --args '{limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}'
+-- > A settle gives back units that were given back before
+-- > r1 settles 0 (hold had
+-- want: double-refund critical
 
 local key, limit, window, now = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local id, units, hold = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])

@@ -8,6 +8,7 @@
 --     --allowed-when '<=limit' --algorithm sliding-window-log
 -- > five-second-counter.lua 20 20 0 20 2.00× 19 ms
 -- > sliding-window-log 20 10 10 10 1.00×
+-- $ rlctl lint five-second-counter.lua --limit 10/5s --keys '{key}:{window_index}' --allowed-when '<=limit'
 
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('EXPIRE', KEYS[1], 6) end

@@ -11,6 +11,8 @@
 --     --script frees-the-next.lua --args '{event} {lease_ms} {holder}' --algorithm concurrency
 -- > frees-the-next.lua 2 held at once, 1 more than the limit
 -- > concurrency at most 1 of 1 held at once, no slot lost
+-- $ rlctl lint frees-the-next.lua --concurrency 1 --lease 10s --args '{event} {lease_ms} {holder}'
+-- want: frees-another critical
 
 local key, event, lease, holder = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 

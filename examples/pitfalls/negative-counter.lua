@@ -9,6 +9,8 @@
 -- > 3 held at once, 1 more than the limit
 -- > 2 slots lost: nobody has them, and nobody gets them, not even a year later
 -- > concurrency at most 2 of 2 held at once, no slot lost
+-- $ rlctl lint negative-counter.lua --concurrency 2 --lease 10s --args '{event} {limit}'
+-- want: endless-lease critical, frees-another critical
 
 local key, event, limit = KEYS[1], ARGV[1], tonumber(ARGV[2])
 

@@ -9,10 +9,11 @@
 --     --algorithm sliding-window-log
 -- > records-denials.lua 600 5 595
 -- > sliding-window-log 600 50 550 5 1.00×
+-- $ rlctl lint records-denials.lua --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
 
 local key, now, window, id = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 
 redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
-redis.call('ZADD', key, now, id)
+redis.call('ZADD', key, now, id) -- want: denied-write critical
 redis.call('PEXPIRE', key, window)
 return redis.call('ZCARD', key)

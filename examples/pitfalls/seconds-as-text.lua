@@ -11,11 +11,17 @@
 --     --algorithm leaky-bucket --burst 60000
 -- > seconds-as-text.lua 60000 60000 0 60000 2.00×
 -- > leaky-bucket 60000 60000 0 30000 1.00×
+-- $ rlctl lint seconds-as-text.lua --limit 30000/1s --args '{now} {limit}' --allowed-when always \
+--     --delay 'tonumber(r) s'
+-- ! the limit 30000/1s is scaled down to 20/1s: the traffic must exceed it
+-- ! not tested: cost 1: nothing was denied at one instant
+-- ! not tested: idle gaps of each TTL: nothing was denied at one instant
 
 local key, now, rate = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
 
 local last = redis.call('ZRANGE', key, -1, -1)[1]
 local turn = now
 if last then turn = math.max(now, tonumber(last) + 1 / rate) end
-redis.call('ZADD', key, turn, tostring(turn))
+local text = tostring(turn)
+redis.call('ZADD', key, turn, text) -- want: number-as-text warning, non-unique-member critical, no-ttl warning
 return tostring(turn - now)

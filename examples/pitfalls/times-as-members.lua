@@ -15,11 +15,12 @@
 --     --algorithm sliding-window-log
 -- > times-as-members.lua 15 15 0 15 3.00×
 -- > sliding-window-log 15 5 10 5 1.00×
+-- $ rlctl lint times-as-members.lua --args '{now_ms} {window_ms}' --allowed-when '<=limit'
 
 local key, now, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
 
 redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
-redis.call('ZADD', key, now, now)
+redis.call('ZADD', key, now, now) -- want: non-unique-member critical, denied-write critical
 local count = redis.call('ZCARD', key)
 redis.call('PEXPIRE', key, window)
 return count

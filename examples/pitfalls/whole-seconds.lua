@@ -12,12 +12,15 @@
 -- $ rlctl burst adversary --limit 10/1s \
 --     --script whole-seconds.lua --args '{now_s} {window_s} {limit} {id}'
 -- > whole-seconds.lua 2.00× the limit: 20 within 100 ms
+-- $ rlctl lint whole-seconds.lua --limit 10/1s --args '{now_s} {window_s} {limit} {id}'
+-- $ rlctl lint whole-seconds.lua --args '{now_s} {window_s} {limit} {id}'
+-- $ rlctl lint whole-seconds.lua --limit 5/1h --args '{now_s} {window_s} {limit} {id}'
 
 local key, now, window, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local id = ARGV[4]
 
 redis.call('ZREMRANGEBYSCORE', key, 0, now - window)
 if redis.call('ZCARD', key) >= limit then return false end
-redis.call('ZADD', key, now, id)
+redis.call('ZADD', key, now, id) -- want: coarse-time critical (1), coarse-time warning (2)
 redis.call('EXPIRE', key, window)
 return true

@@ -2,7 +2,7 @@
 load ../support/common
 
 # The flawed limiters of examples/pitfalls: their comments have "$ COMMAND" lines, each followed by "> TEXT"
-# with the text of a line of its output, with runs of blanks reduced to one.
+# with the text of a line of its output, with runs of blanks reduced to one. limiters_test.cc runs those of scripts.
 
 pitfalls=$project/examples/pitfalls
 setup() { cd "$pitfalls" || return; }
@@ -35,13 +35,6 @@ shows() {
 block() {
   awk -v begin="$1" '
     index($0, begin) { on = 1 } on && /^```$/ { exit } inside; on && /^```sh$/ { inside = 1 }' README.md
-}
-
-@test "each script allows what it says, and its counterpart keeps the limit" {
-  local file
-  for file in *.lua; do
-    if [[ $file != *-settle.lua ]]; then shows "$file"; fi
-  done
 }
 
 @test "each sequence of commands fails as it says, and its counterpart does not" {

@@ -112,13 +112,3 @@ PY
   run -0 search --exec "python3 $TMPDIR/forgets.py" --tries 1000
   assert_output --partial 'more than the limit'
 }
-
-@test "options that do not fit are refused" {
-  local option
-  for option in '--actual 5' '--settle-after 2s' '--settle-twice 5%' '--crash 1%' '--write -' '-o x.svg' \
-    '--reserve 11'; do
-    # shellcheck disable=SC2086 # an option and its value
-    run -2 search $option
-    assert_output --partial -- "${option%% *}"
-  done
-}

@@ -88,12 +88,3 @@ PY
   run -0 search --exec 'python3 lock.py' --tries 1000
   assert_line --partial 'at most 2 of 2 held at once, no slot lost'
 }
-
-@test "options that do not fit are refused" {
-  run -2 search --hold 2s
-  assert_output --partial '--hold'
-  run -2 search --write -
-  run -2 search -o x.svg
-  run -2 rlctl burst adversary --concurrency 2 --exhaustive 2
-  assert_output --partial 'nothing would be proved'
-}

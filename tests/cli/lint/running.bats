@@ -95,66 +95,9 @@ Search for requests that exceed the limit:
   nothing_is_left
 }
 
-@test "concurrency is examined with its own arguments" {
-  run -0 --separate-stderr rlctl lint concurrency --limit 3/60s --args '{limit} {window_us} acquire {id}' --allowed-when 'r[1] == 1'
-}
-
-@test "replies that prove nothing are warned of, and finding nothing is then UNKNOWN: status 3" {
-  echo 'return 1' >open.lua
-  run -3 --separate-stderr rlctl lint open.lua
-  assert_equal "$stderr" "rlctl: lint: warning: open.lua: nothing was denied: the script's limit is not --limit, \
-or --allowed-when does not fit the reply"
-  echo 'return 0' >closed.lua
-  run -3 --separate-stderr rlctl lint closed.lua
-  assert_equal "$stderr" \
-    'rlctl: lint: warning: closed.lua: nothing was allowed: see --allowed-when for how to read the reply'
-  printf '%s\n' "local count = redis.call('INCR', KEYS[1])" \
-    "if count == 1 then redis.call('PEXPIRE', KEYS[1], 60000) end" 'return count > 5 and 1 or 0' >inverted.lua
-  run -3 --separate-stderr rlctl lint inverted.lua
-  assert_regex "$stderr" '^rlctl: lint: warning: inverted\.lua: the reply may be inverted: '
-  run -0 --separate-stderr rlctl lint inverted.lua --allowed-when zero
-  assert_equal "$stderr" ''
-  run -3 --separate-stderr rlctl lint open.lua --limit 1000/60s
-  assert_regex "$stderr" 'the limit 1000/60s is scaled down to 20/60s: the traffic must exceed it'
-}
-
-@test "a test that was skipped is named, and finding nothing is then UNKNOWN: status 3" {
-  cat >slow.lua <<'LUA'
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1] - 1000)
-if redis.call('ZCARD', KEYS[1]) >= 5 then return 0 end
-redis.call('ZADD', KEYS[1], ARGV[1], ARGV[2])
-redis.call('PEXPIRE', KEYS[1], 60000)
-return 1
-LUA
-  run -3 --separate-stderr rlctl lint slow.lua --args '{now_ms} {id}'
-  assert_regex "$stderr" 'slow\.lua: not tested: windows: [0-9]+ units were allowed within 60 s, more than twice 5: '
-  assert_line --index 0 --regexp '^no findings in what was tested, in 1 script \([0-9]+ requests\)$'
-  assert_line 'Tested:'
-  assert_line 'Not tested:'
-  run -0 gojq -r '.not_tested[] | select(.why | length > 0) | .what' < <(
-    rlctl lint slow.lua --args '{now_ms} {id}' --json 2>errors
-  )
-  assert_output 'windows'
-}
-
-@test "a script whose own limit is lower than --limit is doubtful, and few requests show it" {
-  cat >five.lua <<'LUA'
-local count = redis.call('INCR', KEYS[1])
-if count == 1 then redis.call('PEXPIRE', KEYS[1], 60000) end
-return count <= 5 and 1 or 0
-LUA
-  local limit
-  for limit in 20000/60s 1000000000/60s; do
-    run -3 --separate-stderr rlctl lint five.lua --limit "$limit"
-    assert_regex "$stderr" "five.lua: denied after 5 requests, not 20: the limit is not --limit, or --burst is missing"
-    assert_output --regexp '^no findings in what was tested, in 1 script \([0-9]{1,5} requests\)'
-  done
-  run -0 --separate-stderr rlctl lint five.lua --limit 20000/60s --burst 5
-  run -0 --separate-stderr rlctl lint five.lua --limit 5/60s
-  run -3 --separate-stderr rlctl lint five.lua --limit 3/60s
-  assert_regex "$stderr" 'five.lua: not tested: requests below the limit: the limit of the script is not --limit'
-  run -3 --separate-stderr rlctl lint five.lua --limit 5/10s
-  assert_regex "$stderr" 'not tested: requests below the limit: they were denied, but so was a client for 60'
+@test "--json has what was not tested, and why" {
+  run -3 --separate-stderr rlctl lint "$project/tests/limiters/own-window.lua" --args '{now_ms} {id}' --json
+  assert_equal "$(gojq -r '.not_tested[]? | select(.why | length > 0) | .what' <<<"$output")" windows
 }
 
 @test "where the script takes longer than its TTLs, nothing that depends on them is said" {
@@ -170,11 +113,58 @@ LUA
 longer than the TTLs; try again, or use a longer window"
 }
 
-@test "the manual explains each finding that --help lists" {
+@test "the bundled scripts have no flaws, also when they are named as files" {
+  local names
+  names=$(find "$project/lua" -name '*.lua' ! -name concurrency.lua)
+  # shellcheck disable=SC2086 # split into words
+  run -0 --separate-stderr rlctl lint $names --limit 3/20s
+  assert_line --index 0 --regexp '^no findings in 8 scripts \([0-9]+ requests\)$'
+  assert_equal "$stderr" ''
+}
+
+@test "the schema of --json and the manual have the findings that --help names" {
   local name names
   names=$(rlctl lint --help | sed -n '/^Findings:/,/^$/ s/^  \([a-z-]*\) .*/\1/p')
   assert_equal "$(wc -l <<<"$names")" 31
+  assert_equal "$(gojq -r '."$defs".finding.properties.finding.enum[]' "$project/schema/lint.schema.json" | sort)" \
+    "$(sort <<<"$names")"
   for name in $names; do
     grep -qx "\*$name\*" "$project/man/rlctl-lint.1.scd" || fail "the manual lacks $name"
   done
+}
+
+@test "a script that never ends is refused, with as little memory as ever" {
+  local limit=(bash -c 'ulimit -v 1048576; exec rlctl "$@"' -) words
+  # A sanitizer needs more address space.
+  if [[ $RLCTL_BUILD == *sanitize* ]]; then limit=(rlctl); fi
+  ln -s /dev/zero z.lua
+  for words in '3 lint z.lua' '2 burst steady --script z.lua --limit 5/60s' '2 debug z.lua k --trace'; do
+    # shellcheck disable=SC2086 # split into words
+    run_with_timeout "-${words%% *}" "${limit[@]}" ${words#* }
+    assert_output --partial "'z.lua' is larger than 16 MiB, the most that a script may have"
+  done
+  run_with_timeout -2 "${limit[@]}" burst steady --script - --limit 5/60s </dev/zero
+  assert_output --partial '--script: standard input is larger than 16 MiB'
+}
+
+@test "a program of the configuration is examined beside a script, and a finding of it has no line" {
+  sed '/shift @/d' "$project/tests/limiters/log.pl" >endless.pl
+  printf '%s\n' '[script.mine]' 'exec = "perl endless.pl"' >my.toml
+  run -2 --separate-stderr rlctl lint --config my.toml mine gcra
+  assert_line --index 0 'mine: locked-out'
+  assert_line --regexp '^1 critical finding in 2 limiters \([0-9]+ requests\)$'
+  assert_line '    rlctl burst adversary --script mine --config my.toml --limit 5/60s'
+  run -2 --separate-stderr rlctl lint --json --config my.toml mine
+  assert_equal "$(gojq -rc 'select(.finding) | [.finding, .script, .line, .call, (.schedule | length > 0)]' <<<"$output")" \
+    '["locked-out","mine",null,null,true]'
+  fails "^rlctl: lint: --args is for a script in Lua, but 'mine' is a program$" mine --config my.toml --args '{now}'
+}
+
+@test "a program that fails is UNKNOWN, and named; --timeout and Ctrl-C end it" {
+  fails '^rlctl: lint: perl.*out of tokens' --exec 'perl -e "<STDIN>; die q(out of tokens)"'
+  local sleeps='perl -e "open my \$f, q(>), q(asked); sleep 1000"'
+  fails '^rlctl: lint: perl' --timeout 100ms --exec "$sleeps"
+  rm -f asked
+  run -0 ends_by INT 'test -e asked' rlctl lint --timeout 100s --exec "$sleeps"
+  assert_output 'signal 2'
 }

@@ -1,0 +1,13 @@
+-- A counter of costs, which sets its TTL if the first request costs one.
+--
+-- $ rlctl lint costs-skip-ttl.lua --args '{cost} {window_s}' --allowed-when '<=limit'
+-- $ rlctl lint costs-skip-ttl.lua --args '{cost} {window_s}' --allowed-when '<=limit' --cost 1,3
+-- $ rlctl lint costs-skip-ttl.lua --args '{cost} {window_s}' --allowed-when '<=limit' --cost 1
+-- $ rlctl lint costs-skip-ttl.lua --args '1 {window_s}' --allowed-when '<=limit' --cost 1,3
+-- ! the script is not given the cost of a request, but there is --cost
+-- ! hint: add {cost} to --args
+-- [3]
+
+local used = redis.call('INCRBY', KEYS[1], ARGV[1])  -- want: no-ttl critical (1 2)
+if used == 1 then redis.call('EXPIRE', KEYS[1], ARGV[2]) end
+return used

@@ -1,0 +1,10 @@
+-- The calls, arguments and reply of limits' fixed window: it begins with the first request.
+--
+-- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script limits_fixed.lua \
+--     --args '{window_s} {cost}' --allowed-when '<=limit'
+-- > 1.80× the limit
+-- > denied nothing that an exact log would allow
+
+local count = redis.call('INCRBY', KEYS[1], ARGV[2])
+if count == tonumber(ARGV[2]) then redis.call('EXPIRE', KEYS[1], ARGV[1]) end
+return count

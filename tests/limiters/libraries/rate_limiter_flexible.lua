@@ -1,0 +1,11 @@
+-- The calls, arguments and reply of rate-limiter-flexible: the points consumed, and the TTL.
+--
+-- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script rate_limiter_flexible.lua \
+--     --args '{cost} {window_s}' --allowed-when 'r[1] <= limit' \
+--     --remaining 'limit - r[1]' --retry-after 'r[2] ms'
+-- > 1.80× the limit
+-- > denied nothing that an exact log would allow
+
+redis.call('SET', KEYS[1], 0, 'EX', ARGV[2], 'NX')
+local consumed = redis.call('INCRBY', KEYS[1], ARGV[1])
+return { consumed, redis.call('PTTL', KEYS[1]) }

@@ -1,0 +1,29 @@
+-- The calls, arguments and reply of redis_rate's AllowN: a tat in float seconds since 2017.
+--
+-- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script redis_rate_allow_n.lua \
+--     --args '{burst} {limit} {window_s} {cost}' --allowed-when 'r[1] > 0' --remaining 'r[2]' \
+--     --retry-after 'tonumber(r[3]) s' --reset-after 'tonumber(r[4]) s'
+-- > 1.80× the limit
+-- > denied nothing that an exact log would allow
+-- $ rlctl burst adversary --monotonic --tries 2000 --limit 10/1s --script redis_rate_allow_n.lua \
+--     --args '{burst} {limit} {window_s} {cost}' --allowed-when 'r[1] > 0' --remaining 'r[2]' \
+--     --retry-after 'tonumber(r[3]) s' --reset-after 'tonumber(r[4]) s'
+-- ! denied after 9 requests, not 10: the limit is not --limit
+-- > 1.90× the limit
+-- > wrongly denied: an exact log would allow
+
+redis.replicate_commands()
+local burst, rate, period, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local interval = period / rate
+local time = redis.call('TIME')
+local now = (time[1] - 1483228800) + time[2] / 1000000
+local tat = math.max(tonumber(redis.call('GET', KEYS[1]) or now), now)
+local after = tat + interval * cost
+local room = (now - (after - interval * burst)) / interval
+if room < 0 then
+  return { 0, 0, tostring(-room * interval), tostring(tat - now) }
+end
+if after > now then
+  redis.call('SET', KEYS[1], after, 'EX', math.ceil(after - now))
+end
+return { cost, room, '-1', tostring(after - now) }

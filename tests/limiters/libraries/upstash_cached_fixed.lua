@@ -1,0 +1,11 @@
+#!lua flags=allow-key-locking
+-- The calls, arguments and reply of upstash's cached fixed window: the units used.
+--
+-- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script upstash_cached_fixed.lua \
+--     --keys '{key}:{window_index}' --args '{window_ms} {cost}' --allowed-when 'r <= limit'
+-- > 2.00× the limit
+-- > denied nothing that an exact log would allow
+
+local used = redis.call('INCRBY', KEYS[1], ARGV[2])
+if used == tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+return used

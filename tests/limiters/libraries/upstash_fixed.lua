@@ -1,0 +1,15 @@
+#!lua flags=allow-key-locking
+-- The calls, arguments and reply of upstash's fixed window: the units used, and the limit.
+--
+-- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script upstash_fixed.lua \
+--     --keys '{key}:{window_index}' --args '{limit} {window_ms} {cost}' \
+--     --allowed-when 'r[1] <= r[2]' --remaining 'r[2] - r[1]'
+-- > 2.00× the limit
+-- > denied nothing that an exact log would allow
+-- $ rlctl burst --limit 5/60s --script upstash_fixed.lua --keys '{key}:{window_index}' \
+--     --args '{limit} {window_ms} 1' --allowed-when 'r[1] <= r[2]'
+-- ! ignored
+
+local used = redis.call('INCRBY', KEYS[1], ARGV[3])
+if used == tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return { used, tonumber(ARGV[1]) }

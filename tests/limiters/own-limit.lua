@@ -1,0 +1,25 @@
+-- The limit is in the script, so that --limit may not be it.
+--
+-- $ rlctl lint own-limit.lua --limit 5/60s
+-- $ rlctl lint own-limit.lua --limit 20000/60s
+-- > no findings in what was tested, in 1 script
+-- ! the limit 20000/60s is scaled down to 20/60s: the traffic must exceed it
+-- ! own-limit.lua: denied after 5 requests, not 20: the limit is not --limit, or --burst is missing
+-- [3]
+-- $ rlctl lint own-limit.lua --limit 1000000000/60s
+-- > no findings in what was tested, in 1 script
+-- ! is scaled down to 20/60s: the traffic must exceed it
+-- ! own-limit.lua: denied after 5 requests, not 20: the limit is not --limit, or --burst is missing
+-- [3]
+-- $ rlctl lint own-limit.lua --limit 20000/60s --burst 5
+-- ! is scaled down to 20/60s: the traffic must exceed it
+-- $ rlctl lint own-limit.lua --limit 3/60s
+-- ! own-limit.lua: not tested: requests below the limit: the limit of the script is not --limit
+-- [3]
+-- $ rlctl lint own-limit.lua --limit 5/10s
+-- ! not tested: requests below the limit: they were denied, but so was a client for 60
+-- [3]
+
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('PEXPIRE', KEYS[1], 60000) end
+return count <= 5 and 1 or 0

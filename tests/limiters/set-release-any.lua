@@ -1,0 +1,1 @@
+return redis.call('SPOP', KEYS[1])

@@ -1,0 +1,13 @@
+-- The reply is the time to wait, which is 0 in the last millisecond of a denial.
+--
+-- $ rlctl lint zero-wait.lua --limit 5/1s --args '{limit} {window_ms}' --allowed-when zero --retry-after 'r ms'
+-- $ rlctl lint zero-wait.lua --limit 5/1s --args '{limit} {window_ms}' --allowed-when 'not (r > 0)'
+-- $ rlctl burst adversary --tries 2000 --limit 5/1s --script zero-wait.lua --args '{limit} {window_ms}' \
+--     --allowed-when zero --retry-after 'r ms'
+-- ! a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of a key
+
+local n = tonumber(redis.call('GET', KEYS[1]) or 0)
+if n >= tonumber(ARGV[1]) then return redis.call('PTTL', KEYS[1]) end  -- want: zero-wait critical
+-- or: if n >= tonumber(ARGV[1]) then return math.max(1, redis.call('PTTL', KEYS[1])) end
+if n == 0 then redis.call('SET', KEYS[1], 1, 'PX', ARGV[2]) else redis.call('INCR', KEYS[1]) end
+return 0
