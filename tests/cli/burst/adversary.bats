@@ -10,14 +10,7 @@ search() { rlctl burst adversary --tries 2000 "$@"; }
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
   export TMPDIR=$BATS_TEST_TMPDIR
-  # A log that trusts the given time instead of its contents.
-  cat >trusting.lua <<'LUA'
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', ARGV[1] - ARGV[2]))
-local count = redis.call('ZCARD', KEYS[1])
-if count >= tonumber(ARGV[3]) then return 0 end
-redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. count)
-return 1
-LUA
+  cp "$project/tests/limiters/trusting-log.lua" trusting.lua
   # The same, but each entry leaves one µs too early.
   sed "s/ - ARGV\[2\]/ - ARGV[2] + 1/" trusting.lua >early.lua
 }
@@ -82,31 +75,10 @@ END
   assert_equal "$(gojq -c '[.runs[] | .most_stepping_back, .undecided] | unique, length' <<<"$models")" $'[null,0]\n16'
 }
 
-@test "a script that trusts its caller's clock is exact until that clock steps back" {
-  run -0 search "${trusting[@]}"
-  assert_line 'trusting.lua  never above the limit'
-  assert_line --regexp '^if the clock steps back  [0-9.]+× the limit: [0-9]+ (within |at one instant$)'
-  assert_line --regexp '^denied +nothing that an exact log would allow$'
-  run -0 search "${trusting[@]}" --json
-  assert_equal "$(gojq '.runs[0] | .most.worst.allowed == 5 and .most_stepping_back.worst.allowed > 5' <<<"$output")" true
-}
-
-# A correct log in whole ms or seconds.
-rounding_log() {
-  cat >rounding.lua <<'LUA'
-local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
-if redis.call('ZCARD', KEYS[1]) >= limit then return 0 end
-redis.call('ZADD', KEYS[1], now, now .. ':' .. ARGV[4])
-redis.call('PEXPIRE', KEYS[1], ARGV[5])
-return 1
-LUA
-  ms=(--script rounding.lua --args '{now_ms} {window_ms} {limit} {id} {window_ms}')
-  seconds=(--script rounding.lua --args '{now_s} {window_s} {limit} {id} {window_ms}')
-}
-
 @test "times are multiples of a millisecond that a script is told, and the report says so" {
-  rounding_log
+  cp "$project/tests/limiters/constant-ttl.lua" rounding.lua
+  local ms=(--script rounding.lua --args '{now_ms} {window_ms} {limit} {id}')
+  local seconds=(--script rounding.lua --args '{now_s} {window_s} {limit} {id}')
   run -0 search "${ms[@]}" --assert 'worst<=1' --assert 'wrongly_denied==0'
   without_blanks
   assert_line 'rounding.lua never above the limit'
@@ -119,7 +91,7 @@ LUA
   run -0 --separate-stderr search "${ms[@]}" --assert 'worst<=1' -q
   assert_regex "$stderr" 'rlctl: burst: warning: rounding.lua: the assertions cover requests at multiples of 1 ms only, as in \{now_ms\}'
   # Of a script that is told more, and of one that asks for the time, every microsecond is tried.
-  run -0 search "${ms[@]:0:3}" '{now_ms} {window_ms} {limit} {id} {window_ms} {now_us}' --json
+  run -0 search "${ms[@]:0:3}" '{now_ms} {window_ms} {limit} {id} {now_us}' --json
   assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed]' <<<"$output")" '[1,10]'
   (echo "redis.call('TIME')" && cat rounding.lua) >asking.lua
   run -0 search --script asking.lua "${ms[@]:2}" --json
@@ -127,22 +99,6 @@ LUA
   # What a coarser time lets through is a fault.
   run -0 search "${seconds[@]}" --json
   assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed]' <<<"$output")" '[1,10]'
-}
-
-@test "what a clock as coarse as a tenth of the window lets through is found" {
-  local script=(--script "$project/examples/pitfalls/whole-seconds.lua" --args '{now_s} {window_s} {limit} {id}')
-  run -1 search --limit 10/1s "${script[@]}" --assert 'worst<=1'
-  without_blanks
-  assert_line 'whole-seconds.lua 2.00× the limit: 20 within 100 ms'
-  refute_line --partial 'multiples of'
-}
-
-@test "a serious leak of a script that is told milliseconds is found" {
-  rounding_log
-  # It forgets everything after half a window.
-  run -0 search "${ms[@]:0:3}" '{now_ms} {window_ms} {limit} {id} 30000'
-  without_blanks
-  assert_line --regexp '^rounding.lua 2.00× the limit: 10 within [345][0-9][.0-9]* s$'
 }
 
 @test "another server is refused to a script that has one key for all requests" {
@@ -154,12 +110,7 @@ LUA
 }
 
 @test "a finding that depends on an expiring TTL is replayed with the same worst" {
-  cat >ttl.lua <<'LUA'
-local count = redis.call('INCR', KEYS[1])
-if count == 1 then redis.call('EXPIRE', KEYS[1], 60) end
-return count
-LUA
-  local asked=(--script ttl.lua --args '{now_ms}' --allowed-when '<=limit')
+  local asked=(--script "$project/tests/limiters/counter.lua" --args '{window_ms} {now_ms}' --allowed-when '<=limit')
   run -0 search "${asked[@]}" --write worst.log --json
   assert_equal "$(gojq '.runs[0].most.worst.allowed' <<<"$output")" 9
   run -0 rlctl burst --replay worst.log --limit 5/60s "${asked[@]}" --json
@@ -171,21 +122,6 @@ LUA
   ((found > 5)) || fail "$found"
   run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --json"
   assert_equal "$(gojq '.runs[0].worst.allowed' <<<"$output")" "$found"
-}
-
-@test "a script that has no clock is searched with a warning; one that calls TIME gets the virtual one" {
-  echo "return redis.call('INCR', KEYS[1]) <= tonumber(ARGV[1]) and 1 or 0" >untold.lua
-  run -0 search --script untold.lua --args '{limit}'
-  assert_line --regexp '^rlctl: burst: warning: no time passes for untold\.lua: it calls neither TIME nor '
-  assert_line 'untold.lua  never above the limit'
-  cat >time.lua <<'LUA'
-local now = redis.call('TIME')
-local count = redis.call('INCR', KEYS[1] .. ':' .. math.floor(now[1] / ARGV[2]))
-return count <= tonumber(ARGV[1]) and 1 or 0
-LUA
-  run -0 --separate-stderr search --script time.lua --args '{limit} {window_s}'
-  assert_equal "$stderr" ''
-  assert_line --regexp '^time\.lua  2\.00× the limit: 10 within '
 }
 
 @test "an error of the script is reported with the request" {
@@ -315,16 +251,6 @@ LUA
   assert_equal "$(gojq -c '.costs, [.runs[].most.worst.allowed]' <<<"$output")" $'[1,3,-1,-3]\n[3,6]'
   run -0 rlctl burst adversary --exhaustive 3 --limit 1/60s --cost 1,-1 --algorithm sliding-window-log --json
   assert_equal "$(gojq -c '.runs[0] | [.tried, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[4836,1,null]'
-  # Each refund makes room twice.
-  cat >generous.lua <<'LUA'
-local cost = tonumber(ARGV[2])
-local used = redis.call('INCRBY', KEYS[1], cost > 0 and cost or 2 * cost)
-if cost < 0 or used <= tonumber(ARGV[1]) then return 1 end
-redis.call('DECRBY', KEYS[1], cost)
-return 0
-LUA
-  run -0 search --limit 1/60s --cost 1,-1 --script generous.lua --args '{limit} {cost} {now_us}' --json
-  assert_equal "$(gojq -c '.runs[0].most.worst.allowed > 1' <<<"$output")" true
 }
 
 @test "--monotonic tries no clock that steps back" {
@@ -354,24 +280,11 @@ LUA
   run -0 search -q --algorithm fixed-window --assert 'most_stepping_back==2'
 }
 
-@test "a wrong denial by a clock that steps back fails an assertion, and the report says which clock" {
-  cat >banning.lua <<'LUA'
-local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
-if last[2] and tonumber(last[2]) > tonumber(ARGV[1]) then
-  redis.call('ZADD', KEYS[1], 9e15, 'banned')
-  return 0
-end
-LUA
-  cat trusting.lua >>banning.lua
-  local banning=(adversary --tries 2000 --script banning.lua --args '{now_us} {window_us} {limit}')
+@test "a log has the requests of a wrong denial in the order of a clock that steps back" {
+  local banning=(adversary --tries 2000 --script "$project/tests/limiters/banning-log.lua" --args '{now_us} {window_us} {limit}')
   run -1 rlctl burst "${banning[@]}" --assert 'wrongly_denied==0' --write banning.log
-  assert_line 'banning.lua  never above the limit'
-  assert_line 'wrongly denied: an exact log would allow, if the clock steps back'
-  assert_line --partial "assertion 'wrongly_denied==0' does not hold"
   # A replay sends requests in the order of their times, which would not show it.
   assert_equal "$(grep -v '^#' banning.log | uniq | wc -l)" 1
-  run -0 rlctl burst "${banning[@]}" --monotonic --assert 'wrongly_denied==0'
-  assert_line --regexp '^denied +nothing that an exact log would allow$'
 }
 
 # A correct log, except that its key expires too early, by less than the precision of TTLs.
@@ -448,85 +361,6 @@ schedules, whose result depends on the exact moment a key expires$"
 }
 
 # --- TTLs and what was established -------------------------------------------------------------------
-
-@test "the search waits for the TTLs that a script sets, as often as the window has room for" {
-  # A counter that is forgotten after a tenth of the window.
-  cat >forgets.lua <<'LUA'
-local count = redis.call('INCR', KEYS[1])
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return count <= tonumber(ARGV[1]) and 1 or 0
-LUA
-  run -0 --separate-stderr rlctl burst adversary --limit 4/50s --script forgets.lua --args '{limit} 5000' --json
-  assert_equal "$(gojq '.runs[0].most.worst.ratio >= 9' <<<"$output")" true
-}
-
-@test "the search takes just what refills until a key expires that is not renewed" {
-  cat >kept.lua <<'LUA'
-local rate, size, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local before = tonumber(redis.call('GET', KEYS[2]) or size)
-local since = tonumber(redis.call('GET', KEYS[1]) or now)
-local left = math.min(size, before + (now - since) * rate)
-local allowed = left >= 1
-if allowed then left = left - 1 end
-if left ~= before then redis.call('SET', KEYS[2], left, 'EX', 2 * size / rate) end
-redis.call('SET', KEYS[1], now, 'EX', 2 * size / rate)
-return allowed and 1 or 0
-LUA
-  run -0 --separate-stderr rlctl burst adversary --limit 4/8s --script kept.lua --keys '{key}:at' --keys '{key}:left' \
-    --args '{rate} {burst} {now_s}' --json
-  assert_equal "$(gojq '.runs[0].most.worst.ratio > 2' <<<"$output")" true
-}
-
-@test "a denial is said to be at the edge only if retries show no other" {
-  # It loses what has refilled at each request, so that a client that retries is never allowed again.
-  cat >loses.lua <<'LUA'
-local size, period, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local left, at = unpack(redis.call('HMGET', KEYS[1], 'left', 'at'))
-left = math.min(size, tonumber(left or size) + math.floor((now - tonumber(at or now)) / period))
-local allowed = left >= 1
-redis.call('HSET', KEYS[1], 'left', allowed and left - 1 or left, 'at', now)
-return allowed and 1 or 0
-LUA
-  run -0 rlctl burst adversary --limit 3/30s --script loses.lua --args '{limit} 10 {now_s}'
-  refute_line --partial 'edge '
-  assert_line --partial 'wrongly denied: an exact log would allow'
-  # A log that compares with > is wrong at the edge alone.
-  sed 's/%.0f., ARGV\[1\] - ARGV\[2\]/%.0f'\'', ARGV[1] - ARGV[2] - 1/' trusting.lua >edge.lua
-  run -0 rlctl burst adversary --limit 3/30s --script edge.lua --args '{now_us} {window_us} {limit}'
-  output=$(tr -s ' \n' ' ' <<<"$output")
-  assert_output --partial 'edge the limiter denies exactly one window after a unit'
-  assert_output --partial 'no other denial differed in what was tried'
-}
-
-@test "a wait of 0 that may be a denial is named" {
-  cat >pttl.lua <<'LUA'
-local count = tonumber(redis.call('GET', KEYS[1]) or 0)
-if count >= tonumber(ARGV[1]) then return redis.call('PTTL', KEYS[1]) end
-redis.call('INCR', KEYS[1])
-if count == 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
-return 0
-LUA
-  run -0 --separate-stderr rlctl burst adversary --tries 2000 --limit 5/1s --script pttl.lua \
-    --args '{limit} {window_ms}' --allowed-when zero --retry-after 'r ms'
-  assert_regex "$stderr" 'a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of a key'
-}
-
-@test "TTLs are waited for however long or many they are; beyond eight they are counted" {
-  # Two keys let a client in again at their end, of which the longer one lives for ten windows.
-  cat >long.lua <<'LUA'
-local count = redis.call('INCR', KEYS[1])
-if count == 1 then redis.call('EXPIRE', KEYS[1], 100) end
-return count <= 4 and 1 or 0
-LUA
-  run -0 --separate-stderr rlctl burst adversary --tries 5000 --limit 4/10s --script long.lua --args '{now_s}' --json
-  assert_equal "$(gojq -c '.runs[0] | [.most.worst.allowed, .ttls_left_out]' <<<"$output")" '[7,0]'
-  cat >many.lua <<'LUA'
-for i = 1, 12 do redis.call('SET', KEYS[1] .. i, 1, 'EX', 7 * i) end
-return 1
-LUA
-  run -0 --separate-stderr rlctl burst adversary --tries 2000 --limit 2/10s --script many.lua --args '{now_s}'
-  assert_line --partial 'schedules that wait for 4 of the TTLs'
-}
 
 @test "where states cannot be compared, an exhaustive search says so" {
   echo "return redis.call('INCR', 'c:' .. math.floor(ARGV[1] / 60)) <= 2 and 1 or 0" >own.lua

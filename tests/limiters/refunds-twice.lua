@@ -1,0 +1,10 @@
+-- Each refund makes room twice.
+--
+-- $ rlctl burst adversary --tries 2000 --limit 1/60s --cost 1,-1 --script refunds-twice.lua --args '{limit} {cost} {now_us}'
+-- > 8.00× the limit
+
+local cost = tonumber(ARGV[2])
+local used = redis.call('INCRBY', KEYS[1], cost > 0 and cost or 2 * cost)
+if cost < 0 or used <= tonumber(ARGV[1]) then return 1 end
+redis.call('DECRBY', KEYS[1], cost)
+return 0

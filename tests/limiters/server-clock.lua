@@ -1,0 +1,8 @@
+-- A counter of each window of the server's clock, which is the virtual one.
+--
+-- $ rlctl burst adversary --tries 2000 --script server-clock.lua --args '{limit} {window_s}'
+-- > server-clock.lua 2.00× the limit: 10 within
+
+local now = redis.call('TIME')
+local count = redis.call('INCR', KEYS[1] .. ':' .. math.floor(now[1] / ARGV[2]))
+return count <= tonumber(ARGV[1]) and 1 or 0
