@@ -4,17 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/file.h"
-#include "support/foreign_bench.h"
 #include "support/limiters.h"
-#include "support/recordings.h"
 
 namespace adversary_budgets_test {
 
@@ -34,126 +28,6 @@ const HoldingSearch kExact{.limit = {10, 60s, {}},
                            .is_exact = true,
                            .tries = 10'000,
                            .base = kBase};
-
-/// A budget, and what is wrong with it. It is one script, to which {event} says what is asked.
-struct FlawedBudget {
-  std::string what = {};
-  /// Lua: ends the holds that have ended; gives back a settled reservation `its`, which is nil if
-  /// it is unknown; reserves.
-  std::string lapse = {}, settle = {}, reserve = {};
-  bool overfills = false, leaks = false, leaks_for_ever = false;
-};
-
-const std::string kLapse =
-    "for id, its in pairs(budget.holds) do\n"
-    "  if its.ends <= now and its.units > 0 then budget.held, its.units = budget.held - its.units, "
-    "0 end\n"
-    "  if its.ends + hold <= now then budget.holds[id] = nil end\n"
-    "end\n";
-const std::string kSettle =
-    "if not its or its.settled then return 0 end\n"
-    "budget.held, budget.spent = budget.held - its.units, budget.spent + actual\n"
-    "its.units, its.settled = 0, true\n";
-const std::string kReserve =
-    "if its then return 1 end\n"
-    "if budget.spent + budget.held + units > limit then return 0 end\n"
-    "budget.held, budget.holds[id] = budget.held + units, {units = units, ends = now + hold}\n";
-
-const std::vector<FlawedBudget> kBudgets{
-    {.what = "without a flaw", .lapse = kLapse, .settle = kSettle, .reserve = kReserve},
-    {.what = "nothing ends a hold",
-     .settle = kSettle,
-     .reserve = kReserve,
-     .leaks = true,
-     .leaks_for_ever = true},
-    {.what = "a settle that comes twice is spent twice",
-     .lapse = kLapse,
-     .settle = "if not its then return 0 end\n"
-               "budget.held, budget.spent = budget.held - its.units, budget.spent + actual\n"
-               "its.units = 0\n",
-     .reserve = kReserve,
-     .leaks = true},
-    {.what = "a settle gives back the units again after the hold has ended",
-     .lapse = kLapse,
-     .settle = "if not its or its.settled then return 0 end\n"
-               "budget.held, budget.spent = budget.held - units, budget.spent + actual\n"
-               "its.units, its.settled = 0, true\n",
-     .reserve = kReserve,
-     .overfills = true},
-    {.what = "a settle gives back the units of whoever it is",
-     .lapse = kLapse,
-     .settle = "budget.held, budget.spent = budget.held - units, budget.spent + actual\n"
-               "if its then its.units = 0 end\n",
-     .reserve = kReserve,
-     .overfills = true,
-     .leaks = true},
-    {.what = "a late settle is forgotten",
-     .lapse = kLapse,
-     .settle = "if not its or its.settled or its.units == 0 then return 0 end\n"
-               "budget.held, budget.spent = budget.held - its.units, budget.spent + actual\n"
-               "its.units, its.settled = 0, true\n",
-     .reserve = kReserve,
-     .overfills = true},
-    {.what = "the actual cost is not spent",
-     .lapse = kLapse,
-     .settle = "if not its or its.settled then return 0 end\n"
-               "budget.held = budget.held - its.units\n"
-               "its.units, its.settled = 0, true\n",
-     .reserve = kReserve,
-     .overfills = true},
-    {.what = "a settle spends no more than the units",
-     .lapse = kLapse,
-     .settle = "if not its or its.settled then return 0 end\n"
-               "budget.held = budget.held - its.units\n"
-               "budget.spent = budget.spent + math.min(actual, units)\n"
-               "its.units, its.settled = 0, true\n",
-     .reserve = kReserve,
-     .overfills = true},
-    {.what = "one that is asked for again is held twice",
-     .lapse = kLapse,
-     .settle = kSettle,
-     .reserve = "if budget.spent + budget.held + units > limit then return 0 end\n"
-                "budget.held = budget.held + units\n"
-                "budget.holds[id] = {units = units, ends = now + hold}\n",
-     .leaks = true,
-     .leaks_for_ever = true},
-};
-
-std::string source_of(const FlawedBudget& budget) {
-  return "local limit, window, now = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])\n"
-         "local id, units, hold, actual = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), "
-         "tonumber(ARGV[8])\n"
-         "local stored = redis.call('GET', KEYS[1])\n"
-         "local budget = stored and cjson.decode(stored) or {spent = 0, held = 0, holds = {}}\n"
-         "local number = math.floor(now / window)\n"
-         "if budget.number ~= number then budget.number, budget.spent = number, 0 end\n" +
-         budget.lapse + "local its = budget.holds[id]\nif ARGV[1] == 'settle' then\n" +
-         budget.settle + "else\n" + budget.reserve +
-         "end\nredis.call('SET', KEYS[1], cjson.encode(budget))\nreturn 1";
-}
-
-rlctl::traffic::Candidate candidate_of(const std::string& reserve, const std::string& settle,
-                                       const HoldingSearch& search,
-                                       const std::vector<std::string>& words) {
-  auto script = foreign::limiter(reserve, {"budget:{key}"}, words);
-  script.hold = search.hold;
-  if (!settle.empty()) {
-    auto settler = foreign::limiter(settle, {"budget:{key}"}, words);
-    settler.hold = search.hold;
-    script.ending = std::make_shared<rlctl::traffic::ForeignLimiter>(settler);
-  }
-  return foreign::candidate(script, search.limit);
-}
-
-HoldingSearchResult search_script(const rlctl::traffic::Candidate& candidate,
-                                  const HoldingSearch& search) {
-  TestServer server;
-  const TrialKeys keys;
-  const auto script = rlctl::traffic::make_script(candidate, keys, "a:");
-  ScriptTrial trial(server.connection(), *script,
-                    {.server = &server.server(), .ttl_tolerance = 20ms});
-  return search_budgets(trial, search, Interrupt());
-}
 
 HoldingSearch in_milliseconds(HoldingSearch search) {
   search.is_exact = false;
@@ -175,42 +49,6 @@ std::string to_text(const std::optional<HoldingFinding>& finding) {
 }
 
 }  // namespace
-
-TEST_CASE("budgets: each planted flaw is found, and nothing in a sound script") {
-  const auto search = in_milliseconds(kExact);
-  for (const auto& budget : kBudgets) {
-    const auto candidate = candidate_of(source_of(budget), "", search,
-                                        {"{event}", "{limit}", "{window_ms}", "{now_ms}",
-                                         "{reservation}", "{cost}", "{hold_ms}", "{actual}"});
-    const auto result = search_script(candidate, search);
-    CAPTURE(budget.what);
-    CAPTURE(to_text(result.overfilled));
-    CAPTURE(to_text(result.leak));
-    CHECK(result.overfilled.has_value() == budget.overfills);
-    CHECK((result.held > 10) == budget.overfills);
-    CHECK(result.leak.has_value() == budget.leaks);
-    CHECK((result.leaked > 0) == budget.leaks);
-    CHECK(result.leaks_for_ever == budget.leaks_for_ever);
-    CHECK_FALSE(result.interrupted);
-  }
-}
-
-TEST_CASE("budgets: a refund after the hold has ended is shown by four events at most") {
-  const std::filesystem::path folder =
-      std::filesystem::path(RLCTL_TESTS_DIR) / ".." / "examples" / "pitfalls";
-  auto search = in_milliseconds(kExact);
-  search.units = 10;
-  search.hold = 10s;
-  const auto candidate = candidate_of(
-      content_of(folder / "double-refund.lua"), content_of(folder / "double-refund-settle.lua"),
-      search,
-      {"{limit}", "{window_ms}", "{now_ms}", "{reservation}", "{cost}", "{hold_ms}", "{actual}"});
-  const auto result = search_script(candidate, search);
-  CAPTURE(to_text(result.overfilled));
-  REQUIRE(result.overfilled);
-  CHECK(result.overfilled->schedule.size() == 4);
-  CHECK(result.overfilled->score.held == 20);
-}
 
 TEST_CASE("budgets: nothing is found in budget, nor in its model") {
   BudgetModelTrial model(kExact.limit);
