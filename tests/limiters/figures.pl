@@ -12,6 +12,7 @@ while (<STDIN>) {
   my ($now, $key, $cost) = /"now_us":(\d+),"key":"(.*?)","cost":(\d+)/;
   my ($limit, $window) = /"limit":(\d+),"window_us":(\d+)/;
   my $log = $log{$key} //= [];
+  $now = $log->[-1] if @$log && $log->[-1] > $now;
   shift @$log while @$log && $log->[0] <= $now - $window;
   my $allowed = @$log + $cost <= $limit;
   push @$log, ($now) x $cost if $allowed;
@@ -32,6 +33,6 @@ while (<STDIN>) {
   # > warning: A denial's retry_after_us is too short: it says 0 µs, but the wait
   # > Fix: tell the time until this request is allowed, rounded up.
   # > rlctl burst adversary --limit 5/60s --exec 'perl figures.pl'
-  printf qq({"allowed":%s,"remaining":%d,"reset_after_us":%d,"retry_after_us":%d}\n), $allowed ? 'true' : 'false',
-    $remaining, $reset, $wait > 0 ? $wait : 0;
+  printf qq({"allowed":%s,"id":%d,"remaining":%d,"reset_after_us":%d,"retry_after_us":%d}\n), $allowed ? 'true' : 'false',
+    /"id":(\d+)/, $remaining, $reset, $wait > 0 ? $wait : 0;
 }

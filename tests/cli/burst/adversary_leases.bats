@@ -1,6 +1,5 @@
 # needs: server
 load ../../support/common
-load ../../support/set_semaphore
 
 # `rlctl burst adversary --concurrency`: the search for schedules of leases. leases_test.cc checks what it finds for which
 # semaphore; this file tests the command line.
@@ -8,12 +7,11 @@ load ../../support/set_semaphore
 search() { rlctl burst adversary --concurrency 2 --lease 10s --tries 3000 "$@"; }
 
 setup() {
-  cd "$BATS_TEST_TMPDIR" || return
+  cd "$project/tests/limiters" || return
   export TMPDIR=$BATS_TEST_TMPDIR
-  write_set_semaphore
 }
 
-members=(--script acquire.lua --args '{limit} {holder}' --release)
+members=(--script set-semaphore.lua --args '{limit} {holder}' --release)
 
 @test "nothing is found in concurrency, by its script and by its model" {
   run -0 search
@@ -34,7 +32,7 @@ members=(--script acquire.lua --args '{limit} {holder}' --release)
 }
 
 @test "a slot that is lost is shown by the shortest schedule" {
-  run -0 search "${members[@]}" release.lua
+  run -0 search "${members[@]}" set-release.lua
   without_blanks
   assert_line ' 2 slots lost: nobody has them, and nobody gets them, not even a year later'
   assert_line '0 h1 acquire allowed 1'
@@ -43,48 +41,30 @@ members=(--script acquire.lua --args '{limit} {holder}' --release)
 }
 
 @test "a release that frees another's slot is shown with what was wrong about it" {
-  run -0 search "${members[@]}" any.lua
+  run -0 search "${members[@]}" set-release-any.lua
   without_blanks
-  assert_line --partial 'acquire.lua 3 held at once, 1 more than the limit'
+  assert_line --partial 'set-semaphore.lua 3 held at once, 1 more than the limit'
   assert_line --regexp '^0 h[1-4] release ([0-9] )?(never held|released before)$'
 }
 
 @test "assertions about leases decide the status" {
-  run -1 --separate-stderr search "${members[@]}" any.lua --assert 'held<=2' -q
-  assert_regex "$stderr" "assertion 'held<=2' does not hold: acquire.lua has [3-9]"
-  run -1 search "${members[@]}" release.lua --assert 'leaked==0' -q
-  run -0 search "${members[@]}" release.lua --assert 'held<=2' -q
+  run -1 --separate-stderr search "${members[@]}" set-release-any.lua --assert 'held<=2' -q
+  assert_regex "$stderr" "assertion 'held<=2' does not hold: set-semaphore.lua has [3-9]"
+  run -1 search "${members[@]}" set-release.lua --assert 'leaked==0' -q
+  run -0 search "${members[@]}" set-release.lua --assert 'held<=2' -q
 }
 
 @test "JSON has the schedules, and a .jsonl a line for each event" {
-  run -0 --separate-stderr search "${members[@]}" release.lua --json
+  run -0 --separate-stderr search "${members[@]}" set-release.lua --json
   assert_equal "$(gojq -c '[.pattern, .concurrency, .lease_us, (.runs[0] | .held, .leaks_for_ever, .overfilled,
     (.leak.schedule[0] | .event, .holder, .allowed, .held))]' <<<"$output")" \
     '["adversary",2,10000000,2,true,null,"acquire","h1",true,1]'
-  run -0 --separate-stderr as jsonl search "${members[@]}" release.lua
+  run -0 --separate-stderr as jsonl search "${members[@]}" set-release.lua
   assert_equal "$(gojq -r '.finding' <<<"$output" | sort -u)" leak
   assert_equal "$(gojq -s 'length' <<<"$output")" 3
 }
 
 @test "a program is asked for leases, too" {
-  cat >lock.py <<'PY'
-import json, sys
-held = {}
-for line in sys.stdin:
-    asked = json.loads(line)
-    if "reset" in asked:
-        held = {}
-        continue
-    now = asked["now_us"]
-    held = {name: end for name, end in held.items() if end > now}
-    name, event = asked["holder"], asked["event"]
-    allowed = name in held or (event == "acquire" and len(held) < asked["limit"])
-    if event == "release":
-        held.pop(name, None)
-    elif allowed:
-        held[name] = now + asked["lease_us"]
-    print(int(allowed), flush=True)
-PY
-  run -0 search --exec 'python3 lock.py' --tries 1000
+  run -0 search --exec 'perl semaphore.pl' --tries 1000
   assert_line --partial 'at most 2 of 2 held at once, no slot lost'
 }

@@ -88,32 +88,7 @@ spending() { gojq -c ".runs[0].spending | $1" <<<"$output"; }
 }
 
 @test "a program is asked for reservations" {
-  cat >budget.py <<'PYTHON'
-import json, sys
-
-keys = {}
-for line in sys.stdin:
-    r = json.loads(line)
-    key = keys.setdefault(r["key"], {"end": 0, "spent": 0, "ids": {}})
-    now = r["now_us"]
-    if now >= key["end"]:
-        key["end"], key["spent"] = now - now % r["window_us"] + r["window_us"], 0
-    ids = key["ids"]
-    if r["event"] == "reserve":
-        held = sum(i["units"] for i in ids.values() if not i["settled"] and i["until"] > now)
-        allowed = key["spent"] + held + r["units"] <= r["limit"]
-        if allowed:
-            until = now + r["hold_us"]
-            ids[r["reservation"]] = {"units": r["units"], "until": until, "end": until + r["hold_us"], "settled": False}
-    else:
-        its = ids.get(r["reservation"])
-        allowed = its is not None and its["end"] > now
-        if allowed and not its["settled"]:
-            its["settled"] = True
-            key["spent"] += r["actual"]
-    print(int(allowed), flush=True)
-PYTHON
-  run -0 rlctl burst --exec '/usr/bin/python3 budget.py' "${holders[@]}" --keys 2 --json
+  run -0 rlctl burst --exec "perl $project/tests/limiters/budget.pl" "${holders[@]}" --keys 2 --json
   local program
   program=$(gojq -c '.runs[0] | [.allowed, .denied, .spending.settled, .spending.late, .spending.repeated,
     .spending.refused, .spending.leaked, .spending.exceeded]' <<<"$output")

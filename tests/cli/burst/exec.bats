@@ -7,41 +7,8 @@ load ../../support/common
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
   program=$project/tests/support/odd_program.pl
-  # Two algorithms, as somebody would write them.
-  cat >fixed.py <<'PYTHON'
-import json, sys
-
-used = {}
-for line in sys.stdin:
-    r = json.loads(line)
-    if "reset" in r:
-        used.clear()
-        continue
-    window = r["key"], r["now_us"] // r["window_us"]
-    total = used.get(window, 0) + r["cost"]
-    if total <= r["limit"]:
-        used[window] = total
-    print(int(total <= r["limit"]), flush=True)
-PYTHON
-  cat >log.py <<'PYTHON'
-import json, sys
-
-kept = {}
-for line in sys.stdin:
-    r = json.loads(line)
-    if "reset" in r:
-        kept.clear()
-        continue
-    log = kept.setdefault(r["key"], [])
-    now = max([r["now_us"], *log[-1:]])
-    log[:] = [at for at in log if at > now - r["window_us"]]
-    allowed = len(log) + r["cost"] <= r["limit"]
-    if allowed:
-        log.extend([now] * r["cost"])
-    retry = log[len(log) + r["cost"] - r["limit"] - 1] + r["window_us"] - now if not allowed else 0
-    print(json.dumps({"allowed": allowed, "id": r["id"], "remaining": r["limit"] - len(log),
-                      "retry_after_us": retry}), flush=True)
-PYTHON
+  cp "$project/tests/limiters/fixed-window.pl" fixed.pl
+  cp "$project/tests/limiters/figures.pl" log.pl
 }
 
 # ask WAY [OPTION…]: sends 100 requests to the program that misbehaves in this way.
@@ -197,37 +164,37 @@ PYTHON
 
 # --- decisions -----------------------------------------------------------------------------------------
 
-@test "a fixed window in Python is the same limiter as the model and the script" {
+@test "a fixed window in Perl is the same limiter as the model and the script" {
   local requests
   requests=$(scaled 10000 100000)
-  run -0 rlctl burst poisson --exec 'python3 fixed.py' --compare fixed-window --requests "$requests" --keys 7 --limit 50/s
-  assert_line --regexp '^differ +no: fixed.py and fixed-window decide all '
-  run -0 rlctl burst poisson --exec 'python3 fixed.py' --compare fixed-window --requests "$requests" --model \
+  run -0 rlctl burst poisson --exec 'perl fixed.pl' --compare fixed-window --requests "$requests" --keys 7 --limit 50/s
+  assert_line --regexp '^differ +no: fixed.pl and fixed-window decide all '
+  run -0 rlctl burst poisson --exec 'perl fixed.pl' --compare fixed-window --requests "$requests" --model \
     --keys 7 --key-skew 1 --cost 3 --limit 100/s
-  run -0 rlctl burst poisson --exec 'python3 log.py' --compare sliding-window-log --requests "$requests" --keys 5 \
+  run -0 rlctl burst poisson --exec 'perl log.pl' --compare sliding-window-log --requests "$requests" --keys 5 \
     --limit 50/s --model
-  run -1 rlctl burst --exec 'python3 fixed.py' --compare sliding-window-log --model --limit 100/60s
-  assert_line --partial "differ     yes, first at request 101 (key '1'): fixed.py allows it,"
+  run -1 rlctl burst --exec 'perl fixed.pl' --compare sliding-window-log --model --limit 100/60s
+  assert_line --partial "differ     yes, first at request 101 (key '1'): fixed.pl allows it,"
 }
 
-@test "the adversary finds twice the limit of a fixed window in Python, and the report repeats itself" {
-  run -0 rlctl burst adversary --exec 'python3 fixed.py' --tries 5000
-  assert_line 'fixed.py  2.00× the limit: 10 within 10 s'
-  assert_line --regexp '^program +fixed.py +python3 fixed.py$'
-  run -0 rlctl burst adversary --exec 'python3 fixed.py' --tries 5000 --json
+@test "the adversary finds twice the limit of a fixed window in Perl, and the report repeats itself" {
+  run -0 rlctl burst adversary --exec 'perl fixed.pl' --tries 5000
+  assert_line 'fixed.pl  2.00× the limit: 10 within 10 s'
+  assert_line --regexp '^program +fixed.pl +perl fixed.pl$'
+  run -0 rlctl burst adversary --exec 'perl fixed.pl' --tries 5000 --json
   repeats
-  run -0 rlctl burst adversary --exec 'python3 fixed.py' --tries 5000 --write worst.log -q
-  run -0 rlctl burst --replay worst.log --exec 'python3 fixed.py' --limit 5/60s --json
+  run -0 rlctl burst adversary --exec 'perl fixed.pl' --tries 5000 --write worst.log -q
+  run -0 rlctl burst --replay worst.log --exec 'perl fixed.pl' --limit 5/60s --json
   assert_equal "$(gojq '.runs[0].worst.ratio' <<<"$output")" 2
 }
 
-@test "a correct log in Python never exceeds its limit, and tells no wrong retry_after" {
-  run -0 rlctl burst adversary --exec 'python3 log.py' --limit 2/60s --tries 5000 --assert 'worst<=1' \
+@test "a correct log in Perl never exceeds its limit, and tells no wrong retry_after" {
+  run -0 rlctl burst adversary --exec 'perl log.pl' --limit 2/60s --tries 5000 --assert 'worst<=1' \
     --assert 'wrongly_denied==0' --assert 'most_stepping_back<=1'
-  assert_line 'log.py  never above the limit'
-  run -0 rlctl burst adversary --exec 'python3 log.py' --limit 2/60s --exhaustive "$(scaled 4 5)" --assert 'worst<=1'
+  assert_line 'log.pl  never above the limit'
+  run -0 rlctl burst adversary --exec 'perl log.pl' --limit 2/60s --exhaustive "$(scaled 4 5)" --assert 'worst<=1'
   assert_line --regexp '^proof +no schedule of up to [45] requests at critical times leaks'
-  run -0 rlctl burst poisson --exec 'python3 log.py' --limit 20/s --keys 3 --assert 'retry_after_broken==0' \
+  run -0 rlctl burst poisson --exec 'perl log.pl' --limit 20/s --keys 3 --assert 'retry_after_broken==0' \
     --assert 'remaining_too_many==0'
 }
 
@@ -257,15 +224,8 @@ PYTHON
 
 # bats test_tags=night
 @test "a program that ignores resets is no finding, but an error" {
-  cat >forever.py <<'PYTHON'
-import sys
-left = 5
-for line in sys.stdin:
-    if "reset" not in line:
-        left -= 1
-        print(int(left >= 0), flush=True)
-PYTHON
-  run --separate-stderr rlctl burst adversary --exec 'python3 forever.py' --tries 2000 -q
+  sed 's/[$]count = 0; next/next/' "$project/tests/limiters/constant.pl" >forever.pl
+  run --separate-stderr rlctl burst adversary --exec 'perl forever.pl 5' --tries 2000 -q
   assert_equal "$status" 2
   assert_regex "$stderr" 'gave different answers to the same schedule'
 }
@@ -275,22 +235,22 @@ PYTHON
 # bats test_tags=night
 @test "programs, scripts and algorithms are compared in one report, each under a name of its own" {
   mkdir other
-  cp log.py other/fixed.py
+  cp log.pl other/fixed.pl
   echo "return redis.call('INCR', KEYS[1])" >count.lua
-  run -0 rlctl burst --limit 100/60s --exec 'python3 fixed.py' --exec 'python3 other/fixed.py' --exec 'python3 fixed.py' \
+  run -0 rlctl burst --limit 100/60s --exec 'perl fixed.pl' --exec 'perl other/fixed.pl' --exec 'perl fixed.pl' \
     --script count.lua --keys '{key}:{window_index}' --allowed-when '<=limit' --algorithm gcra --json
   assert_equal "$(gojq -c '[.runs[].algorithm]' <<<"$output")" \
-    '["count.lua","python3 fixed.py","python3 other/fixed.py","gcra"]'
+    '["count.lua","perl fixed.pl","perl other/fixed.pl","gcra"]'
   assert_equal "$(gojq -c '[.runs[].worst.allowed]' <<<"$output")" '[200,200,100,100]'
 }
 
 @test "a program of the configuration runs in the configuration's folder, under its name" {
   mkdir configured
-  mv fixed.py configured/
+  mv fixed.pl configured/
   cat >configured/config.toml <<'TOML'
 timeout = "120s"
 [script.mine]
-exec = "python3 'fixed.py'"
+exec = "perl 'fixed.pl'"
 [script.gone]
 exec = "./none"
 TOML

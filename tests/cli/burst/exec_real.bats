@@ -6,20 +6,7 @@ load ../../support/common
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
   export TMPDIR=$BATS_TEST_TMPDIR
-  cat >fixed.py <<'PYTHON'
-import json, sys
-print('{"hello":{"pipeline":4}}', flush=True)
-counts = {}
-for line in sys.stdin:
-    request = json.loads(line)
-    if 'reset' in request:
-        counts.clear()
-        continue
-    window = request['key'], request['now_us'] // request['window_us']
-    allowed = counts.get(window, 0) + request['cost'] <= request['limit']
-    if allowed: counts[window] = counts.get(window, 0) + request['cost']
-    print(int(allowed), flush=True)
-PYTHON
+  sed '/^\$| = 1/a print qq({"hello":{"pipeline":4}}\\n);' "$project/tests/limiters/fixed-window.pl" >fixed.pl
 }
 
 @test "under the real clock, a program gets the real time of each request" {
@@ -37,19 +24,19 @@ for line in sys.stdin: print(json.dumps({"allowed": True, "remaining": json.load
 # bats test_tags=night
 @test "the printed command repeats a run under the real clock" {
   run -0 --separate-stderr rlctl burst steady --rate 100/s --duration 300ms --limit 10/60s --clock real \
-    --exec 'python3 fixed.py' --json --timeout 60s
+    --exec 'perl fixed.pl' --json --timeout 60s
   assert_equal "$(gojq -c '.runs[0] | [.sent, .allowed <= 20]' <<<"$output")" '[30,true]'
   run -0 --separate-stderr sh -c "$(gojq -r .command <<<"$output") --json --timeout 60s"
   assert_equal "$(gojq '.runs[0].sent' <<<"$output")" 30
 }
 
 @test "a program says itself how many requests may be in flight" {
-  run -2 --separate-stderr rlctl burst --clock real --clients 2 --exec 'python3 fixed.py'
+  run -2 --separate-stderr rlctl burst --clock real --clients 2 --exec 'perl fixed.pl'
   assert_regex "$stderr" '--clients: a program says itself how many requests may be in flight'
 }
 
 @test "--exec-clock is for the virtual clock" {
-  run -2 --separate-stderr rlctl burst --clock real --exec-clock wall --exec 'python3 fixed.py'
+  run -2 --separate-stderr rlctl burst --clock real --exec-clock wall --exec 'perl fixed.pl'
   assert_regex "$stderr" '--exec-clock is for the virtual clock'
 }
 
@@ -65,7 +52,7 @@ sys.exit("no more")' >three.py
 # bats test_tags=night
 @test "--suggest asks the program with one limit after another, as it asks the model of the same algorithm" {
   seq 1 2000 | awk '{ print 100 + int($1 / 10) " k" $1 % 7 }' >requests.log
-  run -0 rlctl burst --replay requests.log --limit 2/10s --suggest 5% --exec 'python3 fixed.py' \
+  run -0 rlctl burst --replay requests.log --limit 2/10s --suggest 5% --exec 'perl fixed.pl' \
     --algorithm fixed-window --model --json --timeout 60s
   assert_equal "$(gojq -c '.runs | map(.suggestion) | .[0] == .[1], (.[0].limit > 5)' <<<"$output")" $'true\ntrue'
 }

@@ -83,25 +83,8 @@ LUA
 }
 
 @test "a program is asked for leases" {
-  cat >semaphore.py <<'PYTHON'
-import json, sys
-
-leases = {}
-for line in sys.stdin:
-    r = json.loads(line)
-    held = leases.setdefault(r["key"], {})
-    for holder in [h for h, end in held.items() if end <= r["now_us"]]:
-        del held[holder]
-    allowed = r["holder"] in held
-    if r["event"] == "release":
-        held.pop(r["holder"], None)
-    elif allowed or (r["event"] == "acquire" and len(held) < r["limit"]):
-        held[r["holder"]] = r["now_us"] + r["lease_us"]
-        allowed = True
-    print(int(allowed), flush=True)
-PYTHON
   local options=(--concurrency 4 --lease 2s --hold 1s~ --crash 10% --renew --keys 2 --rate 10/s --json)
-  run -0 rlctl burst --exec '/usr/bin/python3 semaphore.py' "${options[@]}"
+  run -0 rlctl burst --exec "perl $project/tests/limiters/semaphore.pl" "${options[@]}"
   local program
   program=$(holding .)
   run -0 rlctl burst "${options[@]}" --model
