@@ -1,6 +1,7 @@
 -- Each refund makes room twice.
 --
--- $ rlctl burst adversary --tries 2000 --limit 1/60s --cost 1,-1 --script refunds-twice.lua --args '{limit} {cost} {now_us}'
+-- $ rlctl burst adversary --tries 2000 --limit 1/60s --cost 1,-1 --script refunds-twice.lua \
+--     --args '{limit} {cost} {now_us}'
 -- > 8.00× the limit
 
 local cost = tonumber(ARGV[2])

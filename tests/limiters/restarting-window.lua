@@ -6,7 +6,8 @@
 
 local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local number = tostring(math.floor(now / window))
-if redis.call('HGET', KEYS[1], 'window') ~= number then redis.call('HSET', KEYS[1], 'window', number, 'count', 0) end
+local is_new = redis.call('HGET', KEYS[1], 'window') ~= number
+if is_new then redis.call('HSET', KEYS[1], 'window', number, 'count', 0) end
 if tonumber(redis.call('HGET', KEYS[1], 'count')) >= limit then return 0 end
 redis.call('HINCRBY', KEYS[1], 'count', 1)
 return 1

@@ -1,0 +1,23 @@
+-- It denies by an error.
+--
+-- $ rlctl burst --limit 5/60s --script reply-of-error.lua --allowed-when "r == 'OK'"
+-- ! reply-of-error.lua: LIMIT too many; request 6 had
+-- ! hint: if this error is how the script denies, use --denied-error LIMIT
+-- [5]
+-- $ rlctl burst steady --limit 5/60s --rate 10/s --requests 8 --script reply-of-error.lua --allowed-when "r == 'OK'" \
+--     --denied-error LIMIT
+-- > reply-of-error.lua 8 5 3
+-- $ rlctl burst adversary --tries 2000 --script reply-of-error.lua --allowed-when "r == 'OK'" --denied-error LIMIT
+-- $ rlctl burst --limit 5/60s --script reply-of-error.lua --allowed-when "r == 'OK'" --denied-error OTHER
+-- ! LIMIT too many
+-- ! use --denied-error LIMIT
+-- [5]
+-- $ rlctl burst --limit 5/60s --script reply-of-error.lua --allowed-when "r == 'OK'" --denied-error ERR
+-- ! ERR
+-- ! hint: let the script reply with a code of its own
+-- [2]
+
+local count = redis.call('INCR', KEYS[1])
+if count == 1 then redis.call('EXPIRE', KEYS[1], 60) end
+if count > 5 then return redis.error_reply('LIMIT too many') end
+return redis.status_reply('OK')

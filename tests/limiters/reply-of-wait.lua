@@ -1,0 +1,8 @@
+-- 0 or -1 to allow, else the time to wait, which is not a count.
+--
+-- $ rlctl burst --script reply-of-wait.lua --limit 5/60s --args '0' --allowed-when zero
+-- $ rlctl burst --script reply-of-wait.lua --limit 5/60s --args '-1'
+
+local count = redis.call('INCR', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], 60000)
+return count <= 5 and tonumber(ARGV[1]) or 7
