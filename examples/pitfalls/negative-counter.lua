@@ -6,6 +6,7 @@
 --
 -- $ rlctl burst adversary --concurrency 2 --lease 10s \
 --     --script negative-counter.lua --args '{event} {limit}' --algorithm concurrency
+-- ! passes for negative-counter.lua: it calls neither
 -- > 3 held at once, 1 more than the limit
 -- > 2 slots lost: nobody has them, and nobody gets them, not even a year later
 -- > concurrency at most 2 of 2 held at once, no slot lost

@@ -2,7 +2,7 @@
 load ../support/common
 
 # The flawed limiters of examples/pitfalls: their comments have "$ COMMAND" lines, each followed by "> TEXT"
-# with the text of a line of its output, with runs of blanks reduced to one. limiters_test.cc runs those of scripts.
+# with the text of a line of its output, with runs of blanks reduced to one. limiters/pitfalls_test.cc runs those of scripts.
 
 pitfalls=$project/examples/pitfalls
 setup() { cd "$pitfalls" || return; }
