@@ -245,7 +245,9 @@ class Runner {
     const auto words = shell_words(test.commands.front().text);
     const bool is_repeated = !words.empty() && words.front() == "each";
     if (!is_repeated) return run(test.has_own_server(), test.commands);
-    if (words.size() < 3) throw std::runtime_error("each takes NAME WORD…");
+    if (words.size() < 3 || std::ranges::find(words, "") != words.end()) {
+      throw std::runtime_error("each takes NAME WORD…, and no empty word");
+    }
     name_ = words[1];
     for (auto word = words.begin() + 2; word != words.end(); ++word) {
       word_ = *word;
