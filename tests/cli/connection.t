@@ -1,3 +1,4 @@
+# needs: server
 # Servers that are named by URLs and options, where a test needs no server of its own. See also connection.bats.
 
 ## a check on a private server warns, even with -q, that no other request counts; a batch does not

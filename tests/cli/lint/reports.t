@@ -23,12 +23,12 @@ $ rlctl lint limiter.lua --args '{limit} {window_ms}' --json
 ## a script with findings
 $ copy examples/pitfalls/times-as-members.lua
 $ rlctl lint times-as-members.lua --args '{now_ms} {window_ms}' --allowed-when '<=limit'
-times-as-members.lua:22: denied-write: ZADD ann 1767225614787 1767225614787
+times-as-members.lua:23: denied-write: ZADD ann 1767225614787 1767225614787
     critical: The request was denied but still counts. A client that keeps
     trying is locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were
     allowed; a client that waits in silence is let in after 60 s.
     Fix: count first, and write only if the request is allowed.
-times-as-members.lua:22: non-unique-member: ZADD ann 1767225603873 1767225603873
+times-as-members.lua:23: non-unique-member: ZADD ann 1767225603873 1767225603873
     critical: Another request had added '1767225603873', so this one left no
     trace and is not counted.
     Fix: make each member unique, for example with an ID that the caller passes.
@@ -37,8 +37,8 @@ Search for requests that exceed the limit:
     rlctl burst adversary --script times-as-members.lua --limit 5/60s --args '{now_ms} {window_ms}' --allowed-when '<=limit'
 [2]
 $ rlctl lint times-as-members.lua --args '{now_ms} {window_ms}' --allowed-when '<=limit' --json
-{"finding":"denied-write","severity":"critical","script":"times-as-members.lua","line":22,"call":"ZADD ann 1767225614787 1767225614787","detail":"The request was denied but still counts. A client that keeps trying is locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were allowed; a client that waits in silence is let in after 60 s.","fix":"count first, and write only if the request is allowed"}
-{"finding":"non-unique-member","severity":"critical","script":"times-as-members.lua","line":22,"call":"ZADD ann 1767225603873 1767225603873","detail":"Another request had added '1767225603873', so this one left no trace and is not counted.","fix":"make each member unique, for example with an ID that the caller passes"}
+{"finding":"denied-write","severity":"critical","script":"times-as-members.lua","line":23,"call":"ZADD ann 1767225614787 1767225614787","detail":"The request was denied but still counts. A client that keeps trying is locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were allowed; a client that waits in silence is let in after 60 s.","fix":"count first, and write only if the request is allowed"}
+{"finding":"non-unique-member","severity":"critical","script":"times-as-members.lua","line":23,"call":"ZADD ann 1767225603873 1767225603873","detail":"Another request had added '1767225603873', so this one left no trace and is not counted.","fix":"make each member unique, for example with an ID that the caller passes"}
 {"script":"times-as-members.lua","tested":["requests at one instant, through a window of 60 s, and 3h40m30s later; two clients","retries each 12 s, 10.91 s, 8 s, 6 s, 3 s, 1 s after the limit was reached, for 480 s, of cost 1","retries each 1 ms in the last 1 s of the wait, of cost 1","retries each 1 s in the last 30 s of the wait, of cost 1","requests below a limit of 5, each 24 s, 51 s, 60 s","requests after idle gaps of each TTL: 60 s","a client that takes just what refills, for each TTL: 60 s"],"not_tested":[]}
 [2]
 
@@ -46,16 +46,16 @@ $ rlctl lint times-as-members.lua --args '{now_ms} {window_ms}' --allowed-when '
 $ copy examples/pitfalls/times-as-members.lua
 $ copy examples/pitfalls/records-denials.lua
 $ rlctl lint times-as-members.lua records-denials.lua --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
-times-as-members.lua:22: denied-write: ZADD ann 1767225614787 1767225614787
+times-as-members.lua:23: denied-write: ZADD ann 1767225614787 1767225614787
     critical: The request was denied but still counts. A client that keeps
     trying is locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were
     allowed; a client that waits in silence is let in after 60 s.
     Fix: count first, and write only if the request is allowed.
-times-as-members.lua:22: non-unique-member: ZADD ann 1767225603873 1767225603873
+times-as-members.lua:23: non-unique-member: ZADD ann 1767225603873 1767225603873
     critical: Another request had added '1767225603873', so this one left no
     trace and is not counted.
     Fix: make each member unique, for example with an ID that the caller passes.
-records-denials.lua:16: denied-write: ZADD ann 1767225614782 32
+records-denials.lua:17: denied-write: ZADD ann 1767225614782 32
     critical: The request was denied but still counts. A client that keeps
     trying is locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were
     allowed; a client that waits in silence is let in after 60 s.

@@ -340,3 +340,9 @@ RATELIMIT WARNING - full 0.00001% used (10 of 100000000), resets in [..]; stored
 UNKNOWN 'k': limit 100000000 x burst 100000000 is more than 2^53; use a smaller limit or a smaller burst
 WARNING full 0.00001% used (10 of 100000000), resets in [..]; stored 10/1000d, --limit 100M/1d
 [1]
+
+## standard input without a KEY is UNKNOWN
+$ rlctl quota - --limit 5/60s
+RATELIMIT UNKNOWN - standard input has no KEY
+Try 'rlctl quota --help'.
+[3]
