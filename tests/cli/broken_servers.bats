@@ -22,6 +22,7 @@ load ../support/common
 3|*99999999999\r\n||URL: the answer is not RESP: '*99999999999\r\n'; the request may have been counted|  hint: is it a Redis server?
 5|+OK\r\n||URL: the reply is not that of a limiter script: six integers|
 5|*6\r\n:0\r\n:0\r\n:0\r\n:0\r\n:0\r\n:1\r\n||URL: the reply is not that of a limiter script: six integers|
+5|*6\r\n:1\r\n:5\r\n:0\r\n:0\r\n:4102444800000000\r\n:0\r\n||URL: the reply is not that of a limiter script: six integers|
 5|-ERR \x1b[31mred\x09and\x01so on\r\n||URL: \x1b[31mred\tand\x01so on|
 5|-NOSCRIPT No matching script\r\n||URL: NOSCRIPT No matching script|
 TABLE

@@ -40,3 +40,13 @@ $ rlctl -H ::1 -p 7 config show
 file     [..]/rlctl.toml
 url      redis://[::1]:7                    (option)
 timeout  2m                                 (file)
+
+## a file that is not a socket, and a host without an address, are reported with their names
+$ write file
+< x
+$ rlctl check k --limit 5/60s -s FOLDER/file
+! rlctl: cannot connect to unix://FOLDER/file: connection refused
+[3]
+$ rlctl check k --limit 5/60s -u redis://nobody.invalid
+! rlctl: cannot connect to redis://nobody.invalid:6379: [..]
+[3]

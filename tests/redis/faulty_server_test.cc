@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +19,7 @@
 #include "support/failure.h"
 #include "support/fake_transport.h"
 #include "support/scripted_server.h"
+#include "support/temp_folder.h"
 
 namespace rlctl::redis::faulty_server_test {
 
@@ -25,6 +28,22 @@ using namespace std::string_literals;
 using namespace support;
 
 constexpr auto kLong = 120s;
+constexpr auto kShort = 50ms;
+
+TEST_CASE("connecting times out, and the error names the timeout") {
+  const support::TempFolder folder;
+  Url url = parse_url("unix://" + (folder.path() / "s").string());
+  const auto listener = support::listen_at(url, 0);
+  // No server accepts: once the queue is full, the next client waits.
+  const auto first = Connection::open(url, kLong);
+  const auto error = error_of([&] {
+    const auto second = Connection::open(url, kShort);
+    const auto third = Connection::open(url, kShort);
+  });
+  CHECK(error.failure() == Failure::kTimeout);
+  CHECK(message_of(error) == "cannot connect to " + display(url) + ": no answer within 50ms");
+  CHECK(error.hint().empty());
+}
 
 TEST_CASE("a caller with its own poll loop can report a timeout like a read") {
   Wire wire;
@@ -96,6 +115,44 @@ TEST_CASE("a reply that never ends is not read beyond its deadline, whatever it 
       CHECK(error.failure() == Failure::kTimeout);
       CHECK(late_reads <= 1);  // one read may have been about to begin
     }
+  }
+}
+
+namespace {
+
+// VmPeak: the most address space that this process has had, in KiB.
+long peak_kib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmPeak:")) return std::stol(line.substr(7));
+  }
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("a length costs no memory until its bytes arrive") {
+  constexpr long kMaxKib = 64L * 1024;
+  std::string nested;
+  for (int depth = 0; depth < 7; ++depth) nested += "*2147483647\r\n";
+  const std::string claims[] = {"*2147483647\r\n",
+                                "*2147483646\r\n:1\r\n:2\r\n",
+                                "*2\r\n*2147483647\r\n$-1\r\n",
+                                "*1000000\r\n*1000000\r\n*1000000\r\n:1\r\n",
+                                nested,
+                                "$2147483647\r\nx",
+                                "$9223372036854775807\r\nx",
+                                "*1\r\n$9223372036854775806\r\n",
+                                "+" + std::string(100, 'x'),
+                                ":123456789012345678901234567890"};
+  for (const auto& claim : claims) {
+    CAPTURE(claim);
+    Wire wire{.to_read = {claim}};
+    auto connection = over(wire);
+    const auto before = peak_kib();
+    const auto error = error_of([&] { (void)connection.call({"PING"}); });
+    CHECK(error.failure() == Failure::kTimeout);
+    CHECK(peak_kib() - before < kMaxKib);
   }
 }
 

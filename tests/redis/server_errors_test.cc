@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <csignal>
 #include <memory>
 #include <string>
 
@@ -84,6 +85,18 @@ TEST_CASE("a master whose port is not one is none") {
     });
     CHECK_FALSE(find_master({.url = server.url(), .timeout = kTimeout}));
   }
+}
+
+TEST_CASE("an interrupt ends the search for a replica's master") {
+  Interrupt interrupt;
+  // The answer comes only after the interrupt, which must have ended the wait for it.
+  ScriptedServer server([&](Peer& peer) {
+    peer.read_until("replication\r\n");
+    interrupt.raise(SIGINT);
+    peer.write("*5\r\n$5\r\nslave\r\n$1\r\nh\r\n:1\r\n$9\r\nconnected\r\n:0\r\n$0\r\n\r\n");
+  });
+  const Endpoint replica{.url = server.url(), .timeout = kTimeout, .interrupt = &interrupt};
+  CHECK_FALSE(find_master(replica));
 }
 
 TEST_CASE("errors of a script and of a command in it are rejections, recognized by their codes") {
