@@ -67,6 +67,19 @@ stopped there, its key was not removed"
   assert_output 'restored key=b algorithm=sliding-window-log'
 }
 
+@test "if the disk is full, what was removed before is in the file, which is for its owner only" {
+  umask 000
+  printf 'SET k%s x\n' {1..300} | cli >/dev/null
+  # Keys are saved a hundred at a time; of the third hundred, this one does not fit.
+  cli SET k250 "$(head -c 40000 /dev/urandom | base64 -w0)" >/dev/null
+  run -2 --separate-stderr bash -c 'ulimit -f 64; exec rlctl reset -q --force --save s "$@"' - k{1..300}
+  assert_equal "${stderr_lines[-1]}" \
+    "rlctl: reset: --save: cannot write 's': file too large; 200 keys had already been removed"
+  assert_equal "$(cli DBSIZE) $(stat -c %a s)" '100 600'
+  run -0 rlctl reset -q --restore s
+  assert_equal "$(cli DBSIZE)" 300
+}
+
 # --- stopped in the middle --------------------------------------------------------------------------
 
 @test "a reset that is killed loses nothing, and a restore that is killed goes on" {
