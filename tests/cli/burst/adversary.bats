@@ -34,6 +34,13 @@ tries() {
     "[3,null,$1,0,$2]"
 }
 
+@test "a search on a replica names its master, and no keys" {
+  start_server --replicaof 127.0.0.1 1
+  run -5 --separate-stderr rlctl burst adversary -s "$socket" --limit 5/10s
+  assert_regex "$stderr" "^rlctl: burst: unix://$socket: READONLY [^"$'\n'"]*
+  hint: the server is a replica; name its master instead: --url redis://127\.0\.0\.1:1\$"
+}
+
 # --- findings ----------------------------------------------------------------------------------------
 
 @test "the report says what was found, shows the requests, and names the bound of an algorithm" {

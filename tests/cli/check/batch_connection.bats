@@ -56,6 +56,7 @@ restart_server() {
     ask k
     assert_answer "^allowed key=k limit=5/60s remaining=$i "
   done
+  cli CLIENT LIST | grep -q ' name=rlctl '
   ask k
   assert_answer '^denied key=k '
   ask $'k\tx'
