@@ -457,7 +457,7 @@ TEST_CASE("the worst window equals that of an exhaustive search") {
     }
     CAPTURE(window.count());
     WorstWindow worst(window);
-    for (const auto& [at, cost] : units) worst.allow(at, cost);
+    for (const auto& [when, cost] : units) worst.allow(when, cost);
     const Found found{worst.allowed(), worst.from(), worst.span()};
     CHECK((found == by_trying_all(units, window)));
   }
