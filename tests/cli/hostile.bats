@@ -269,16 +269,29 @@ END
 }
 
 @test "reservations and commands that are run" {
-  local text budget=(--limit 100/60s --algorithm budget)
+  local text id ids
   for text in "${hostile[@]}"; do
-    both check "b:$text" "${budget[@]}" --reserve 1 --id "$text"
-    both settle "b:$text" "${budget[@]}" --id "$text" --actual 1
-    both settle "b:$text" "${budget[@]}" --id "x$text" --actual 1
+    # An ID has at most 20 bytes.
+    mapfile -d '' -t ids < <(printf '%s' "$text" | perl -0777 -ne 'print "$_\0" for /.{1,20}/gs')
+    for id in "${ids[@]}"; do
+      both check "b:$text" --limit 100/60s --reserve 1 --hold 60s --id "$id"
+      both check "b:$text" --limit 100/60s --reserve 2 --hold 60s --id "$id"
+      both reset "b:$text" --holder "$id" --dry-run
+    done
     both inspect "b:$text"
-    both quota "b:$text" "${budget[@]}"
+    for id in "${ids[@]}"; do
+      both settle "b:$text" "$id" 1
+      both settle "b:$text" "$id" 2
+    done
+    both settle "b:$text" unknown 1
+    both inspect "b:$text"
+    both quota "b:$text"
     both run "h:$text" --limit 1/60s -- true
   done
   both list
+  for text in ' state=held' ' was made with 1, not 2' '^would-remove ' ' was=held actual=1' ' settled with '; do
+    grep -qae "$text" shown || fail "nothing has $text"
+  done
   all_is_clean
 }
 
