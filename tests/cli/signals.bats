@@ -64,6 +64,8 @@ folders() { find "$TMPDIR" -maxdepth 1 -name 'rlctl-*'; }
 @test "stdout that is closed does not matter with --quiet, closed stderr never does, and closed stdin is no empty batch" {
   start_server
   run -0 bash -c 'rlctl check k --limit 5/60s -q >&-'
+  run -0 bash -c 'rlctl reset k -q >&-'
+  assert_equal "$(cli EXISTS k)" 0
   run -2 bash -c 'rlctl chekc 2>&-'
   RLCTL_URL=unix:///nowhere run -3 bash -c 'rlctl check k --limit 5/60s 2>&-'
   run_with_timeout -2 bash -c 'rlctl check --limit 5/60s --batch <&-'

@@ -37,6 +37,7 @@ is_before_7() { cli INFO server | grep -q '^redis_version:6'; }
   REDISCLI_AUTH=wrong wrong connection failure WRONGPASS 'has another password'
   REDISCLI_AUTH=secret wrong connection failure 'DB index is out of range' 'CONFIG GET databases' -n 99
   REDISCLI_AUTH=secret run -0 rlctl doctor
+  run -0 rlctl doctor --url private:
 }
 
 @test "only a terminal gets colours" {

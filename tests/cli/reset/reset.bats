@@ -13,6 +13,16 @@ load ../../support/common
   done
 }
 
+@test "a refusal says how many keys had been removed before it" {
+  start_server
+  cli ACL SETUSER mine reset on nopass '~mine:*' +@all
+  printf '%s\n' mine:1 theirs:1 | rlctl check -q --batch --limit 5/1d
+  # More keys than one round trip takes.
+  REDISCLI_AUTH=any run -4 --separate-stderr rlctl --user mine reset -q --limit 5/60s mine:1 mine:{3..250} theirs:1
+  assert_regex "${stderr_lines[0]}" 'NOPERM .*theirs:1.*; 1 key had already been removed$'
+  assert_equal "$(cli KEYS '*')" theirs:1
+}
+
 @test "Ctrl-C during the removal reports the key as possibly removed, and ends by the signal" {
   start_server
   rlctl check -q k --limit 5/1d
