@@ -149,34 +149,6 @@ TEST_CASE("used, remaining, next_free and reset_after agree with the script's an
   }
 }
 
-TEST_CASE("a key's own limit is used if none is given") {
-  TestServer server;
-  for (const auto& algorithm : usual_algorithms()) {
-    CAPTURE(algorithm.name);
-    server.call({"FLUSHALL"});
-    ScriptLimiter script(server, algorithm);
-    const Limit limit{.limit = 7,
-                      .window = 60s,
-                      .burst = algorithm.has_burst ? std::optional<std::int64_t>(9) : std::nullopt};
-    (void)script.ask("k", limit, 3, kNow);
-    const auto seen = inspect(server.connection(), "k", {.now = kNow + 1s});
-    REQUIRE(seen.is_limiter());
-    const auto look = ask_copy(server, algorithm, "k", limit, 0, kNow + 1s);
-    if (seen.state.limit) {
-      CHECK(seen.limit == 7);
-      CHECK(seen.window == 60s);
-      CHECK(seen.burst == limit.burst);
-      CHECK_FALSE(seen.window_is_inferred);
-      CHECK(seen.remaining == look.remaining);
-      CHECK(seen.reset_after == look.reset_after);
-    } else {
-      CHECK_FALSE(seen.limit);
-      CHECK_FALSE(seen.remaining);
-      CHECK_FALSE(seen.next_free);
-    }
-  }
-}
-
 namespace {
 
 Decision call(TestServer& server, const std::string& key, const LeaseCall& call) {
@@ -310,31 +282,6 @@ TEST_CASE("the limit that is stored beside the leases is not one of them, on any
     const auto full =
         inspect(server.connection(), "k", {.limit = Limit{.limit = holders}, .now = kNow});
     CHECK(full.next_free == 1s);
-  }
-}
-
-TEST_CASE("the newest instants are listed with the number of entries at each") {
-  TestServer server;
-  for (const std::string name : {"sliding-window-log", "sliding-window-zset"}) {
-    CAPTURE(name);
-    server.call({"FLUSHALL"});
-    ScriptLimiter script(server, algorithm(name));
-    const Limit limit{.limit = 100'000, .window = 60s};
-    for (int i = 0; i < 30; ++i) (void)script.ask("k", limit, i + 1, kNow + microseconds{i});
-    const auto seen = inspect(server.connection(), "k", {.limit = limit, .now = kNow + 1s});
-    REQUIRE(seen.entries.size() == 20);
-    CHECK(seen.entries.front() == InspectedEntry{.at = kNow + 10us, .count = 11});
-    CHECK(seen.entries.back() == InspectedEntry{.at = kNow + 29us, .count = 30});
-    CHECK(seen.stored == 30 * 31 / 2);
-    const auto one = inspect(server.connection(), "k", {.limit = limit, .now = kNow, .entries = 1});
-    REQUIRE(one.entries.size() == 1);
-    CHECK(one.entries[0].count == 30);
-    const auto none =
-        inspect(server.connection(), "k", {.limit = limit, .now = kNow, .entries = 0});
-    CHECK(none.entries.empty());
-    const auto all =
-        inspect(server.connection(), "k", {.limit = limit, .now = kNow, .entries = std::nullopt});
-    CHECK(all.entries.size() == 30);
   }
 }
 
@@ -483,27 +430,6 @@ TEST_CASE("a state that an asked limit cannot have left is not compared with it"
   }
 }
 
-TEST_CASE("a key that is not a limiter's is distinguished from a missing one") {
-  TestServer server;
-  server.call({"HSET", "h", "f", "v"});
-  server.call({"SADD", "s", "m"});
-  server.call({"XADD", "x", "*", "f", "v"});
-  server.call({"SET", "t", "hello"});
-  server.call({"RPUSH", "l", "job"});
-  server.call({"ZADD", "z", "1", "m"});
-  for (const std::string key : {"h", "s", "x", "t", "l", "z"}) {
-    CAPTURE(key);
-    const auto seen = inspect(server.connection(), key, {});
-    CHECK(seen.exists());
-    CHECK_FALSE(seen.is_limiter());
-    CHECK(seen.bytes.value() > 0);
-    CHECK_FALSE(seen.used);
-  }
-  const auto nothing = inspect(server.connection(), "nothing", {});
-  CHECK_FALSE(nothing.exists());
-  CHECK_FALSE(nothing.is_limiter());
-}
-
 TEST_CASE("a very long TTL is reported as such, not as a negative number") {
   TestServer server;
   server.call({"SET", "k", "5"});
@@ -542,28 +468,6 @@ TEST_CASE("an entry that is not a time is an error that shows it") {
   server.call({"DEL", "k"});
   server.call({"RPUSH", "k", now, "-9223372036854775808", now});
   CHECK_THROWS_AS(static_cast<void>(inspect(server.connection(), "k", {})), redis::Error);
-}
-
-TEST_CASE("the default limit applies to state that does not include its own") {
-  TestServer server;
-  const Limit own{.limit = 7, .window = 60s};
-  const Limit usual{.limit = 3, .window = 10s};
-  (void)ScriptLimiter(server, algorithm("gcra")).ask("g", own, 1, kNow);
-  (void)ScriptLimiter(server, algorithm("sliding-window-log")).ask("l", own, 1, kNow);
-  const auto look = [&](const std::string& key) {
-    return inspect(server.connection(), key, {.usual_limit = usual, .now = kNow});
-  };
-  CHECK(look("g").limit == 7);
-  CHECK(look("g").remaining == 6);
-  CHECK(look("l").limit == 3);
-  CHECK(look("l").window == 10s);
-  CHECK_FALSE(look("l").window_is_inferred);
-  CHECK(look("l").remaining == 2);
-  CHECK(look("nothing").remaining == 3);
-  // A given limit takes precedence over both.
-  const Limit asked{.limit = 9, .window = 60s};
-  CHECK(inspect(server.connection(), "g", {.limit = asked, .usual_limit = usual, .now = kNow})
-            .limit == 9);
 }
 
 TEST_CASE("the limit in a key's name applies to its log, not the default one") {

@@ -82,20 +82,6 @@ TEST_CASE("reading writes nothing: neither a key nor its TTL changes") {
   CHECK(changes() == before);
 }
 
-TEST_CASE("a limit that a key's algorithm cannot have is an error of this key alone") {
-  TestServer server;
-  take(server, "a");
-  take(server, "z");
-  const Limit impossible{.limit = 1'000'000'000, .window = 1us, .burst = 1'000'000'000};
-  const std::vector<InspectedKey> asked{{.key = "a", .request = {.limit = impossible}},
-                                        {.key = "z"}};
-  const auto found = survey(server.connection(), asked, built_in_libraries());
-  REQUIRE(found.at(0).error);
-  CHECK_THROWS_AS(std::rethrow_exception(found[0].error), UsageError);
-  CHECK_FALSE(found[0].refused);
-  CHECK(found.at(1).inspection.used == 1);
-}
-
 TEST_CASE("of a budget, only the header is read while it tells all") {
   TestServer server;
   const auto reserve = [&](const std::string& key, const std::string& cost, const std::string& id) {
@@ -156,20 +142,6 @@ TEST_CASE("a log of unknown window has no use; the window may be in its name") {
   CHECK(seen.window_is_inferred);
   CHECK_FALSE(seen.limit);
   CHECK_FALSE(seen.capacity());
-}
-
-TEST_CASE("a key that the user may not read is told apart from those that he may") {
-  TestServer server;
-  take(server, "mine");
-  take(server, "theirs");
-  static_cast<void>(server.call({"ACL", "SETUSER", "default", "resetkeys", "~mine*"}));
-  const std::vector<InspectedKey> asked{{.key = "theirs"}, {.key = "mine"}};
-  const auto found = survey(server.connection(), asked, built_in_libraries());
-  REQUIRE(found.at(0).refused);
-  CHECK(found[0].refused->failure() == redis::Failure::kRefused);
-  CHECK(found[0].inspection.key == "theirs");
-  CHECK_FALSE(found.at(1).refused);
-  CHECK(found[1].inspection.used == 1);
 }
 
 TEST_CASE("when a full key that shrinks meanwhile has room again is not known") {

@@ -17,6 +17,8 @@ entries    5, oldest first
   2026-01-01T12:00:47.300000Z       0.700 s ago  leaves in 59.300 s
 last 60 s  ···········▃···························█···················▃
            one bar is 1 s, the highest 3
+$ rlctl inspect k --json --limit 5/60s --now 2026-01-01T12:00:48Z --entries 2
+{"key":"k",[..]"stored":5,[..]"entries":[{"at_us":1767268828000000,"count":3},{"at_us":1767268847300000,"count":1}],"reservations":[]}
 
 ## --entries lists that many of the newest entries, 20 by default, or all
 $ redis EVAL "for i = 1, 22 do redis.call('RPUSH', KEYS[1], 1767268800000000 + i) end" 1 k
