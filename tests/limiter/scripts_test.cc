@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
 #include <filesystem>
 #include <set>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -179,20 +177,12 @@ TEST_CASE("script and model agree about two keys whose limits hardly differ") {
   }
 }
 
-TEST_CASE("every script keeps its promise about retry_after") {
+TEST_CASE("every script keeps its promises about retry_after and reset_after") {
   Random random;
   for (const Algorithm& algorithm : usual_algorithms()) {
     TestServer server;
     ScriptLimiter script(server, algorithm);
     check_retry_after(script, algorithm, random, scaled(400, 10'000));
-  }
-}
-
-TEST_CASE("every script keeps its promise about reset_after") {
-  Random random;
-  for (const Algorithm& algorithm : usual_algorithms()) {
-    TestServer server;
-    ScriptLimiter script(server, algorithm);
     check_reset_after(script, algorithm, random, scaled(400, 10'000));
   }
 }
@@ -240,19 +230,6 @@ microseconds today() {
       std::chrono::system_clock::now().time_since_epoch());
 }
 
-/// By the server's clock, state that is kept for one ms may be gone before the next call: use only
-/// limits that last longer, and windows whose next edge is years away.
-void use_servers_clock(Request& request) {
-  request.now.reset();
-  for (Limit& limit : request.limits) {
-    limit.window = std::max<microseconds>(limit.window, 80'000'000s);
-    limit.limit = std::min<std::int64_t>(limit.limit, 1000);
-    limit.burst.reset();
-  }
-  auto& reservation = request.reservation;
-  if (reservation) reservation->hold = std::max<microseconds>(reservation->hold, 80'000'000s);
-}
-
 void check_ttls_of(const Algorithm& algorithm, Random& random, Clock clock) {
   TestServer server;
   ScriptLimiter script(server, algorithm);
@@ -277,70 +254,12 @@ void check_ttls_of(const Algorithm& algorithm, Random& random, Clock clock) {
 
 }  // namespace
 
-// The rate is so high that both calls fall within one second of the key's own time.
-TEST_CASE("state from the server's clock is kept an hour longer for a caller's clock") {
-  for (const Algorithm& algorithm : usual_algorithms()) {
-    CAPTURE(algorithm.name);
-    for (const Limit limit : {Limit{600, 1s, {}}, Limit{9'000, 60s, {}}, Limit{5, 3600s, {}}}) {
-      TestServer server;
-      ScriptLimiter script(server, algorithm);
-      Request request{{"k"}, {limit}, limit.limit / 2, {}};
-      REQUIRE(script.ask(request).allowed);
-      request.cost = 1;
-      for (int i = 0; i < 2; ++i) {
-        request.now = today();
-        const Decision decision = script.ask(request);
-        REQUIRE(decision.allowed);
-        CHECK(server.pttl("k") >= kHourMs + decision.reset_after / 1ms);
-      }
-    }
-  }
-}
-
 TEST_CASE("a TTL covers reset_after and is never shortened, and denials and looks change nothing") {
   Random random;
   for (const Algorithm& algorithm : usual_algorithms()) {
     for (const auto clock : {Clock::kCallers, Clock::kServers, Clock::kBoth}) {
       check_ttls_of(algorithm, random, clock);
     }
-  }
-}
-
-TEST_CASE("state outlives its window on a clock a thousand times slower than the server's") {
-  TestServer server;
-  for (const Algorithm& algorithm : usual_algorithms()) {
-    CAPTURE(algorithm.name);
-    ScriptLimiter script(server, algorithm);
-    const Limit limit{1, 100ms, {}};
-    const std::string key = "slow:" + std::string(algorithm.name);
-    const auto first = microseconds{kNow - kNow % 100ms};
-    while (script.ask(key, limit, 1, first).allowed) {
-    }
-  }
-  std::this_thread::sleep_for(150ms);
-  for (const Algorithm& algorithm : usual_algorithms()) {
-    CAPTURE(algorithm.name);
-    ScriptLimiter script(server, algorithm);
-    const auto later = microseconds{kNow - kNow % 100ms + 150us};
-    CHECK_FALSE(
-        script.ask("slow:" + std::string(algorithm.name), {1, 100ms, {}}, 1, later).allowed);
-  }
-}
-
-TEST_CASE("a short window does not shorten the life of a long one's state") {
-  TestServer server;
-  for (const Algorithm& algorithm : usual_algorithms()) {
-    CAPTURE(algorithm.name);
-    ScriptLimiter script(server, algorithm);
-    const std::string key = "two:" + std::string(algorithm.name);
-    const Elapsed elapsed;
-    CHECK(script.ask(key, {5, 24h, {}}, 1, kNow).allowed);
-    const auto long_ttl = server.pttl(key);
-    (void)script.ask(key, {5, 1s, {}}, 1, kNow);
-    const auto ttl =
-        server.pttl(key);  // before elapsed.ms(), which C++ may call first in one expression
-    CHECK(ttl >= long_ttl - elapsed.ms());
-    CHECK(long_ttl > kHourMs);
   }
 }
 
@@ -392,29 +311,6 @@ TEST_CASE("a period that a caller states is kept to its end, and must hold the p
           "{1, 4, 0, 1, 0, 0}");
     (void)server.call({"DEL", "k"});
     CHECK(ask("0-100000000000000", 99'999'999'999'999us, "1") == "{1, 4, 0, 1, 0, 0}");
-  }
-}
-
-TEST_CASE("without a time, a script decides by the server's clock") {
-  TestServer server;
-  for (const Algorithm& algorithm : usual_algorithms()) {
-    CAPTURE(algorithm.name);
-    ScriptLimiter script(server, algorithm);
-    const Limit limit{3, 2400h, {}};
-    Request request{{"clock:" + std::string(algorithm.name)}, {limit}, 1, {}};
-    for (auto left = capacity(algorithm, limit); left > 0; --left) {
-      const Decision decision = script.ask(request);
-      CHECK(decision.allowed);
-      CHECK(decision.remaining == left - 1);
-    }
-    const Decision denied = script.ask(request);
-    CHECK_FALSE(denied.allowed);
-    CHECK(denied.retry_after > 0us);
-    // The state is today's: with the caller's clock a second later it still denies.
-    request.now = today() + 1s;
-    const Decision later = script.ask(request);
-    CHECK_FALSE(later.allowed);
-    CHECK(std::abs((denied.retry_after - later.retry_after - 1s).count()) < 500'000);
   }
 }
 

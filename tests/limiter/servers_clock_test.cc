@@ -22,7 +22,6 @@ namespace {
 /// The time of a decision by the server's clock is known to within this, and so are the times in
 /// its reply. Windows are so long that nothing else depends on it.
 constexpr microseconds kSlack = 60s;
-constexpr microseconds kShortestWindow = 80'000'000s;
 
 microseconds time_of(TestServer& server) {
   const auto reply = server.call({"TIME"});
@@ -32,15 +31,8 @@ microseconds time_of(TestServer& server) {
 
 /// The same request with windows and holds of years, sometimes by the server's clock.
 Request by_servers_clock(Request request, Random& random, microseconds today) {
-  for (Limit& limit : request.limits) {
-    limit.window = std::max(limit.window, kShortestWindow);
-    limit.limit = std::min<std::int64_t>(limit.limit, 1000);
-    limit.burst.reset();
-  }
-  auto& reservation = request.reservation;
-  if (reservation) reservation->hold = std::max(reservation->hold, kShortestWindow);
+  use_servers_clock(request);
   const auto window = request.limits.front().window.count();
-  request.now.reset();
   if (random.percent(30)) request.now = today + microseconds{random.uniform(-window, window)};
   return request;
 }

@@ -1,5 +1,6 @@
 #include "support/contract.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <iterator>
 
@@ -26,6 +27,18 @@ Kept look_up(TestServer& server, const Strings& keys) {
     kept.ttls_ms.push_back(server.pttl(key));
   }
   return kept;
+}
+
+void use_servers_clock(Request& request) {
+  constexpr microseconds kYears = std::chrono::seconds{80'000'000};
+  request.now.reset();
+  for (Limit& limit : request.limits) {
+    limit.window = std::max(limit.window, kYears);
+    limit.limit = std::min<std::int64_t>(limit.limit, 1000);
+    limit.burst.reset();
+  }
+  auto& reservation = request.reservation;
+  if (reservation) reservation->hold = std::max(reservation->hold, kYears);
 }
 
 }  // namespace rlctl::test

@@ -43,4 +43,8 @@ struct Kept {
 
 Kept look_up(TestServer& server, const Strings& keys);
 
+/// Leaves the time to the server, whose clock moves between two calls: windows and holds last for
+/// years, and so do not end meanwhile.
+void use_servers_clock(Request& request);
+
 }  // namespace rlctl::test
