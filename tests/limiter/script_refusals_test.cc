@@ -308,6 +308,13 @@ void check_foreign_is_refused_at_any_cost(TestServer& server, const Algorithm& a
   }
 }
 
+/// The state after one call with good_arguments().
+std::string state_of(TestServer& server, const Algorithm& algorithm) {
+  (void)server.call({"DEL", "k"});
+  REQUIRE_FALSE(server.eval(algorithm.script, {"k"}, good_arguments()).is_error());
+  return std::string(server.call({"GET", "k"}).text());
+}
+
 }  // namespace
 
 TEST_CASE("a key of another type or content is refused and left unchanged") {
@@ -349,32 +356,12 @@ TEST_CASE("a user who may not read a key is told so, and not that the key is ano
   }
 }
 
-TEST_CASE("another algorithm's state is refused and left unchanged") {
-  TestServer server;
-  for (const Algorithm& algorithm : usual_algorithms()) {
-    for (const Algorithm& other : algorithms()) {
-      if (other.name == algorithm.name) continue;
-      CAPTURE(algorithm.name);
-      CAPTURE(other.name);
-      const auto arguments = other.make_model != nullptr ? good_arguments()
-                                                         : Strings{"5", "60000000", "acquire", "me",
-                                                                   std::to_string(kNow.count())};
-      const Reply reply = server.eval(other.script, {"k"}, arguments);
-      REQUIRE_MESSAGE(!reply.is_error(), std::string(reply.text()));
-      check_foreign_is_refused_at_any_cost(server, algorithm);
-      (void)server.call({"DEL", "k"});
-    }
-  }
-}
-
 TEST_CASE("a truncated or extended state is refused and left unchanged") {
   TestServer server;
   for (const Algorithm& algorithm : usual_algorithms()) {
     if (type_of_state(algorithm) != "string") continue;
     CAPTURE(algorithm.name);
-    (void)server.call({"DEL", "k"});
-    REQUIRE_FALSE(server.eval(algorithm.script, {"k"}, good_arguments()).is_error());
-    const std::string state(server.call({"GET", "k"}).text());
+    const auto state = state_of(server, algorithm);
     CAPTURE(state);
     Strings damaged{state + "x", state + " ", " " + state, state + state,
                     state + std::string(1, 0)};
@@ -415,13 +402,6 @@ void check_refused_or(TestServer& server, const Algorithm& algorithm, const std:
   } else {
     accepts(Checker::parse(reply));
   }
-}
-
-/// The state after one call with good_arguments().
-std::string state_of(TestServer& server, const Algorithm& algorithm) {
-  (void)server.call({"DEL", "k"});
-  REQUIRE_FALSE(server.eval(algorithm.script, {"k"}, good_arguments()).is_error());
-  return std::string(server.call({"GET", "k"}).text());
 }
 
 }  // namespace
