@@ -40,12 +40,6 @@ TEST_CASE("every algorithm has a row, and all names are different") {
   CHECK(find_algorithm("sliding-window") == nullptr);
 }
 
-TEST_CASE("a burst is refused for an algorithm without one") {
-  CHECK(refusal("gcra", {5, 60s, 10}) == "accepted");
-  CHECK(refusal("sliding-window-log", {5, 60s, 10}) ==
-        "sliding-window-log has no burst; token-bucket, gcra and leaky-bucket have one");
-}
-
 TEST_CASE("a limit that the scripts cannot count exactly is refused") {
   CHECK(refusal("gcra", {94'906'265, 1s, {}}) == "accepted");
   CHECK(
@@ -69,19 +63,6 @@ TEST_CASE("a cost out of range is refused, with advice for a log") {
   CHECK(refusal("sliding-window-log", {5, 60s, {}}, -10'000) == "accepted");
   CHECK(refusal("sliding-window-log", {5, 60s, {}}, 10'001) ==
         "cost 10001 is too large for sliding-window-log, which takes up to 10000; gcra takes more");
-}
-
-TEST_CASE("a refund is refused for an algorithm without refunds") {
-  CHECK(refusal("gcra", {5, 60s, {}}, -1) == "accepted");
-  CHECK(refusal("leaky-bucket", {5, 60s, {}}, 0) == "accepted");
-  CHECK(refusal("leaky-bucket", {5, 60s, {}}, -1) ==
-        "leaky-bucket takes no refund: cost -1 must be 0 or more");
-}
-
-TEST_CASE("an algorithm with its own contract reports it") {
-  CHECK(refusal("concurrency", {5, 60s, {}}) ==
-        "concurrency gives leases to holders and takes them back instead of counting requests; "
-        "rlctl-scripts(7) describes its script");
 }
 
 }  // namespace limiter_algorithm_test

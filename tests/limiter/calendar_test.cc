@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
+#include "support/check_each.h"
 #include "support/limiters.h"
 #include "support/random.h"
 #include "support/refusal.h"
@@ -30,6 +31,8 @@ namespace limiter_calendar_test {
 using namespace rlctl;
 using namespace rlctl::limiter;
 using namespace std::chrono_literals;
+using rlctl::test::Cases;
+using rlctl::test::check_each;
 using rlctl::test::refusal_of;
 using support::ScopedVariable;
 
@@ -93,30 +96,27 @@ TEST_CASE("the first period of 1970 begins in 1970, and the last ends after the 
 TEST_CASE("a period begins at the first instant of its date, whatever the clocks do") {
   if (!has_zones()) return;
   // The clocks change in the day, which has 23 or 25 hours.
-  CHECK(period("day@Europe/Zurich", "2026-03-29T12:00:00Z") ==
-        "2026-03-28T23:00:00Z..2026-03-29T22:00:00Z");
-  CHECK(period("day@Europe/Zurich", "2026-10-25T12:00:00Z") ==
-        "2026-10-24T22:00:00Z..2026-10-25T23:00:00Z");
-  // There is no midnight: the day begins at 1:00.
-  CHECK(period("day@America/Asuncion", "2023-10-01T12:00:00Z") ==
-        "2023-10-01T04:00:00Z..2023-10-02T03:00:00Z");
-  // The clocks go back from midnight to 23:00.
-  CHECK(period("day@America/Asuncion", "2024-03-23T12:00:00Z") ==
-        "2024-03-23T03:00:00Z..2024-03-24T04:00:00Z");
-  // At one minute past midnight the clocks go back to 23:01: the new day has begun, and goes on.
-  constexpr std::string_view kNovember7 = "2010-11-07T02:30:00Z..2010-11-08T03:30:00Z";
-  CHECK(period("day@America/St_Johns", "2010-11-07T02:30:59Z") == kNovember7);
-  CHECK(period("day@America/St_Johns", "2010-11-07T02:31:00Z") == kNovember7);
-  CHECK(period("day@America/St_Johns", "2010-11-07T12:00:00Z") == kNovember7);
-  CHECK(period("day@America/St_Johns", "2010-11-07T02:29:59Z") ==
-        "2010-11-06T02:30:00Z..2010-11-07T02:30:00Z");
-  // 2011-12-30 was left out.
-  CHECK(period("day@Pacific/Apia", "2011-12-30T09:59:59Z") ==
-        "2011-12-29T10:00:00Z..2011-12-30T10:00:00Z");
-  CHECK(period("day@Pacific/Apia", "2011-12-30T10:00:00Z") ==
-        "2011-12-30T10:00:00Z..2011-12-31T10:00:00Z");
-  CHECK(period("month+30@Pacific/Apia", "2011-12-30T10:00:00Z") ==
-        "2011-12-30T10:00:00Z..2012-01-29T10:00:00Z");
+  const Cases cases{
+      {"day@Europe/Zurich 2026-03-29T12:00:00Z", "2026-03-28T23:00:00Z..2026-03-29T22:00:00Z"},
+      {"day@Europe/Zurich 2026-10-25T12:00:00Z", "2026-10-24T22:00:00Z..2026-10-25T23:00:00Z"},
+      // There is no midnight: the day begins at 1:00.
+      {"day@America/Asuncion 2023-10-01T12:00:00Z", "2023-10-01T04:00:00Z..2023-10-02T03:00:00Z"},
+      // The clocks go back from midnight to 23:00.
+      {"day@America/Asuncion 2024-03-23T12:00:00Z", "2024-03-23T03:00:00Z..2024-03-24T04:00:00Z"},
+      // A minute past midnight the clocks go back to 23:01: the new day has begun, and goes on.
+      {"day@America/St_Johns 2010-11-07T02:30:59Z", "2010-11-07T02:30:00Z..2010-11-08T03:30:00Z"},
+      {"day@America/St_Johns 2010-11-07T02:31:00Z", "2010-11-07T02:30:00Z..2010-11-08T03:30:00Z"},
+      {"day@America/St_Johns 2010-11-07T12:00:00Z", "2010-11-07T02:30:00Z..2010-11-08T03:30:00Z"},
+      {"day@America/St_Johns 2010-11-07T02:29:59Z", "2010-11-06T02:30:00Z..2010-11-07T02:30:00Z"},
+      // 2011-12-30 was left out.
+      {"day@Pacific/Apia 2011-12-30T09:59:59Z", "2011-12-29T10:00:00Z..2011-12-30T10:00:00Z"},
+      {"day@Pacific/Apia 2011-12-30T10:00:00Z", "2011-12-30T10:00:00Z..2011-12-31T10:00:00Z"},
+      {"month+30@Pacific/Apia 2011-12-30T10:00:00Z", "2011-12-30T10:00:00Z..2012-01-29T10:00:00Z"},
+  };
+  check_each(cases, [](const std::string& text) {
+    const auto blank = text.find(' ');
+    return period(text.substr(0, blank), text.substr(blank + 1));
+  });
 }
 
 TEST_CASE("a limit of a calendar has one text, and equal windows are one") {
@@ -143,21 +143,14 @@ TEST_CASE("a limit of a calendar has one text, and equal windows are one") {
 }
 
 TEST_CASE("a calendar that does not exist is refused") {
-  CHECK(refusal("5/min@UTC") ==
-        "'5/min@UTC' has an unknown calendar window; use day, week, month, month+15 or year");
   CHECK(refusal("5/@UTC") ==
         "'5/@UTC' has an unknown calendar window; use day, week, month, month+15 or year");
-  CHECK(refusal("5/month+32") ==
-        "'5/month+32' has an invalid '+'; only months begin on another day, from month+1 to "
-        "month+31");
-  CHECK(refusal("5/month+0@UTC").starts_with("'5/month+0@UTC' has an invalid '+';"));
-  CHECK(refusal("5/month+@UTC").starts_with("'5/month+@UTC' has an invalid '+';"));
-  for (const std::string text : {"5/week+2", "5/week+1", "5/day+1@UTC", "5/day+1", "5/year+1"}) {
+  for (const std::string text : {"5/month+0@UTC", "5/month+@UTC", "5/month+99999999999999999999",
+                                 "5/week+2", "5/week+1", "5/day+1@UTC", "5/day+1", "5/year+1"}) {
     CHECK(refusal(text) == "'" + text +
                                "' has an invalid '+'; only months begin on another day, from "
                                "month+1 to month+31");
   }
-  CHECK(refusal("5/month+99999999999999999999").starts_with("'5/month+99999999999999999999' has"));
   for (const std::string name : {"", "/etc/passwd", "../zoneinfo/UTC", "Europe/../UTC", ":UTC",
                                  "UTC:", "a b", "Europe/Z\n", "Europe//Zurich"}) {
     CHECK(refusal("5/day@" + name) == "'5/day@" + name + "' has zone '" + name +
@@ -297,27 +290,6 @@ TEST_CASE("the user's zone is in force afterwards") {
           "2026-11-25T15:00:00Z..2026-11-26T15:00:00Z");
     const auto* after = std::getenv("TZ");
     CHECK((after == nullptr ? std::nullopt : std::optional<std::string>(after)) == tz);
-  }
-}
-
-TEST_CASE("only some algorithms have windows of the calendar") {
-  CHECK_NOTHROW(require_usable(*find_algorithm("fixed-window"), parse_limit("5/month")));
-  CHECK(refusal_of([] {
-          require_usable(*find_algorithm("gcra"), parse_limit("5/month"));
-          return 0;
-        }) ==
-        "gcra has no windows of the calendar, such as month@UTC; fixed-window and budget "
-        "have them");
-}
-
-TEST_CASE("without a name, windows of the calendar have an algorithm that has them") {
-  CHECK(default_algorithm({}).name == kDefaultAlgorithm);
-  CHECK(default_algorithm(std::vector{parse_limit("5/60s")}).name == kDefaultAlgorithm);
-  for (const auto* const text : {"1/day@UTC", "1/week", "1/month", "1/month+15@UTC", "1/year"}) {
-    CAPTURE(text);
-    const auto& chosen = default_algorithm(std::vector{parse_limit("5/60s"), parse_limit(text)});
-    CHECK_NOTHROW(require_usable(chosen, parse_limit(text)));
-    CHECK_NOTHROW(require_usable(chosen, parse_limit("5/60s")));
   }
 }
 

@@ -181,7 +181,6 @@ brust = 3
 
 TEST_CASE("an unknown name is reported with its line and a suggestion") {
   CHECK(mistake_in("\n\nulr = 'private:'\n") == "3: unknown key 'ulr'; did you mean 'url'?");
-  CHECK(mistake_in("[polcy.x]\n") == "1: unknown table 'polcy'; did you mean 'policy'?");
   CHECK(mistake_in("[login]\n") == "1: unknown table 'login'; write [policy.login]");
   for (const char* text : {"host = 'h'", "[server]", "port = 1", "[redis]"}) {
     CHECK(mistake_in(text).ends_with("; the server is url = \"redis://HOST:PORT\""));
@@ -196,7 +195,6 @@ TEST_CASE("an unknown name is reported with its line and a suggestion") {
 }
 
 TEST_CASE("a value of the wrong type is shown with the expected type") {
-  CHECK(mistake_in("url = 5") == "1: url must be a string, not 5");
   CHECK(mistake_in("timeout = 1.5") == "1: timeout must be a string, not 1.5");
   CHECK(mistake_in("timeout = true") == "1: timeout must be a string, not true");
   CHECK(mistake_in("timeout = 2026-11-20") == "1: timeout must be a string, not a date or time");

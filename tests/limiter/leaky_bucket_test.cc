@@ -20,11 +20,6 @@ constexpr microseconds kNow{1'700'000'000'000'000};
 
 }  // namespace
 
-TEST_CASE("leaky-bucket: a place in the queue cannot be refunded") {
-  ModelLimiter model(leaky_bucket());
-  CHECK_THROWS_AS((void)model.ask("k", {1, 1s, {}}, -1, kNow), rlctl::UsageError);
-}
-
 TEST_CASE("leaky-bucket: script and model agree about every remainder under every other limit") {
   check_remainders<LeakyBucketModel>(leaky_bucket(), "leaky~", {0, 1, 2});
 }
