@@ -3,9 +3,8 @@
 
 #include <doctest/doctest.h>
 
-#include <span>
+#include <string>
 
-#include "limiter/check.h"
 #include "support/packed.h"
 #include "support/properties.h"
 #include "support/random.h"
@@ -27,6 +26,20 @@ const Algorithm& gcra() {
 }
 constexpr microseconds kNow{1'700'000'000'000'000};
 
+/// A key that so many parts of a unit beyond kNow have been taken from, and what the script stores.
+struct Stored {
+  Stored(const Limit& limit, Wide parts)
+      : model(ArrivalTime{
+            .time = {.parts = to_parts(kNow, limit.limit) + parts, .per_us = limit.limit},
+            .limit = limit}),
+        text(packed("gcra~", as_double(kNow) + static_cast<double>(parts / limit.limit),
+                    static_cast<std::int64_t>(parts % limit.limit), limit.limit,
+                    as_double(limit.window), *limit.burst)) {}
+
+  GcraModel model;
+  std::string text;
+};
+
 }  // namespace
 
 TEST_CASE("gcra: never more than the burst plus what the rate adds, to the last unit") {
@@ -46,24 +59,12 @@ TEST_CASE("gcra: script and model agree about every remainder under every other 
 // which a product that is rounded leaves some units.
 TEST_CASE("gcra: a large refund gives back exactly as many units") {
   TestServer server;
-  ScriptLimiter script(server, gcra());
   const Limit limit{999'999'937, 1'999'999'867us, 9'000'000};
   const std::int64_t rest = 1'000'003;
   for (const std::int64_t refund : {32'769, 7'654'321, 648'454'208, 987'654'321, 999'999'999}) {
     CAPTURE(refund);
-    const auto parts = Wide{rest + refund} * limit.window.count();
-    GcraModel model(
-        ArrivalTime{.time = {.parts = to_parts(kNow, limit.limit) + parts, .per_us = limit.limit},
-                    .limit = limit});
-    const auto at = kNow.count() + static_cast<std::int64_t>(parts / limit.limit);
-    const auto text =
-        packed("gcra~", static_cast<double>(at), static_cast<std::int64_t>(parts % limit.limit),
-               limit.limit, as_double(limit.window), *limit.burst);
-    REQUIRE_FALSE(server.call({"SET", "k", text}).is_error());
-    const KeyAndLimit key{&model, limit};
-    for (const auto cost : {-refund, std::int64_t{0}, -rest}) {
-      CHECK(script.ask("k", limit, cost, kNow) == decide(std::span(&key, 1), cost, kNow));
-    }
+    Stored stored(limit, Wide{rest + refund} * limit.window.count());
+    check_calls(server, gcra(), stored.text, stored.model, limit, {-refund, 0, -rest}, kNow);
     CHECK(server.pttl("k") == -2);
   }
 }
@@ -72,30 +73,17 @@ TEST_CASE("gcra: a large refund gives back exactly as many units") {
 // parts of a microsecond exceed 2^53.
 TEST_CASE("gcra: under another limit, a large number of units is exact") {
   TestServer server;
-  ScriptLimiter script(server, gcra());
-  const Limit stored{999'999'937, 1'999'999'867us, 9'000'000};
+  const Limit before{999'999'937, 1'999'999'867us, 9'000'000};
   const Limit limit{1'000, 1s, 1'000'000'000};
   for (const std::int64_t used : {9'007'321, 648'454'208, 700'000'001, 987'654'321}) {
     for (const int more : {-1, 0, 1}) {
       CAPTURE(used);
       CAPTURE(more);
-      const auto parts = Wide{used} * stored.window.count() + more;
-      GcraModel model(ArrivalTime{
-          .time = {.parts = to_parts(kNow, stored.limit) + parts, .per_us = stored.limit},
-          .limit = stored});
-      const auto at = kNow.count() + static_cast<std::int64_t>(parts / stored.limit);
-      const auto text =
-          packed("gcra~", static_cast<double>(at), static_cast<std::int64_t>(parts % stored.limit),
-                 stored.limit, as_double(stored.window), *stored.burst);
-      REQUIRE_FALSE(server.call({"SET", "k", text}).is_error());
-      const KeyAndLimit key{&model, limit};
+      Stored stored(before, Wide{used} * before.window.count() + more);
       const auto room = *limit.burst - used;
-      CHECK(script.ask("k", limit, 0, kNow).remaining == (more > 0 ? room - 1 : room));
-      for (const auto cost :
-           {std::int64_t{0}, room + 1, *limit.burst, room + 2, room, std::int64_t{0}}) {
-        CAPTURE(cost);
-        CHECK(script.ask("k", limit, cost, kNow) == decide(std::span(&key, 1), cost, kNow));
-      }
+      CHECK(stored.model.peek(limit, 0, kNow).remaining == (more > 0 ? room - 1 : room));
+      check_calls(server, gcra(), stored.text, stored.model, limit,
+                  {0, room + 1, *limit.burst, room + 2, room, 0}, kNow);
     }
   }
 }
