@@ -140,14 +140,6 @@ TEST_CASE("concurrency: a wrong argument is reported with its value, and nothing
         "ERR concurrency: KEYS must be one key, not '2 keys'");
 }
 
-TEST_CASE("concurrency: the largest arguments are accepted") {
-  TestServer server;
-  const auto answer =
-      eval(server, {"k"}, {"1000000000", "100000000000000", "acquire", "me", "4000000000000000"});
-  CHECK(answer.error.empty());
-  CHECK(server.call({"ZSCORE", "k", "lease:me"}).text() == "4100000000000000");
-}
-
 TEST_CASE("concurrency: a key of another type or content is refused and left unchanged") {
   TestServer server;
   const std::vector<std::vector<std::string>> foreign{
