@@ -132,35 +132,6 @@ window = "60s"
   CHECK(window_of("told:29926666", 50s, 3600s) == 60s);
 }
 
-TEST_CASE("if the TTL can agree with none of several rows, which one it is is not known") {
-  const std::string key = "@upstash/ratelimit:ann:20782";  // the number of today
-  const auto algorithm = [&](std::optional<microseconds> ttl, std::optional<Limit> asked) {
-    const auto state = decode(built_in_libraries(), key, text("3", ttl),
-                              {{"@upstash/ratelimit:ann:20781", {.type = "none"}}}, asked);
-    CHECK(state.form->library == "upstash");
-    CHECK(state.unknown.empty() == !state.form->name.empty());
-    return std::string(state.form->name);
-  };
-  const Limit day{.limit = 5, .window = 86400s};
-  CHECK(algorithm(80000s, day) == "fixed-window");
-  CHECK(algorithm(172000s, day) == "sliding-window-counter");
-  CHECK(algorithm(80000s, Limit{.limit = 5, .window = 3600s}).empty());
-  CHECK(algorithm(80000s, {}).empty());
-  CHECK(algorithm(172000s, {}).empty());
-  CHECK(algorithm({}, day).empty());
-}
-
-TEST_CASE("a row with a mistake makes the keys that it matches unknown, and no others") {
-  const Libraries libraries(tables(R"(
-[library.bad]
-key = "bad:*"
-type = "string"
-value = "counts"
-)"));
-  CHECK(decode(libraries, "bad:ann", text("2")).unknown.find("counts") != std::string::npos);
-  CHECK(decode(libraries, "rlflx:ann", text("2")).unknown.empty());
-}
-
 TEST_CASE("each mistake in a row is found, with its line") {
   using Messages = std::vector<std::string>;
   CHECK(mistakes_in("key = \"a:*\"\ntype = \"string\"\nvalue = \"count\"").empty());
@@ -170,16 +141,17 @@ TEST_CASE("each mistake in a row is found, with its line") {
         Messages{"f:1: library 'x': key is missing; write key = \"acme:left:*\""});
   CHECK(mistakes_in("key = \"a:*\"\ntype = \"zset\"\nvalue = \"count\"") ==
         Messages{"f:1: library 'x': value = \"count\" is for the types string hash, not zset"});
-  CHECK(mistakes_in("key = \"a:<what>\"\ntype = \"string\"\nvalue = \"count\"").size() == 1);
-  CHECK(mistakes_in("key = \"a:*\"\ntype = \"string\"\nvalue = \"tokens\"").size() == 1);
-  CHECK(mistakes_in("key = \"a:*\"\ntype = \"string\"\nvalue = \"tat\"\nunit = \"m\"").size() == 1);
-  CHECK(mistakes_in("key = \"a:*\"\ntype = \"string\"\nvalue = \"count\"\nban = \"<a>\"").size() ==
-        1);
-  CHECK(mistakes_in("key = \"a:<index\"\ntype = \"string\"\nvalue = \"count\"").size() == 1);
-  CHECK(mistakes_in("key = \"a:*\"\ntype = \"string\"\nvalue = \"count\"\nlimits = \"5/1s\"")
-            .size() == 1);
-  CHECK(mistakes_in("key = \"a:*\"\ntype = \"string\"\nvalue = \"count\"\nlimit = 1.5").size() ==
-        1);
+  for (const std::string lines :
+       {"key = \"a:<what>\"\ntype = \"string\"\nvalue = \"count\"",
+        "key = \"a:<index\"\ntype = \"string\"\nvalue = \"count\"",
+        "key = \"a:*\"\ntype = \"string\"\nvalue = \"tokens\"",
+        "key = \"a:*\"\ntype = \"string\"\nvalue = \"tat\"\nunit = \"m\"",
+        "key = \"a:*\"\ntype = \"string\"\nvalue = \"count\"\nban = \"<a>\"",
+        "key = \"a:*\"\ntype = \"string\"\nvalue = \"count\"\nlimits = \"5/1s\"",
+        "key = \"a:*\"\ntype = \"string\"\nvalue = \"count\"\nlimit = 1.5"}) {
+    CAPTURE(lines);
+    CHECK(mistakes_in(lines).size() == 1);
+  }
 }
 
 TEST_CASE("--read-as says what keys of any name hold") {
@@ -190,21 +162,6 @@ TEST_CASE("--read-as says what keys of any name hold") {
   CHECK(decode(arrival, "anything", text(ms)).time == kNow + 12s);
   CHECK_THROWS_AS(Libraries({}, "left"), UsageError);
   CHECK_THROWS_AS(Libraries({}, "level"), UsageError);
-}
-
-TEST_CASE(
-    "the name with the most literal characters wins, and a key beside another is a part of it") {
-  const Siblings with_time{{"rl:tb:{ann}:ts", text("1795599990000")}};
-  const auto tokens = decode(built_in_libraries(), "rl:tb:{ann}", text("0"), with_time);
-  REQUIRE(tokens.bucket);
-  CHECK(tokens.bucket->tokens == 0);
-  CHECK(tokens.bucket->at == kNow - 10s);
-  CHECK(tokens.partner == "rl:tb:{ann}:ts");
-  CHECK(decode(built_in_libraries(), "rl:tb:{ann}:ts", text("1795599990000")).part_of ==
-        "rl:tb:{ann}");
-  const auto v1 = decode(built_in_libraries(), "plugin-limit-count:v1:/routes/1", text("2"));
-  CHECK(v1.counts == std::vector<Count>{{.units = 2}});
-  CHECK(decode(built_in_libraries(), "plugin-limit-count:/routes/1", text("2")).left == 2);
 }
 
 TEST_CASE("without the other key, the state is unknown, and it says which one is missing") {
