@@ -15,6 +15,7 @@
 #include "redis/server.h"
 #include "stored/reset.h"
 #include "support/failure.h"
+#include "support/fake_cluster.h"
 #include "support/limiters.h"
 #include "support/random.h"
 #include "support/scripted_server.h"
@@ -236,27 +237,6 @@ namespace {
 
 const std::string kBinary("a\0b\r\n\xff c", 8);
 
-/// The value as a reader sees it: nested, with its bytes unchanged.
-std::string text_of(redis::ReplyView reply) {
-  switch (reply.type()) {
-    case redis::ReplyType::kInteger:
-      return std::to_string(reply.integer());
-    case redis::ReplyType::kNil:
-      return "nil";
-    case redis::ReplyType::kArray: {
-      std::string out = "[";
-      for (std::size_t i = 0; i < reply.size(); ++i) out += text_of(reply[i]) + ",";
-      return out + "]";
-    }
-    default:
-      return std::string(reply.text());
-  }
-}
-
-std::string ask(Connection& connection, std::vector<std::string_view> command) {
-  return text_of(connection.call(command));
-}
-
 /// Two servers and a connection to each.
 struct Pair {
   redis::PrivateServer source, target;
@@ -312,7 +292,7 @@ void require_copied(Connection& from, Connection& to) {
                                                   {"GET", kBinary},
                                                   {"XLEN", "stream"},
                                                   {"EXISTS", "gone"}}) {
-    CHECK(ask(from, command) == ask(to, command));
+    CHECK(support::encoded(from.call(command)) == support::encoded(to.call(command)));
   }
   for (const auto& key : kKeys) {
     CAPTURE(key);

@@ -132,6 +132,7 @@ TEST_CASE("whatever a limiter writes between the look and the removal is noticed
     }};
     CHECK(arena.reset({"k"}, options) == Outcomes{{"k", "removed " + std::string(algorithm.name)}});
     CHECK(looks == 2);
+    CHECK(arena.call({"DBSIZE"}).integer() == 0);
   }
 }
 

@@ -27,19 +27,6 @@ using namespace rlctl::limiter;
 using namespace rlctl::stored;
 using namespace rlctl::test::reset;
 
-TEST_CASE("the state of every algorithm is removed and reported with the algorithm's name") {
-  Arena arena;
-  Names keys;
-  Outcomes expected;
-  for (const auto& algorithm : algorithms()) {
-    keys.emplace_back("key of " + std::string(algorithm.name));
-    arena.ask(keys.back(), algorithm.name);
-    expected.emplace_back(keys.back(), "removed " + std::string(algorithm.name));
-  }
-  CHECK(arena.reset(keys) == expected);
-  CHECK(arena.call({"DBSIZE"}).integer() == 0);
-}
-
 TEST_CASE("a key that is not a limiter's is left byte for byte, with its TTL") {
   Arena arena;
   struct Case {
@@ -161,26 +148,6 @@ TEST_CASE(
 
 namespace {
 
-std::string encoded(redis::ReplyView reply) {
-  switch (reply.type()) {
-    case redis::ReplyType::kString:
-      return support::bulk(std::string(reply.text()));
-    case redis::ReplyType::kStatus:
-      return "+" + std::string(reply.text()) + "\r\n";
-    case redis::ReplyType::kError:
-      return "-" + std::string(reply.text()) + "\r\n";
-    case redis::ReplyType::kInteger:
-      return support::number(reply.integer());
-    case redis::ReplyType::kNil:
-      return "$-1\r\n";
-    case redis::ReplyType::kArray:
-      break;
-  }
-  std::string text = "*" + std::to_string(reply.size()) + "\r\n";
-  for (std::size_t i = 0; i < reply.size(); ++i) text += encoded(reply[i]);
-  return text;
-}
-
 /// A Cluster of one node, which passes commands on to a server, and fails while the second batch,
 /// of one key, is removed.
 class FailingCluster {
@@ -209,7 +176,7 @@ class FailingCluster {
   redis::Url start_node() {
     node->set_script([this](const support::Words& words) -> support::FakeNode::Answer {
       if (hangs) return {};
-      if (words.front() != "CLUSTER") return {encoded(server_.call(words))};
+      if (words.front() != "CLUSTER") return {support::encoded(server_.call(words))};
       return {"*1\r\n" + support::slots_row(0, 16383, node->address())};
     });
     return {.scheme = redis::Scheme::kCluster, .port = node->address().port};

@@ -140,6 +140,26 @@ std::string number(long long value) {
   return ":" + std::to_string(value) + "\r\n";
 }
 
+std::string encoded(rlctl::redis::ReplyView reply) {
+  switch (reply.type()) {
+    case rlctl::redis::ReplyType::kString:
+      return bulk(std::string(reply.text()));
+    case rlctl::redis::ReplyType::kStatus:
+      return "+" + std::string(reply.text()) + "\r\n";
+    case rlctl::redis::ReplyType::kError:
+      return "-" + std::string(reply.text()) + "\r\n";
+    case rlctl::redis::ReplyType::kInteger:
+      return number(reply.integer());
+    case rlctl::redis::ReplyType::kNil:
+      return "$-1\r\n";
+    case rlctl::redis::ReplyType::kArray:
+      break;
+  }
+  std::string text = "*" + std::to_string(reply.size()) + "\r\n";
+  for (std::size_t i = 0; i < reply.size(); ++i) text += encoded(reply[i]);
+  return text;
+}
+
 std::string slots_row(int first, int last, const rlctl::redis::HostPort& master) {
   return "*3\r\n" + number(first) + number(last) + "*3\r\n" + bulk(master.host) +
          number(master.port) + bulk("id");

@@ -93,6 +93,8 @@ class FakeCluster {
 // Parts of replies.
 std::string bulk(const std::string& text);
 std::string number(long long value);
+/// A server's reply, as it was sent.
+std::string encoded(rlctl::redis::ReplyView reply);
 std::string slots_row(int first, int last, const rlctl::redis::HostPort& master);
 FakeNode::Answer moved(int slot, const std::string& to);
 
