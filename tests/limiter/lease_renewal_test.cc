@@ -13,17 +13,15 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include "redis/error.h"
-#include "support/server.h"
+#include "redis/server.h"
 
 namespace lease_renewal_test {
 
 using namespace std::chrono_literals;
 using namespace rlctl;
 using namespace rlctl::limiter;
-using namespace support;
 
 namespace {
 
@@ -44,7 +42,7 @@ struct HeldLease {
   Lease lease{.key = "job", .limit = 1, .duration = 24h, .holder = "a"};
   Clock::time_point since = Clock::now();
 
-  explicit HeldLease(redis::PrivateServer started) : server(std::move(started)) {
+  HeldLease() {
     auto connection = connect();
     REQUIRE(acquire(connection, lease).allowed);
   }
@@ -65,9 +63,7 @@ struct HeldLease {
 }  // namespace
 
 TEST_CASE("a lease is renewed again and again, and lapses later each time") {
-  auto started = start_server();
-  if (!started) return;
-  const HeldLease held(std::move(*started));
+  const HeldLease held;
   // The server keeps the lease for a day, so that no renewal comes too late on a slow machine.
   auto lease = held.lease;
   lease.duration = 300ms;
@@ -82,9 +78,7 @@ TEST_CASE("a lease is renewed again and again, and lapses later each time") {
 }
 
 TEST_CASE("renew_now renews a lease that is not due, here and on the server") {
-  auto started = start_server();
-  if (!started) return;
-  const HeldLease held(std::move(*started));
+  const HeldLease held;
   const auto before = held.lapses_on_server();
   LeaseRenewal renewal(held.reconnect(), held.lease, held.since);
   CHECK(renewal.lapses() == held.since + 24h);
@@ -95,9 +89,7 @@ TEST_CASE("renew_now renews a lease that is not due, here and on the server") {
 }
 
 TEST_CASE("a lease that is gone is refused, which ends a wait") {
-  auto started = start_server();
-  if (!started) return;
-  const HeldLease held(std::move(*started));
+  const HeldLease held;
   held.connect().call({"DEL", "job"});
   LeaseRenewal renewal(held.reconnect(), held.lease, held.since);
   CHECK_FALSE(renewal.is_refused());
@@ -110,9 +102,7 @@ TEST_CASE("a lease that is gone is refused, which ends a wait") {
 }
 
 TEST_CASE("a server that is gone is a failure, not a refusal, and the lease lapses as before") {
-  auto started = start_server();
-  if (!started) return;
-  const HeldLease held(std::move(*started));
+  const HeldLease held;
   ::kill(held.server.pid(), SIGKILL);
   std::exception_ptr failure;
   {
@@ -135,9 +125,7 @@ TEST_CASE("a server that is gone is a failure, not a refusal, and the lease laps
 }
 
 TEST_CASE("a renewal that fails is tried again, and the reason is kept until one succeeds") {
-  auto started = start_server();
-  if (!started) return;
-  const HeldLease held(std::move(*started));
+  const HeldLease held;
   std::atomic<bool> fails = true;
   const auto connect = [&](const Interrupt& interrupt, std::chrono::microseconds most) {
     if (fails) throw std::runtime_error("nothing answers");
@@ -153,9 +141,7 @@ TEST_CASE("a renewal that fails is tried again, and the reason is kept until one
 }
 
 TEST_CASE("a renewal that waits for a server that hangs ends with its object") {
-  auto started = start_server();
-  if (!started) return;
-  const HeldLease held(std::move(*started));
+  const HeldLease held;
   ::kill(held.server.pid(), SIGSTOP);
   std::atomic<bool> is_connected = false;
   const auto connect = [&](const Interrupt& interrupt, std::chrono::microseconds most) {
