@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "redis/server.h"
 #include "support/contract.h"
 #include "support/limiters.h"
 #include "support/properties.h"
@@ -225,11 +226,6 @@ void check_ttls(TestServer& server, ScriptLimiter& script, const Request& reques
 
 enum class Clock { kCallers, kServers, kBoth };
 
-microseconds today() {
-  return std::chrono::duration_cast<microseconds>(
-      std::chrono::system_clock::now().time_since_epoch());
-}
-
 void check_ttls_of(const Algorithm& algorithm, Random& random, Clock clock) {
   TestServer server;
   ScriptLimiter script(server, algorithm);
@@ -241,7 +237,8 @@ void check_ttls_of(const Algorithm& algorithm, Random& random, Clock clock) {
       if (clock == Clock::kBoth && random.percent(50)) {
         const auto window = request.limits.front().window.count();
         const auto offset = microseconds{random.uniform(-window, window)};
-        request.now = std::clamp(today() + offset, 0us, microseconds{4'000'000'000'000'000});
+        const auto now = rlctl::redis::server_time(server.call({"TIME"})) + offset;
+        request.now = std::clamp(now, 0us, microseconds{4'000'000'000'000'000});
       }
       for (auto& key : request.keys) key += ":" + std::to_string(run);
       const auto command = to_command(algorithm, request);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "redis/server.h"
 #include "support/contract.h"
 #include "support/limiters.h"
 #include "support/random.h"
@@ -24,9 +25,7 @@ namespace {
 constexpr microseconds kSlack = 60s;
 
 microseconds time_of(TestServer& server) {
-  const auto reply = server.call({"TIME"});
-  return microseconds{std::stoll(std::string(reply[0].text())) * 1'000'000 +
-                      std::stoll(std::string(reply[1].text()))};
+  return rlctl::redis::server_time(server.call({"TIME"}));
 }
 
 /// The same request with windows and holds of years, sometimes by the server's clock.
