@@ -51,18 +51,15 @@ TEST_CASE("a limit that the scripts cannot count exactly is refused") {
   CHECK(refusal("leaky-bucket", {1, 100'000'000s, 40}) == "accepted");
   CHECK(refusal("leaky-bucket", {1, 100'000'000s, 41}) ==
         "burst 41 takes more than 4e15 us to refill at 1/100000000s; use a smaller burst");
-  CHECK(refusal("token-bucket", {1, 1s, 0}) == "burst must be from 1 to 1000000000, not 0");
   CHECK(refusal("token-bucket", {1, 1us, 1'000'000'001}) ==
         "burst must be from 1 to 1000000000, not 1000000001");
 }
 
-TEST_CASE("a cost out of range is refused, with advice for a log") {
+TEST_CASE("a cost out of range is refused") {
   CHECK(refusal("fixed-window", {5, 60s, {}}, 1'000'000'000) == "accepted");
   CHECK(refusal("fixed-window", {5, 60s, {}}, 1'000'000'001) ==
         "cost 1000000001 is too large for fixed-window, which takes up to 1000000000");
   CHECK(refusal("sliding-window-log", {5, 60s, {}}, -10'000) == "accepted");
-  CHECK(refusal("sliding-window-log", {5, 60s, {}}, 10'001) ==
-        "cost 10001 is too large for sliding-window-log, which takes up to 10000; gcra takes more");
 }
 
 }  // namespace limiter_algorithm_test

@@ -215,17 +215,4 @@ TEST_CASE("a key that could not be sent to its node is certainly not removed") {
   CHECK(place.file.is_kept());
 }
 
-TEST_CASE("keys may be long and contain any bytes") {
-  Arena arena;
-  const Names keys{std::string("\0\r\n\xff", 4), std::string(1 << 20, 'k'), "a b", "*"};
-  Outcomes expected;
-  for (const auto& key : keys) {
-    arena.ask(key, "gcra");
-    expected.emplace_back(key, "removed gcra");
-  }
-  arena.ask("not asked for", "gcra");
-  CHECK(arena.reset(keys) == expected);
-  CHECK(arena.call({"DBSIZE"}).integer() == 1);
-}
-
 }  // namespace stored_reset_test
