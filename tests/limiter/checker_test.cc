@@ -216,15 +216,4 @@ TEST_CASE("looks use EVALSHA_RO, and EVALSHA once the server or an ACL has refus
   }
 }
 
-TEST_CASE("a server that has just started or has lost its scripts still answers") {
-  TestServer server;
-  for (const Algorithm& row : algorithms()) {
-    if (row.make_model == nullptr) continue;
-    Checker checker(server.connection(), row);
-    CHECK(checker.check({{std::string(row.name)}, {{5, 60s, {}}}, 1, {}}).allowed);
-    (void)server.call({"SCRIPT", "FLUSH"});
-    CHECK(checker.check({{std::string(row.name)}, {{5, 60s, {}}}, 1, {}}).allowed);
-  }
-}
-
 }  // namespace limiter_checker_test
