@@ -386,17 +386,6 @@ limited() {
   done
 }
 
-@test "what keys hold is saved for the owner only, and never through a link" {
-  umask 000
-  rlctl check -q k --limit 5/60s
-  ln -s target link
-  run -2 --separate-stderr rlctl reset k --save link
-  assert_regex "$stderr" "'link' exists, and is never overwritten"
-  [[ ! -e target ]]
-  run -0 rlctl reset k --save saved
-  assert_equal "$(stat -c %a saved)" 600
-}
-
 # core_of COMMAND…: ends the command, once it sleeps, by a signal that leaves a core, and prints whether it did.
 core_of() {
   perl -MPOSIX=:sys_wait_h -e '
