@@ -422,16 +422,17 @@ ServerAudit audit_servers(redis::Connection& connection) {
     const auto fact = [&](std::string_view name) { return redis::info_field(info.text(), name); };
     const auto policy = fact("maxmemory_policy");
     if (fact("maxmemory") == "0" || policy.empty() || policy == "noeviction") continue;
-    const auto evicted = fact("evicted_keys");
-    const bool has_evicted = !evicted.empty() && evicted != "0";
+    const auto evicted = to_number<std::int64_t>(fact("evicted_keys")).value_or(0);
     result.findings.push_back(
         {.kind = FindingKind::kEviction,
-         .is_critical = has_evicted,
+         .is_critical = evicted > 0,
          .detail =
              fmt::format("{}{}maxmemory-policy {} may delete limiters to make room, which then "
                          "allow their full limit{}",
                          server, server.empty() ? "" : ": ", policy,
-                         has_evicted ? fmt::format("; {} keys were evicted", evicted) : ""),
+                         evicted > 0 ? fmt::format("; {} {} evicted", counted(evicted, "key"),
+                                                   evicted == 1 ? "was" : "were")
+                                     : ""),
          .advice = "set maxmemory-policy noeviction, on a server of its own for limiters"});
   }
   return result;

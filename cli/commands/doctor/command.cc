@@ -260,7 +260,9 @@ std::optional<Finding> check_memory(const ServerFacts& server) {
     const auto evicted = server.number("evicted_keys").value_or(0);
     return Finding{Severity::kWarning,
                    detail + ": the server may evict limiters, which then allow their full limit" +
-                       (evicted > 0 ? fmt::format("; {} keys were evicted", evicted) : ""),
+                       (evicted > 0 ? fmt::format("; {} {} evicted", counted(evicted, "key"),
+                                                  evicted == 1 ? "was" : "were")
+                                    : ""),
                    "set maxmemory-policy noeviction, on a server of its own for limiters"};
   }
   if (!is_nearly_full(used, max)) return Finding{.detail = detail};

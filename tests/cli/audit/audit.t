@@ -233,7 +233,7 @@ $ redis EVAL "redis.call('SET', 'filler', string.rep('x', 100000), 'EX', 1000) r
 $ redis CONFIG SET maxmemory 1mb
 OK
 $ rlctl audit --json
-{"finding":"eviction","severity":"critical","key":null,"detail":"maxmemory-policy volatile-lru may delete limiters to make room, which then allow their full limit; 1 key[..] evicted","fix":"# set maxmemory-policy noeviction, on a server of its own for limiters"}
+{"finding":"eviction","severity":"critical","key":null,"detail":"maxmemory-policy volatile-lru may delete limiters to make room, which then allow their full limit; 1 key was evicted","fix":"# set maxmemory-policy noeviction, on a server of its own for limiters"}
 [2]
 
 ## commands name the server and the database, and keys with any bytes are escaped
