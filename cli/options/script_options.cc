@@ -293,19 +293,19 @@ std::vector<limiter::ConfigurationMistake> mistakes_in(
                                         message.starts_with("--") ? with_key(message) : message),
                             "script." + section.name));
   };
+  const auto* exec = section.find(ScriptSection::kExec);
   for (const auto& setting : section.settings) {
+    if (exec != nullptr && &setting != exec) {
+      add(setting.line, setting.name + ": exec is a program, which takes nothing else");
+      continue;
+    }
     try {
       require_correct(setting, section, configuration);
     } catch (const UsageError& error) {
       add(setting.line, error.what());
     }
   }
-  if (const auto* exec = section.find(ScriptSection::kExec)) {
-    for (const auto& setting : section.settings) {
-      if (&setting == exec) continue;
-      add(setting.line, setting.name + ": exec is a program, which takes nothing else");
-    }
-  } else if (section.find(ScriptSection::kFile) == nullptr) {
+  if (exec == nullptr && section.find(ScriptSection::kFile) == nullptr) {
     add(section.line, "file is missing; write file = \"my.lua\"");
   }
   return mistakes;

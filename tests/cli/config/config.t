@@ -201,13 +201,13 @@ $ write c.toml
 < allowed_when = "yes"
 < delay = "r"
 < [script.program]
-< exec = "sh"
+< exec = "sh '"
 < file = "/dev/null"
-< keys = "{key}"
+< keys = "{kye}"
 < allowed_when = "r"
 < [script]
 < none = {}
-< quote = {exec = "sh '"}
+< both = {exec = "sh", file = "none.lua"}
 < empty = {exec = ""}
 < good = {file = "/dev/null"}
 $ rlctl config check
@@ -217,21 +217,22 @@ $ rlctl config check
 ! rlctl: c.toml:5: script 'bad': unknown key 'alowed_when'; did you mean 'allowed_when'?
 ! rlctl: c.toml:6: script 'bad': allowed_when: 'yes': unknown name 'yes' at column 1
 ! rlctl: c.toml:7: script 'bad': delay: 'r' has no unit; write 'r s', 'r ms' or 'r us'
+! rlctl: c.toml:9: script 'program': exec: 'sh '' has a quote that is not closed: '
 ! rlctl: c.toml:10: script 'program': file: exec is a program, which takes nothing else
 ! rlctl: c.toml:11: script 'program': keys: exec is a program, which takes nothing else
 ! rlctl: c.toml:12: script 'program': allowed_when: exec is a program, which takes nothing else
 ! rlctl: c.toml:14: script 'none': file is missing; write file = "my.lua"
-! rlctl: c.toml:15: script 'quote': exec: 'sh '' has a quote that is not closed: '
+! rlctl: c.toml:15: script 'both': file: exec is a program, which takes nothing else
 ! rlctl: c.toml:16: script 'empty': exec: the command is empty
 [2]
 $ rlctl check -q k --limit 5/60s
 $ rlctl burst --script bad
 ! rlctl: c.toml:2: script 'bad': file: cannot read 'folder': is a directory
-!   hint: correct the file, or name the file of the script instead; 'rlctl config check' shows 11 more errors
+!   hint: correct the file, or name the file of the script instead; 'rlctl config check' shows 12 more errors
 [2]
 $ rlctl debug good k --coverage -q
 no lines that can be reached
-! rlctl: warning: c.toml:2: script 'bad': file: cannot read 'folder': is a directory; 'rlctl config check' shows 11 more errors
+! rlctl: warning: c.toml:2: script 'bad': file: cannot read 'folder': is a directory; 'rlctl config check' shows 12 more errors
 
 ## only the keys of a library with a mistake are unknown
 $ env RLCTL_CONFIG=c.toml
