@@ -30,8 +30,8 @@ class Random {
 /// $RLCTL_TEST_OPERATIONS if that is more.
 std::int64_t operations(std::int64_t at_least);
 
-/// `few`, or `all` if $RLCTL_TEST_ALL is set, as tests/night/run does: how much of something a test does.
-/// Under a sanitizer, a quarter of `few`.
+/// `few`, or `all` if $RLCTL_TEST_ALL is set, as tests/night/run does: how much of something a test
+/// does. Under a sanitizer, a quarter of `few`.
 std::int64_t scaled(std::int64_t few, std::int64_t all);
 
 }  // namespace rlctl::test

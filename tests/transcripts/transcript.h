@@ -24,8 +24,8 @@
 //   [N]               its status, if that is not 0
 //
 // Blank lines at the end of an output are not part of it. A control byte is shown as its
-// picture, as in ␛, and a byte that is not UTF-8 as � with its two hexadecimal digits. A heading that
-// ends with (own server) has a server that no other test sees.
+// picture, as in ␛, and a byte that is not UTF-8 as � with its two hexadecimal digits. A heading
+// that ends with (own server) has a server that no other test sees.
 
 namespace rlctl::transcripts {
 

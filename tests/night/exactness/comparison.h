@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/wait.h"
-#include "night/exactness/cases.h"
 #include "limiter/algorithm.h"
+#include "night/exactness/cases.h"
 #include "redis/connection.h"
 #include "redis/url.h"
 #include "traffic/key_aging.h"

@@ -12,8 +12,8 @@
 #include "cli/commands/debug/dap/launch.h"
 #include "cli/commands/debug/dap/members.h"
 #include "cli/commands/debug/dap/messages.h"
-#include "night/fuzz/fuzz.h"
 #include "ldb/breakpoint.h"
+#include "night/fuzz/fuzz.h"
 
 namespace fuzz::dap {
 

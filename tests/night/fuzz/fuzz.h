@@ -19,7 +19,8 @@ struct Target {
   void (*test)(std::string_view input);
 };
 
-/// The targets of this program, in any order: one for tests/night/fuzz/run, all for targets_test.cc.
+/// The targets of this program, in any order: one for tests/night/fuzz/run, all for
+/// targets_test.cc.
 inline std::vector<Target>& targets() {
   static std::vector<Target> list;
   return list;

@@ -2,12 +2,12 @@
 // and whose literal is Lua; calls are put together from any items.
 #include <string>
 
-#include "night/fuzz/fuzz.h"
 #include "ldb/coverable_lines.h"
 #include "ldb/probes.h"
 #include "ldb/session.h"
 #include "ldb/value.h"
 #include "lua/scopes.h"
+#include "night/fuzz/fuzz.h"
 #include "redis/error.h"
 
 namespace fuzz::ldb_items {

@@ -3,11 +3,11 @@
 #include <memory>
 
 #include "base/error.h"
-#include "night/fuzz/replies.h"
 #include "ldb/debugger.h"
 #include "ldb/session.h"
 #include "ldb/trace.h"
 #include "lua/lexer.h"
+#include "night/fuzz/replies.h"
 #include "redis/connection.h"
 
 namespace fuzz::ldb_trace {

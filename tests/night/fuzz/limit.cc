@@ -3,8 +3,8 @@
 #include "limiter/limit.h"
 
 #include "base/time.h"
-#include "night/fuzz/fuzz.h"
 #include "limiter/algorithm.h"
+#include "night/fuzz/fuzz.h"
 
 namespace fuzz::limit {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "night/fuzz/fuzz.h"
 #include "limiter/limit.h"
+#include "night/fuzz/fuzz.h"
 #include "replay/log_format.h"
 #include "replay/time_text.h"
 

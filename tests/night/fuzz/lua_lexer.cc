@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
-#include "night/fuzz/fuzz.h"
 #include "ldb/evaluation.h"
 #include "lua/calls.h"
 #include "lua/substitute.h"
+#include "night/fuzz/fuzz.h"
 
 namespace fuzz::lua_lexer {
 

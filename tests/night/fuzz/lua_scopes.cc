@@ -2,9 +2,9 @@
 // is Lua still, and its lines are those of the source.
 #include "lua/scopes.h"
 
-#include "night/fuzz/fuzz.h"
 #include "ldb/probes.h"
 #include "lua/substitute.h"
+#include "night/fuzz/fuzz.h"
 
 namespace fuzz::lua_scopes {
 

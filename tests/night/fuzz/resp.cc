@@ -2,8 +2,8 @@
 // memory is bounded by its bytes; the texts of errors become messages without control bytes.
 #include <string>
 
-#include "night/fuzz/replies.h"
 #include "ldb/session.h"
+#include "night/fuzz/replies.h"
 #include "redis/cluster.h"
 #include "redis/connection.h"
 #include "traffic/reply.h"

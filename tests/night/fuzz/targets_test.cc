@@ -1,5 +1,5 @@
-// Every target of tests/night/fuzz on its corpus, and on mutations of it: what libFuzzer found once is
-// found by every compiler and under each sanitizer.
+// Every target of tests/night/fuzz on its corpus, and on mutations of it: what libFuzzer found once
+// is found by every compiler and under each sanitizer.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "night/fuzz/fuzz.h"
 #include "limiter/algorithm.h"
+#include "night/fuzz/fuzz.h"
 #include "support/random.h"
 
 void fuzz::require(bool holds, const char* property, std::string_view shown) {

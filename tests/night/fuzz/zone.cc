@@ -2,8 +2,8 @@
 // it is accepted, nor the file with anything after it.
 #include <string>
 
-#include "night/fuzz/fuzz.h"
 #include "limiter/calendar.h"
+#include "night/fuzz/fuzz.h"
 
 namespace fuzz::zone {
 

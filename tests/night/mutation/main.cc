@@ -1,5 +1,5 @@
-// Says which mutants the comparison of scripts and models notices. tests/night/mutation/run starts this
-// program, linked with the models or with a mutant of them:
+// Says which mutants the comparison of scripts and models notices. tests/night/mutation/run starts
+// this program, linked with the models or with a mutant of them:
 //
 //   rlctl_mutants DECISIONS ALGORITHM…
 //       compares each script with its model; status 1 if they differ
@@ -24,8 +24,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/wait.h"
-#include "night/exactness/comparison.h"
 #include "limiter/algorithm.h"
+#include "night/exactness/comparison.h"
 #include "redis/error.h"
 #include "redis/server.h"
 
