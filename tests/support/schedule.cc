@@ -469,7 +469,7 @@ void check_script_against_model(const Algorithm& algorithm) {
   Differ differ(server, algorithm);
   Random random;
   std::int64_t done = 0;
-  while (done < operations(scaled(30'000, 300'000))) {
+  while (done < operations(scaled(10'000, 300'000))) {
     const auto schedule = plan_schedule(algorithm, random, Freedom::kCalendar).schedule;
     done += std::ssize(schedule);
     if (differ.differs(schedule)) FAIL("script and model differ:", differ.explain(schedule));
