@@ -41,6 +41,8 @@ examples() {
   cd "$BATS_TEST_TMPDIR/scratch"
   for page in "$project"/man/*.scd; do
     rm -f "$BATS_TEST_TMPDIR"/*.sh
+    # Nothing that another page's examples have left may have expired in the meantime, or not.
+    cli FLUSHALL >/dev/null
     examples "$page"
     for example in "$BATS_TEST_TMPDIR"/*.sh; do
       if [[ ! -e $example ]]; then
