@@ -28,10 +28,10 @@ $ redis EVAL "redis.call('PEXPIRE', 'expires', 600000) redis.call('PERSIST', 'fo
 $ rlctl audit
 critical  ttl_short    expires
                        expires in [..], but what is used counts for [..]: the limit is forgotten early
-                       redis-cli -s [..]/redis.sock PEXPIRE expires 2591[..]
+                       redis-cli -s [..]/redis.sock PEXPIRE expires 259[..]
 critical  ttl_short    {m}:3600s
                        expires in [..], but what is used counts for [..]: the limit is forgotten early
-                       redis-cli -s [..]/redis.sock PEXPIRE '{m}:3600s' 35[..]
+                       redis-cli -s [..]/redis.sock PEXPIRE '{m}:3600s' 3[..]
 warning   no_ttl       forgotten
                        no TTL: it stays in memory when nothing of it counts any more
                        redis-cli -s [..]/redis.sock PEXPIRE forgotten 2592000000
