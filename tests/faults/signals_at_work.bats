@@ -10,42 +10,6 @@ setup() {
   start_server
 }
 
-# stages [NAME=VALUE…] <<'PERL': runs this code with @signals, the signals that end a program, and left($name, $ran), which
-# finds what is left behind in $folder/tmp, the folder for temporary files, and the processes that run in it or name it.
-stages() {
-  faults folder="$BATS_TEST_TMPDIR" rounds="$(often 1)" "$@" < <(
-    cat <<'PERL'
-use strict;
-use Time::HiRes qw(sleep time);
-my ($socket, $folder, $rounds) = @ENV{qw(socket folder rounds)};
-my $tmp = $ENV{TMPDIR} = "$folder/tmp";
-mkdir $tmp or die;
-my %number = (HUP => 1, INT => 2, QUIT => 3, TERM => 15);
-my @signals = sort keys %number;
-my $proxy = proxy($socket);
-# burst and debug --attach finish what they have begun, and end by the signal after --timeout at the latest.
-sub finishes { $_[0]{name} =~ /^(burst|debug --attach)/ }
-sub timeout { ('--timeout', finishes($_[0]) ? '10s' : '600s') }
-sub left {
-  my ($what, $ran) = @_;
-  my @left = glob "$tmp/*";
-  wrong("$what: left behind: @left", $ran) if @left;
-  wait_for(sub { !processes_in($tmp) }) or wrong("$what: processes are left", $ran);
-  unlink glob "$tmp/*/* $tmp/*";
-  rmdir for glob "$tmp/*";
-}
-# Ended by the signal, with nothing on standard output that says that all went well.
-sub ends_by {
-  my ($what, $signal, $ran) = @_;
-  counted;
-  wrong("$what, SIG$signal", $ran) if $ran->{status} != -$number{$signal};
-  left($what, $ran);
-}
-PERL
-    cat
-  )
-}
-
 # What a command is doing when the signal comes: `ready` says that it has begun, `before` prepares, `said` is on its standard
 # output, and `also` finds what is wrong afterwards. All keys of the server must be gone, but `keys` of them.
 @test "signals while a command works, with a row for each kind of work" {
