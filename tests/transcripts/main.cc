@@ -14,9 +14,8 @@
 //   chmod MODE FILE   with an octal mode
 //   env NAME=VALUE…   variables for the rest of the test; rlctl takes an empty one for none
 //   keys              a line for each key of the server: NAME TYPE expires|persistent CONTENTS
-//   each NAME WORD…   as the first command: the rest of the test runs once for each WORD, which
-//   stands
-//                     for NAME in commands, their input and their output
+//   each NAME WORD…   as the first command: runs the rest of the test once for each WORD, which
+//                     stands for NAME in commands, their input and their output
 //
 // In a command, its input and its output, FOLDER is the test's folder, and SERVER the server's URL.
 
@@ -144,44 +143,58 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-/// The elements of a reply, sorted as groups of so many.
-std::string sorted_contents(redis::ReplyView reply, std::size_t group) {
-  std::vector<std::string> elements;
+/// How the contents of a type are read and shown: elements, or NAME=VALUE for each two of them.
+struct Reading {
+  Words before, after = {};  ///< the words of the command, before and after the key
+  std::size_t group = 1;
+  bool is_sorted = true;
+};
+const std::map<std::string_view, Reading> kReadings = {
+    {"string", {.before = {"GET"}}},
+    {"list", {.before = {"LRANGE"}, .after = {"0", "-1"}, .is_sorted = false}},
+    {"set", {.before = {"SMEMBERS"}}},
+    {"hash", {.before = {"HGETALL"}, .group = 2}},
+    {"zset", {.before = {"ZRANGE"}, .after = {"0", "-1", "WITHSCORES"}, .group = 2}},
+};
+
+redis::Reply call(redis::Connection& connection, const Words& words) {
+  const std::vector<std::string_view> views(words.begin(), words.end());
+  return connection.call(redis::Arguments(views));
+}
+
+std::string contents_of(redis::Connection& connection, const std::string& key,
+                        const std::string& type) {
+  if (!kReadings.contains(type)) return "?";
+  const auto& reading = kReadings.at(type);
+  auto words = reading.before;
+  words.push_back(key);
+  words.insert(words.end(), reading.after.begin(), reading.after.end());
+  const auto reply = call(connection, words);
+  if (type == "string") return std::string(reply.text());
+  Words elements;
   for (std::size_t i = 0; i < reply.size(); ++i) {
-    if (i % group == 0)
-      elements.emplace_back();
-    else
-      elements.back() += '=';
-    elements.back() += reply[i].text();
+    const std::string text(reply[i].text());
+    if (i % reading.group == 0) {
+      elements.push_back(text);
+    } else {
+      elements.back() += "=" + text;
+    }
   }
-  std::ranges::sort(elements);
+  if (reading.is_sorted) std::ranges::sort(elements);
   return fmt::format("{}", fmt::join(elements, " "));
 }
 
 std::string text_of_keys(redis::Connection& connection) {
-  std::string text;
   const auto keys = connection.call({"KEYS", "*"});
   Words names;
   for (std::size_t i = 0; i < keys.size(); ++i) names.emplace_back(keys[i].text());
   std::ranges::sort(names);
+  std::string text;
   for (const auto& name : names) {
     const auto type = std::string(connection.call({"TYPE", name}).text());
-    std::string contents = "?";
-    if (type == "string") contents = connection.call({"GET", name}).text();
-    if (type == "hash") contents = sorted_contents(connection.call({"HGETALL", name}), 2);
-    if (type == "set") contents = sorted_contents(connection.call({"SMEMBERS", name}), 1);
-    if (type == "list") {
-      const auto elements = connection.call({"LRANGE", name, "0", "-1"});
-      contents.clear();
-      for (std::size_t i = 0; i < elements.size(); ++i) {
-        contents += (i == 0 ? "" : " ") + std::string(elements[i].text());
-      }
-    }
-    if (type == "zset") {
-      contents = sorted_contents(connection.call({"ZRANGE", name, "0", "-1", "WITHSCORES"}), 2);
-    }
     const bool expires = connection.call({"PTTL", name}).integer() >= 0;
-    text += fmt::format("{} {} {} {}\n", name, type, expires ? "expires" : "persistent", contents);
+    text += fmt::format("{} {} {} {}\n", name, type, expires ? "expires" : "persistent",
+                        contents_of(connection, name, type));
   }
   return text;
 }
@@ -242,6 +255,8 @@ class Runner {
 
   /// Runs a test once, or for each word of its first command.
   void run_each(Test& test) {
+    name_.clear();
+    may_accept_ = accepts_;
     const auto words = shell_words(test.commands.front().text);
     const bool is_repeated = !words.empty() && words.front() == "each";
     if (!is_repeated) return run(test.has_own_server(), test.commands);
@@ -254,8 +269,6 @@ class Runner {
       may_accept_ = accepts_ && word == words.begin() + 2;
       run(test.has_own_server(), std::span(test.commands).subspan(1));
     }
-    name_.clear();
-    may_accept_ = accepts_;
   }
 
   void run(bool has_own_server, std::span<Command> commands) {
@@ -338,8 +351,7 @@ class Runner {
         throw std::runtime_error(words[0] + " " + words[1] +
                                  " needs a heading that ends with (own server)");
       }
-      const std::vector<std::string_view> views(words.begin(), words.end());
-      const auto reply = server_->connection.call(redis::Arguments(views));
+      const auto reply = call(server_->connection, words);
       return {reply.is_error() ? 1 : 0, reply_text(reply), ""};
     }
     if (name == "keys") return {0, text_of_keys(server_->connection), ""};

@@ -81,6 +81,13 @@ $BATS_TEST_TMPDIR/t.t:4: \$ redis STRLEN k
   +3"
 }
 
+@test "a test that each cannot run leaves the next one as it is" {
+  transcript '## one' '$ each string x' '$ jq' '## two' '$ redis SET k v' OK '$ redis TYPE k' string
+  run -1 transcripts
+  assert_line --partial 'there is no command jq'
+  assert_line 'ok 2 two'
+}
+
 @test "tests/run runs them, and --accept is refused where nobody would read the diff" {
   run -0 "$project/tests/run" --list tests/cli/check/output
   assert_output cli/check/output.t
