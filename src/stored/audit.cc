@@ -395,6 +395,11 @@ std::vector<Finding> audit(const Inspection& inspection, bool has_slots,
   return findings;
 }
 
+std::string evictions_text(std::int64_t count) {
+  if (count <= 0) return "";
+  return fmt::format("; {} {} evicted", counted(count, "key"), count == 1 ? "was" : "were");
+}
+
 ServerAudit audit_servers(redis::Connection& connection) {
   const auto servers = connection.servers();
   constexpr std::array<std::string_view, 1> kInfo{"INFO"}, kTime{"TIME"};
@@ -429,10 +434,7 @@ ServerAudit audit_servers(redis::Connection& connection) {
          .detail =
              fmt::format("{}{}maxmemory-policy {} may delete limiters to make room, which then "
                          "allow their full limit{}",
-                         server, server.empty() ? "" : ": ", policy,
-                         evicted > 0 ? fmt::format("; {} {} evicted", counted(evicted, "key"),
-                                                   evicted == 1 ? "was" : "were")
-                                     : ""),
+                         server, server.empty() ? "" : ": ", policy, evictions_text(evicted)),
          .advice = "set maxmemory-policy noeviction, on a server of its own for limiters"});
   }
   return result;

@@ -59,6 +59,9 @@ struct ServerAudit {
   /// How far at least the clock of a server is behind the one of this machine; 0 if it is hardly.
   microseconds clock_behind{0};
 };
+/// "; 3 keys were evicted", to end a sentence about eviction; empty if there were none.
+std::string evictions_text(std::int64_t count);
+
 /// The findings about the servers that have the keys. Throws redis::Error.
 ServerAudit audit_servers(redis::Connection& connection);
 

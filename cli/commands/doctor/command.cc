@@ -22,6 +22,7 @@
 #include "cli/report/findings.h"
 #include "redis/cluster.h"
 #include "redis/error.h"
+#include "stored/audit.h"
 #include "stored/forms.h"
 
 namespace rlctl::cli::doctor {
@@ -260,9 +261,7 @@ std::optional<Finding> check_memory(const ServerFacts& server) {
     const auto evicted = server.number("evicted_keys").value_or(0);
     return Finding{Severity::kWarning,
                    detail + ": the server may evict limiters, which then allow their full limit" +
-                       (evicted > 0 ? fmt::format("; {} {} evicted", counted(evicted, "key"),
-                                                  evicted == 1 ? "was" : "were")
-                                    : ""),
+                       stored::evictions_text(evicted),
                    "set maxmemory-policy noeviction, on a server of its own for limiters"};
   }
   if (!is_nearly_full(used, max)) return Finding{.detail = detail};
