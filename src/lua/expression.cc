@@ -228,8 +228,7 @@ int read_json_text(lua_State* state) {
 
 // ---- Operators ----
 
-/// Returns what is wrong with comparing the values at 2 and 3 of the stack; empty if they may be
-/// compared.
+/// Returns why the values at the indices 2 and 3 of the stack cannot be compared, or an empty text.
 std::string misfit(lua_State* state, const Comparison& comparison) {
   const int left = lua_type(state, 2), right = lua_type(state, 3);
   const bool is_equality = comparison.sign == "==" || comparison.sign == "~=";

@@ -73,7 +73,7 @@ TEST_CASE("output file: the old file is kept unless the new one is complete") {
   CHECK(fs::status(path).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
 }
 
-TEST_CASE("output file: a symbolic link stays a link, also if its target is missing") {
+TEST_CASE("output file: a symbolic link stays a link, even if its target is missing") {
   const support::TempFolder folder;
   const auto target = folder.path() / "target", inner = folder.path() / "inner";
   put(target, "before");

@@ -101,7 +101,8 @@ TEST_CASE("budget: the header has until when the server keeps the key, by its cl
 }
 
 TEST_CASE(
-    "budget: a TTL of just what is needed is not set again, and that of a microsecond is set") {
+    "budget: a TTL that exactly suffices is not set again; a window with 1 µs left gets one of 1 "
+    "ms") {
   TestServer server;
   ObservedScript script(server, budget());
   const auto take = [&](microseconds now, const std::string& stated) {

@@ -150,8 +150,8 @@ std::string from_hexadecimal(std::string_view text) {
   return bytes;
 }
 
-/// How rlctl-stored(7) says that an algorithm packs a string, or the header of a hash: the types,
-/// and the names of the numbers behind the text in front.
+/// How an algorithm packs a string, or the header of a hash, according to rlctl-stored(7): the
+/// format of struct.pack(), and the names of the numbers that follow the text at its start.
 struct Layout {
   const char *format = "", *names = "";
 };
@@ -370,7 +370,7 @@ class Run {
 
   bool is_of_leases() const { return algorithm_.make_model == nullptr; }
 
-  /// What `k` contains, in lines.
+  /// The contents of the key `k`, in the words of `stored` lines.
   Strings stored() {
     const auto& layout = kLayouts.at(algorithm_.name);
     const auto reply = server_.eval(kRead, {"k"}, {layout.format, kReservation.format});
@@ -378,8 +378,9 @@ class Run {
     Strings lines;
     for (std::size_t i = 0; i < reply.size(); ++i) {
       auto words = words_of(std::string(reply[i].text()));
-      auto line = take(words);   // the text in front, the ID, or the first entry
-      const bool is_id = i > 0;  // of a hash
+      // A reservation's line begins with its ID; any other with a text or an entry.
+      auto line = take(words);
+      const bool is_id = i > 0;
       if (is_id) line += "=" + take(words);
       for (const auto& name : words_of(is_id ? kReservation.names : layout.names)) {
         const auto word = take(words);
@@ -419,7 +420,7 @@ class Run {
   ScriptLimiter script_;
   ModelLimiter model_;
   limiter::LeaseModel leases_;
-  std::map<std::string, Limit> limits_;  ///< by key; "" for the others
+  std::map<std::string, Limit> limits_;  ///< the limit of each key; "" is that of all others
   Strings dumps_;
   bool has_read_only_;
   Strings stored_;  ///< the lines since the last call

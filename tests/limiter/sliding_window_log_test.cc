@@ -77,7 +77,7 @@ class TwoWindows {
   Limit longer_, shorter_;
   microseconds now_ = kNow;
   Clock::time_point began_ = Clock::now();
-  std::vector<microseconds> units_;  ///< of the longer window
+  std::vector<microseconds> units_;  ///< the times of the units within the longer window
 };
 
 }  // namespace

@@ -74,7 +74,8 @@ TEST_CASE("a reply that never ends is refused once it exceeds a bound") {
   }
 }
 
-TEST_CASE("each reply is charged with its own bytes, and a whole one is bounded, too") {
+TEST_CASE(
+    "each reply is charged with its own bytes, and the bound holds for one that is complete") {
   constexpr ReplyBounds kBounds{.bytes = 1000, .elements = 3};
   const std::string large = "$900\r\n" + std::string(900, 'x') + "\r\n";
   ReplyReader reader;

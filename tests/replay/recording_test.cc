@@ -450,7 +450,7 @@ TEST_CASE("keys and costs have limits, and lines beyond them are bad") {
         "its key is empty");
 }
 
-TEST_CASE("lines of 1 MB are accepted, and one of 17 MB is bad, also as the first of a file") {
+TEST_CASE("lines of 1 MB are accepted, and one of 17 MB is bad, even as the first of a file") {
   const auto huge =
       "192.0.2.1 - - [10/Oct/2000:20:55:36 +0000] \"" + std::string(1'000'000, 'x') + "\" 200 1\n";
   CHECK(record_text(huge + huge).counts() == LineCounts{.lines = 2, .requests = 2});

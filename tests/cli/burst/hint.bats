@@ -11,7 +11,7 @@ setup() {
 
 # --- replies -----------------------------------------------------------------------------------------
 
-@test "JSON has the hint, also under the real clock; an algorithm has none" {
+@test "JSON has the hint, including under the real clock; an algorithm has none" {
   local inverted=$project/tests/limiters/inverted.lua
   run -0 --separate-stderr rlctl burst --clock real --script "$inverted" --limit 5/1s --json
   assert_equal "$(gojq -r '.runs[0].hint' <<<"$output")" "the reply may be inverted: the first request was denied, and a \

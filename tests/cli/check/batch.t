@@ -20,7 +20,7 @@ allowed key=c\td limit=5/60s remaining=3 reset=60.000s
 allowed key=a#b limit=5/60s remaining=1 reset=60.000s
 allowed key=\x20#c limit=5/60s remaining=1 reset=60.000s
 
-## a bad line has an error in its place and the rest is answered, also if the server lost the script
+## a bad line has an error in its place and the rest is answered, even if the server has lost the script
 $ redis SCRIPT FLUSH
 OK
 $ rlctl check --batch --limit 5/60s --now 1000000000

@@ -1,7 +1,7 @@
 # needs: server
 # What --on-error does about an unreachable server, a refused user and a rejected request: statuses 3, 4 and 5.
 
-## an answer in place of the server's has a warning, with --quiet too
+## an answer in place of the server's has a warning, even with --quiet
 $ each ARGS 'k --user nobody' 'bucket --user default'
 $ rlctl check -q bucket --limit 5/60s --algorithm gcra
 $ env REDISCLI_AUTH=wrong

@@ -1,7 +1,7 @@
 # needs: server
 load ../../support/common
 
-@test "after Ctrl-C too, --shadow prints how many would have been denied" {
+@test "--shadow prints how many would have been denied, even after Ctrl-C" {
   start_server
   cd "$BATS_TEST_TMPDIR"
   mkfifo keys

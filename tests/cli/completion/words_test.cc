@@ -98,8 +98,7 @@ TEST_CASE("completion: the words that words.tsv lists, with their descriptions")
   CHECK(completion_of({"check", "--policy", "lo"}) == "words\nlogin\t5/60s,20/1h\n");
 }
 
-TEST_CASE(
-    "completion: the configuration is that of --config, and one with mistakes offers nothing") {
+TEST_CASE("completion: the names come from the file of --config, and from none that has mistakes") {
   const Configuration configuration;
   const support::TempFolder folder;
   const std::string wrong = folder.path() / "wrong.toml";

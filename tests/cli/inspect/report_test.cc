@@ -10,7 +10,8 @@
 
 #include "stored/libraries.h"
 
-// What no command can bring about at will; *.t has the rest of the output.
+// Reports of states that no sequence of commands produces reliably. The transcripts in this folder
+// test the others.
 
 namespace rlctl::cli::inspect {
 namespace {

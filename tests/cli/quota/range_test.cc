@@ -114,7 +114,8 @@ TEST_CASE("ranges are written in units, in the shortest form") {
   CHECK(units("8", std::nullopt) == "8");
 }
 
-// tests/cli/refusals.tsv has what is said about these, and about units that are not whole.
+// The messages about these ranges, and about units that are not whole, are in
+// tests/cli/refusals.tsv.
 TEST_CASE("what is not a range is refused") {
   for (const std::string text :
        {"",     ":",   "@",   "@:",  "~",   "x",   "10:x",     "10::20", "10%%", "%",
