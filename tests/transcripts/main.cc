@@ -285,7 +285,14 @@ class Runner {
                     {"TZ", "UTC"},
                     {"LC_ALL", "C.UTF-8"},
                     {"TERM", "dumb"}};
-    for (auto& command : commands) run(command);
+    for (auto& command : commands) {
+      try {
+        run(command);
+      } catch (const std::exception& error) {
+        problems_ += fmt::format("{}:{}: {}\n", file_.string(), command.line, error.what());
+        break;
+      }
+    }
     surroundings_.restore(kRoot);
   }
 
@@ -367,9 +374,14 @@ class Runner {
       fs::copy_file(fs::path(RLCTL_TESTS_DIR).parent_path() / file, file.filename());
       return {};
     }
-    if (name == "cat" && words.size() == 1) return {0, support::contents(words.front()), ""};
+    if (name == "cat" && words.size() == 1) {
+      if (!fs::exists(words.front())) return {1, "", "cat: " + words.front() + ": no such file\n"};
+      return {0, support::contents(words.front()), ""};
+    }
     if (name == "chmod" && words.size() == 2) {
-      fs::permissions(words[1], fs::perms(std::stoul(words[0], nullptr, 8)));
+      const auto mode = to_number<unsigned>(words[0], 8);
+      if (!mode) throw std::runtime_error("chmod takes an octal mode, not " + words[0]);
+      fs::permissions(words[1], fs::perms(*mode));
       return {};
     }
     if (name == "env") {
@@ -411,7 +423,7 @@ int main(int count, char** arguments) {
   const std::vector<std::string> words(arguments + 1, arguments + count);
   const bool accepts = !words.empty() && words.front() == "--accept";
   const std::size_t at = accepts ? 1 : 0;
-  if (words.size() <= at || words.size() > at + 2) {
+  if (words.size() <= at || words.size() > at + 2 || words[at].starts_with('-')) {
     std::cerr << "usage: rlctl_transcripts [--accept] FILE [HEADING]\n";
     return 2;
   }

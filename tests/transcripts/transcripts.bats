@@ -50,10 +50,16 @@ one'
   assert_line "$BATS_TEST_TMPDIR/t.t:2: does not end: redis BLPOP nothing 0"
   transcript '## unknown' '$ jq .'
   run -1 transcripts
-  assert_line --partial 't.t:1: there is no command jq'
+  assert_line --partial 't.t:2: there is no command jq'
+  transcript '## a missing file is not an empty one' '$ cat nothing'
+  run -1 transcripts
+  assert_line '  +! cat: nothing: no such file'
+  transcript '## no mode' '$ write f' '$ chmod 9 f'
+  run -1 transcripts
+  assert_line --partial 't.t:3: chmod takes an octal mode, not 9'
   transcript '## changes the server' '$ redis CONFIG SET maxmemory 1'
   run -1 transcripts
-  assert_line --partial 't.t:1: CONFIG SET needs a heading that ends with (own server)'
+  assert_line --partial 't.t:2: CONFIG SET needs a heading that ends with (own server)'
   transcript '## ends early'
   run -1 transcripts
   assert_output --partial 't.t:1: the last heading has no command'
@@ -61,7 +67,7 @@ one'
 
 @test "a test begins with an empty server and folder and the default environment; its own server is its own" {
   transcript '## one' '$ env COLUMNS=40 RLCTL_URL=unix:///x' '$ write f' '< x' '$ redis SET k v' OK \
-    '## two' '$ redis GET k' '(nil)' '$ cat f' '$ rlctl check k --limit 5/60s --now 1000' 'allowed[..]' \
+    '## two' '$ redis GET k' '(nil)' '$ cat f' '! cat: f: no such file' '[1]' '$ rlctl check k --limit 5/60s --now 1000' 'allowed[..]' \
     '## three (own server)' '$ redis CONFIG SET maxmemory 1' OK \
     '## four' '$ redis CONFIG GET maxmemory' maxmemory 0
   run -0 transcripts

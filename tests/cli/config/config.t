@@ -49,6 +49,8 @@ $ rlctl lint evil
 !   hint: read it, and then: chmod go-w c.toml, or pass --config /dev/null to ignore it
 [3]
 $ cat ran
+! cat: ran: no such file
+[1]
 $ chmod 644 c.toml
 $ rlctl list
 ! rlctl: SERVER: AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?

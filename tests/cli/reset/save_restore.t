@@ -173,6 +173,8 @@ left key=big type=string reason=too-large
 ! removed no key; left 1 too large to be saved
 [5]
 $ cat t
+! cat: t: no such file
+[1]
 $ rlctl reset -q --force big --limit 5/1d
 
 ## a hash that is being rehashed is removed, and restored

@@ -34,6 +34,8 @@ $ rlctl scripts export lua
 !   hint: remove it first; nothing was written
 [2]
 $ cat lua/fixed-window.lua
+! cat: lua/fixed-window.lua: no such file
+[1]
 
 ## call decides as check does, for the same keys
 $ each ALGORITHM fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra budget
