@@ -176,17 +176,17 @@ previous   7                      100 % of it counts
 estimate   7                      rounded up: used
 
 ## a queue that another clock has filled far ahead expires before it is free
-$ rlctl check -q k --limit 10/60s --algorithm leaky-bucket --now 2090-01-01T00:00:00Z
+$ rlctl check -q k --limit 1000000/60s --algorithm leaky-bucket --now 2090-01-01T00:00:00Z
 $ rlctl inspect k
 key        k                      string, [..] bytes, ttl [..]
-algorithm  leaky-bucket           limit 10 per 60 s, burst 10
-used       [..] of 11
+algorithm  leaky-bucket           limit 1000000 per 60 s, burst 1000000
+used       [..] of 1000001
            next free in [..], no wait in [..]
            it expires before that, in 1h[..], and is then as if unused
            ████████████████████████████████████████ >999 %
 waiting    [..]
            next departs in [..], the last in [..]
-rate       10 per 60 s            one every 6 s
+rate       1000000 per 60 s       one every 0.060 ms
            more than the burst: a clock was ahead, or the limit was changed
 last       2090-01-01T00:00:00Z   in [..]
 
