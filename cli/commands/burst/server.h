@@ -86,6 +86,8 @@ class LimiterTrial {
                bool reserves = false);
 
   adversary::Trial& trial() { return *trial_; }
+  /// What runs on the server; null for a model or a program.
+  const traffic::Script* script() const { return script_.get(); }
   /// Null if it is not a script.
   adversary::ScriptTrial* script_trial() { return script_trial_; }
   /// Nothing more will be tried. Throws what exec::Program::finish() throws.

@@ -760,6 +760,7 @@ class Session {
     findings.limit = plan_.limits.front().limit;
     findings.clock = clock_of(candidate, plan_.limits.front().window);
     LimiterTrial limiter(candidate, plan_.model ? nullptr : server_.get(), programs_);
+    if (limiter.script() != nullptr) warn_of_change(*limiter.script());
     auto* script = limiter.script_trial();
     if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
     findings.result = search(number, limiter, findings.tick());
@@ -791,6 +792,7 @@ class Session {
     const bool reserves = plan_.reserve.has_value();
     Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
     LimiterTrial limiter(candidate, plan_.model ? nullptr : server_.get(), programs_, reserves);
+    if (limiter.script() != nullptr) warn_of_change(*limiter.script());
     auto* script = limiter.script_trial();
     if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
     const auto request = holder_request_of(candidate, plan_);

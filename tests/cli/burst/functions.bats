@@ -84,6 +84,8 @@ need_functions() {
   printf '#!lua flags=allow-key-locking\nreturn redis.call("INCR", KEYS[1])\n' >flagged.lua
   run -0 --separate-stderr rlctl burst --script flagged.lua --allowed-when '<=limit' --args '{now}'
   assert_regex "$stderr" '^rlctl: burst: warning: flagged\.lua: ignored '
+  run -0 --separate-stderr rlctl burst adversary --tries 200 --script flagged.lua --args '{now}'
+  assert_regex "$stderr" '^rlctl: burst: warning: flagged\.lua: ignored '
   run -0 --separate-stderr rlctl -u private: debug flagged.lua k --trace
   assert_regex "$stderr" 'rlctl: debug: warning: flagged\.lua: ignored '
   assert_line --regexp '^= 1 '
