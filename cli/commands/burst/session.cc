@@ -131,8 +131,8 @@ std::optional<std::string> early_denial_hint(const traffic::Measured& measured,
                      std::min(limit.limit, limit.burst_or_limit()), reasons);
 }
 
-/// What the replies of a script suggest: that it returns nothing, that --allowed-when does not fit
-/// them, or that its limit is another. None if they look right, and for a bundled algorithm.
+/// What the replies of a script suggest: that it may return nothing, that --allowed-when does not
+/// fit them, or that its limit is another. None if they look right, and for a bundled algorithm.
 /// `costs_one`: each request costs 1.
 std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& candidate,
                                       bool costs_one) {
@@ -147,8 +147,8 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
   const bool is_wrong = measured.allowed == 0 || measured.worst.ratio > 1;
   const bool is_always = when.named != nullptr && when.named->is_always();
   if (replies.all_nil && is_wrong && !is_always) {
-    return "the script returns nothing: every reply was nil; it must return whether the request "
-           "is allowed";
+    return "every reply was nil, which the server makes of false, too; if the script returns "
+           "nothing, let it return whether the request is allowed";
   }
   const auto& limit = candidate.limits.front();
   auto hint = reading_hint(run, *candidate.foreign, limit);
