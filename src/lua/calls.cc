@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "base/text.h"
 
@@ -82,6 +83,33 @@ std::optional<std::vector<Place>> direct_calls_of_time(const Calls& calls) {
     for (std::size_t j = 0; j < size; ++j) places.push_back({&calls.at(i + j), j == 0});
   }
   return places;
+}
+
+bool any_word_in_text(std::string_view text, const HoldsOfWord& holds) {
+  std::string word;
+  for (const char c : text) {
+    if (is_alphanumeric(c)) {
+      word += lower_case(c);
+    } else if (holds(std::exchange(word, {}))) {
+      return true;
+    }
+  }
+  return holds(word);
+}
+
+bool any_word(std::string_view source, const HoldsOfWord& holds) {
+  const auto lexed = lex(source);
+  return !lexed || std::ranges::any_of(lexed->tokens, [&](const Token& token) {
+    if (token.kind == Token::Kind::kName) return holds(lower_case(token.text));
+    return token.kind == Token::Kind::kString && any_word_in_text(token.text, holds);
+  });
+}
+
+bool may_call_time(std::string_view source) {
+  const auto lexed = lex(source);
+  const auto direct = lexed ? direct_calls_of_time(Calls(lexed->tokens)) : std::nullopt;
+  if (!direct || !direct->empty()) return true;
+  return any_word(source, [](std::string_view word) { return word == "time"; });
 }
 
 bool may_read_ttl(std::string_view source) {

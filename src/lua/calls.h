@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -59,6 +60,17 @@ struct Place {
 /// The tokens of redis.call in each redis.call('TIME'); std::nullopt if TIME might be called in
 /// another way.
 std::optional<std::vector<Place>> direct_calls_of_time(const Calls& calls);
+
+/// Whether this holds of a name or of a word in a string, in lower case: of what may name a command
+/// or an option of one, which a comment does not. True if the source is not Lua.
+using HoldsOfWord = std::function<bool(std::string_view)>;
+bool any_word(std::string_view source, const HoldsOfWord& holds);
+/// The same of the words of a text: its letters and digits.
+bool any_word_in_text(std::string_view text, const HoldsOfWord& holds);
+
+/// Whether a script may call TIME: it does so, or calls commands whose names are not known, or
+/// contains that word.
+bool may_call_time(std::string_view source);
 
 /// Whether a script may read a TTL: with TTL, EXPIRETIME and the like, or with EXPIRE and LT, which
 /// compares. (With GT, a TTL that time has shortened is replaced all the more.) False only if each

@@ -167,15 +167,19 @@ bool any_argument(const ForeignLimiter& limiter, Predicate holds) {
                      [&](const Template& argument) { return holds(argument.source()); });
 }
 
-/// Whether its source, or an argument, may name a command that sets a TTL: EXPIRE, PEXPIREAT,
-/// SETEX, EX, PX and the like all contain "ex" or "px", except RESTORE. A false match costs a few
-/// µs.
+/// Whether this ends as a command that sets a TTL, or an option that does: PEXPIREAT, SETEX, PX.
+bool sets_ttl(std::string_view word) {
+  static constexpr std::array kOptions{"ex", "px", "exat", "pxat"};
+  static constexpr std::array kEnds{"expire", "expireat", "setex", "getex", "restore"};
+  return std::ranges::find(kOptions, word) != kOptions.end() ||
+         std::ranges::any_of(kEnds, [&](const char* end) { return word.ends_with(end); });
+}
+
+/// Whether its source, or an argument, may name a command that sets a TTL.
 bool may_set_ttl(const ForeignLimiter& limiter) {
-  const auto sets_ttl = [](std::string_view text) {
-    return contains_in_any_case(text, "ex") || contains_in_any_case(text, "px") ||
-           contains_in_any_case(text, "restore");
-  };
-  return sets_ttl(limiter.source) || any_argument(limiter, sets_ttl);
+  return lua::any_word(limiter.source, sets_ttl) ||
+         any_argument(limiter,
+                      [](std::string_view text) { return lua::any_word_in_text(text, sets_ttl); });
 }
 
 /// Throws UsageError if it may set TTLs of the fields of a hash, which do not age.
@@ -184,7 +188,11 @@ void require_no_field_ttls(const ForeignLimiter& limiter) {
     const auto word = lower_case(command);
     const bool is_argument = any_argument(
         limiter, [&](std::string_view text) { return contains_in_any_case(text, word); });
-    if (!is_argument && !contains_in_any_case(limiter.source, word)) continue;
+    const bool is_source = contains_in_any_case(limiter.source, word) &&
+                           lua::any_word(limiter.source, [&](std::string_view each) {
+                             return contains_in_any_case(each, word);
+                           });
+    if (!is_argument && !is_source) continue;
     throw UsageError(fmt::format("{}{} the word {}: virtual time does not pass for the TTLs of a "
                                  "hash's fields",
                                  escape(limiter.name), is_argument ? " is given" : " has", command),
@@ -212,10 +220,6 @@ void require_visible_keys(const lua::Scopes& scopes, std::string_view name) {
                        "use --url private:, where it may touch any");
     }
   }
-}
-
-bool may_call_time(const ForeignLimiter& limiter) {
-  return contains_in_any_case(limiter.source, "time") || names_time(limiter);
 }
 
 /// The largest n for which the source contains TABLE[n]; 0 if there is none.
@@ -347,7 +351,7 @@ class ForeignScript final : public Script {
 
   std::string_view name() const override { return limiter_.name; }
   bool may_call_time() const override {
-    return traffic::may_call_time(limiter_) || (ending_ && ending_->may_call_time());
+    return lua::may_call_time(limiter_.source) || (ending_ && ending_->may_call_time());
   }
   std::optional<std::string> key_of_ttls() const override {
     const auto sets_ttl = [](const Step& step) { return may_set_ttl(step.limiter); };
@@ -718,7 +722,8 @@ std::string missing_element(std::string_view source, std::size_t keys, std::size
 bool lacks_clock(const ForeignLimiter& limiter) {
   const auto lacks = [](const ForeignLimiter& script, bool is_command) {
     return coarsest_time(script) == nullptr && !may_set_ttl(script) &&
-           (is_command || !may_call_time(script)) && lua::find_scopes(script.source).has_value();
+           (is_command || !lua::may_call_time(script.source)) &&
+           lua::find_scopes(script.source).has_value();
   };
   return lacks(limiter, false) && std::ranges::all_of(limiter.setup, [&](const SetupStep& step) {
            return lacks(script_of(step, limiter), step.source.empty());

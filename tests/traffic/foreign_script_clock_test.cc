@@ -27,6 +27,12 @@ using rlctl::UsageError;
 
 TEST_CASE("foreign script: it has a clock if it is told the time, calls TIME or sets a TTL") {
   CHECK(lacks_clock(limiter("return redis.call('INCR', KEYS[1])", {"{key}"}, {"{window_s}"})));
+  // A comment calls nothing, and other words than the commands' do not either.
+  CHECK(
+      lacks_clock(limiter("-- EX, PX, TIME\nreturn 'text: ' .. 'sometimes exact'", {"{key}"}, {})));
+  CHECK(
+      lacks_clock(limiter("return redis.call('HGET', KEYS[1], ARGV[1])", {"{key}"}, {"expires"})));
+  CHECK_FALSE(lacks_clock(limiter("return #'set k 1 ex 5'", {"{key}"}, {})));
   CHECK_FALSE(lacks_clock(limiter("return 1", {"{key}:{window_index}"}, {})));
   CHECK_FALSE(lacks_clock(limiter("return 1", {"{key}"}, {"{now}"})));
   CHECK_FALSE(lacks_clock(limiter("return redis.call('time')[1]", {"{key}"}, {})));
@@ -173,7 +179,7 @@ TEST_CASE("foreign script: keys that are not among its KEYS age, and are noticed
 
 TEST_CASE("foreign script: other clients' scripts that call TIME do not make it suspect") {
   Bench bench;
-  const auto source = "-- the time\nreturn 1";
+  const auto source = "return #'the time'";
   const auto asked = candidate(limiter(source, {"{key}"}, {"{now}"}), kMinute);
   const auto script = script_of(asked);
   ScriptDecider decider(bench.server.connection(), *script);

@@ -11,6 +11,7 @@
 #include "cli/errors/failure.h"
 #include "cli/options/options.h"
 #include "limiter/check.h"
+#include "lua/calls.h"
 #include "lua/substitute.h"
 #include "traffic/template.h"
 
@@ -270,7 +271,7 @@ void require_consistent(const Plan& plan, bool json) {
 /// Refuses --now for a script that asks for the time under redis-cli, which cannot set its clock.
 void require_own_clock(const Plan& plan) {
   if (!plan.is_for_redis_cli() || !plan.freezes_time()) return;
-  if (!contains_in_any_case(plan.debuggee.source, "time")) return;
+  if (!lua::may_call_time(plan.debuggee.source)) return;
   throw UsageError(
       "--now cannot be combined with redis-cli, where the script reads the server's clock",
       "omit --now, or use --trace");

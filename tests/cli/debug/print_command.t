@@ -28,3 +28,7 @@ $ rlctl debug time.lua --now 1767225660000000 --print-command
 ! rlctl: debug: --now cannot be combined with redis-cli, where the script reads the server's clock
 !   hint: omit --now, or use --trace
 [2]
+$ write comment.lua
+< return 1 -- one at a time
+$ rlctl -s /s debug comment.lua --now 1767225660000000 --print-command
+redis-cli -s /s --ldb --eval comment.lua
