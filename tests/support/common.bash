@@ -21,11 +21,12 @@
 #                     it.
 #   cli COMMAND…      redis-cli on $socket; fails on an error reply.
 #   start_perl_server CODE [ARGUMENT…]
-#                     Runs this Perl code with a listening socket, $listener. Sets the same variables.
+#                     Runs this Perl code, which calls a function of support/server.pl: serve, with the answer to
+#                     each command; relay, with what becomes of each reply of a real server; or each_client. Sets
+#                     the same variables; what serve was sent is in the file $socket.came.
 #   start_fake_server [--close] REPLY
-#                     A listening socket that answers any input with REPLY ('\r\n' and '\0' are
-#                     bytes; if it is empty, it never answers), then holds or closes the connection.
-#                     Sets the same variables; the input is in the file $socket.came.
+#                     start_perl_server, which answers each command with REPLY ('\r\n' and '\0' are bytes; if it
+#                     is empty, it never answers), then holds or closes the connection.
 #   bound COMMAND… &  Runs the command in the background; it is killed if the test fails and ends.
 #   run_with_timeout [OPTION OF run…] COMMAND…
 #                     `run`, with status 124 if the command did not end by itself.
@@ -166,30 +167,18 @@ wait_until_answered() {
   return 1
 }
 
-# The socket appears at its path only once it is listening.
 start_perl_server() {
   local folder
   use_socket
-  start_bound perl -MIO::Handle -MIO::Select -MIO::Socket::UNIX -e '
-    use strict;
-    my ($path, $code) = splice @ARGV, 0, 2;
-    my $listener = IO::Socket::UNIX->new(Local => "$path.new", Listen => 64) or die "$path: $!";
-    rename "$path.new", $path or die "$path: $!";
-    eval "$code; 1" or die $@' "$socket" "$@" >"$folder/log" 2>&1
+  start_bound perl "$project/tests/support/server.pl" "$socket" "$@" >"$folder/log" 2>&1
   export server_pid
   wait_until test -S "$socket"
 }
 
 start_fake_server() {
-  local folder close=0
-  if [[ $1 == --close ]]; then
-    close=1
-    shift
-  fi
-  use_socket
-  start_bound perl "$project/tests/support/fake_server.pl" "$socket" "$close" "$1" >"$folder/log" 2>&1
-  export server_pid
-  wait_until test -S "$socket"
+  local hangs_up=0
+  if [[ $1 == --close ]]; then hangs_up=1 && shift; fi
+  start_perl_server 'repeat(@ARGV)' "$hangs_up" "$1"
 }
 
 stop_servers() {

@@ -144,17 +144,7 @@ start_proxy() {
   start_server
   start_perl_server '
     my ($path, $code) = @ARGV;
-    while (my $client = $listener->accept) {
-      my $server = IO::Socket::UNIX->new(Peer => $path) or die;
-      my $both = IO::Select->new($client, $server);
-      RELAY: while (1) {
-        for my $from ($both->can_read) {
-          sysread $from, $_, 1 << 20 or last RELAY;
-          if ($from == $server) { eval "$code; 1" or die $@ }
-          syswrite $from == $server ? $client : $server, $_;
-        }
-      }
-    }' "$socket" "$1"
+    relay($path, sub { eval "$code; 1" or die $@ })' "$socket" "$1"
 }
 
 @test "a clock that differs, a slow round trip, an old server, or an AOF that cannot be written" {

@@ -117,13 +117,7 @@ answer() {
       my %reply = (ROLE => "*3\r\n\$6\r\nmaster\r\n:0\r\n*0\r\n", CLIENT => "+OK\r\n", SCRIPT => "\$1\r\nx\r\n",
                    CLUSTER => "-ERR cluster support disabled\r\n", TYPEk => "+set\r\n", TYPEg => "+none\r\n",
                    SCAN0 => "*2\r\n\$1\r\n5\r\n*1\r\n\$1\r\nk\r\n", SCAN5 => "*2\r\n\$1\r\n0\r\n*2\r\n\$1\r\nk\r\n\$1\r\ng\r\n");
-      my $socket = $listener->accept;
-      my $all = "";
-      while (sysread $socket, $all, 65536, length $all) {
-        while ($all =~ s/^\*\d+\r\n\$\d+\r\n(\w+)\r\n(?:\$\d+\r\n([^\r]*)\r\n)?(\$\d+\r\n[^\r]*\r\n)*(?=\*|\z)//) {
-          syswrite $socket, $reply{$1} // $reply{"$1$2"} // die "unexpected $1 $2";
-        }
-      }'
+      serve(sub { $reply{$_[0]} // $reply{"$_[0]$_[1]"} // die "unexpected @_" })'
     run -0 --separate-stderr rlctl reset --match '*' "$words" --verbose
     assert_output 'left key=k type=set reason=no-limiter-state'
     assert_regex "$stderr" '^(would remove|removed) no key; left 1 without limiter state \(1 set\)$'

@@ -355,26 +355,12 @@ END
 }
 
 @test "a lease that lapses while the limits are asked does not start the command" {
-  # Passes the first connection on at once, the second once the file limits is there.
-  cat >proxy <<'END'
-use IO::Socket::UNIX;
-my ($path, $server) = @ARGV;
-my $listener = IO::Socket::UNIX->new(Local => $path, Listen => 9) or die;
-for my $number (1 .. 9) {
-  my $client = $listener->accept;
-  next if fork;
-  while ($number == 2 && !-e "limits") { select undef, undef, undef, 0.01 }
-  my $other = IO::Socket::UNIX->new(Peer => $server) or die;
-  my ($from, $to) = fork ? ($client, $other) : ($other, $client);
-  while (sysread $from, my $bytes, 4096) { syswrite $to, $bytes }
-  shutdown $to, 1;
-  exit;
-}
-END
-  perl proxy "$PWD/proxy.socket" "$socket" 3>&- 4>&- &
-  commands+=("$!")
-  wait_until test -S proxy.socket
-  start -s "$PWD/proxy.socket" --timeout 1h --lease 1s --limit 5/1h -- touch ran
+  # The second connection gets no reply until the file limits is there.
+  local direct=$socket proxy
+  start_perl_server '
+    relay($ARGV[0], sub { while ($_[0] == 2 && !-e "limits") { select undef, undef, undef, 0.01 } 1 })' "$direct"
+  proxy=$socket socket=$direct
+  start -s "$proxy" --timeout 1h --lease 1s --limit 5/1h -- touch ran
   # The lease was there, and is there no longer.
   wait_until eval 'cli INFO stats | grep -q ^expired_keys:1'
   touch limits
