@@ -21,8 +21,8 @@ section() {
   awk '/^# /{ on = /^# ACCESS RULES/ } on && !/^```/' "$project/man/rlctl$1.scd"
 }
 
-# block PAGE [N]: the rules in the first or Nth block of code of that section, on one line.
-block() {
+# rules_in PAGE [N]: the rules in the first or Nth block of code of that section, on one line.
+rules_in() {
   awk -v fence="$((2 * ${2:-1} - 1))" '
     /^# /{ on = /^# ACCESS RULES/ } /^```/ && on { ++fences; next } on && fences == fence' \
     "$project/man/rlctl$1.scd" | xargs
@@ -31,9 +31,9 @@ block() {
 # rules_for ALGORITHM: those of rlctl(1), without the keys.
 rules_for() {
   local common own
-  common=$(block .1 | grep -oE '\+(evalsha|script)\S*' | xargs)
+  common=$(rules_in .1 | grep -oE '\+(evalsha|script)\S*' | xargs)
   if [[ $1 == sliding-window-log ]]; then
-    own=$(block .1 | sed 's/.*+script|load //')
+    own=$(rules_in .1 | sed 's/.*+script|load //')
   else
     own=$(section .1 | awk -v name="$1" '
       on && /^\t/ { print; next } { on = 0 } /^[a-z]/ && index(", " $0 ",", ", " name ",") { on = 1 }')
@@ -242,17 +242,17 @@ uses() {
     echo "asks $algorithm;$(rules_for "$algorithm");$optional;;"
   done
   cat <<TABLE
-inspects;$(block -inspect.1);+memory;;
-lists;$(block -list.1);+memory;;
-asks_quota;$(block -quota.1);+memory;;3
-resets;$(block -reset.1) +scan;;;
-loads_scripts;$(block -scripts.1);;;
+inspects;$(rules_in -inspect.1);+memory;;
+lists;$(rules_in -list.1);+memory;;
+asks_quota;$(rules_in -quota.1);+memory;;3
+resets;$(rules_in -reset.1) +scan;;;
+loads_scripts;$(rules_in -scripts.1);;;
 calls_script;$(rules_for gcra);+setrange +del +pttl +pexpire;;
-saves;$(block -reset.1) +scan $(block -reset.1 2);;;
-restores;$(block -reset.1 3);;;
+saves;$(rules_in -reset.1) +scan $(rules_in -reset.1 2);;;
+restores;$(rules_in -reset.1 3);;;
 leases;$(rules_for concurrency);;+zrem +del;125
-bursts;$(block -burst.1 | sed s@~rlctl-burst:.@@) $(rules_for sliding-window-log | sed 's/+evalsha +script|load//');+time;+unlink;
-debugs;$(block -debug.1);;;
+bursts;$(rules_in -burst.1 | sed s@~rlctl-burst:.@@) $(rules_for sliding-window-log | sed 's/+evalsha +script|load//');+time;+unlink;
+debugs;$(rules_in -debug.1);;;
 TABLE
 }
 
@@ -307,8 +307,8 @@ prepare() {
     case $page in
       '') ;;
       .1) diff <(needed $(rules_for "${command##*--algorithm }")) - <<<"$granted" ;;
-      *+*) diff <(needed $(block "${page%%+*}") "+${page#*+}") - <<<"$granted" ;;
-      *) diff <(needed $(block $page)) - <<<"$granted" ;;
+      *+*) diff <(needed $(rules_in "${page%%+*}") "+${page#*+}") - <<<"$granted" ;;
+      *) diff <(needed $(rules_in $page)) - <<<"$granted" ;;
     esac
   done <<'TABLE'
 .1|check login:ann --limit 5/60s --algorithm fixed-window

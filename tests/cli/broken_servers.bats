@@ -7,9 +7,7 @@ load ../support/common
   local expected reply option message hint
   while IFS='|' read -r expected reply option message hint; do
     start_fake_server ${option:+"$option"} "$reply"
-    run_with_timeout "-$expected" --separate-stderr rlctl check k --limit 5/60s --timeout 200ms
-    assert_output ''
-    assert_equal "${stderr_lines[0]}" "rlctl: check: ${message/URL/unix://$socket}"
+    fails "$expected" "check: ${message/URL/unix://$socket}" rlctl check k --limit 5/60s --timeout 200ms
     assert_equal "${stderr_lines[1]-}" "$hint"
     stop_servers
   done <<'TABLE'
@@ -30,6 +28,5 @@ TABLE
 
 @test "a server whose time is not a time is named" {
   start_fake_server '+string\r\n'
-  run_with_timeout -3 --separate-stderr rlctl inspect k
-  assert_equal "${stderr_lines[0]}" "rlctl: inspect: unix://$socket: the reply to TIME is not a time"
+  fails 3 "inspect: unix://$socket: the reply to TIME is not a time" rlctl inspect k
 }

@@ -133,8 +133,8 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
   run -0 rlctl reset none
 }
 
-# search COMMAND…: a search in the background, whose master 1 is killed before it has searched it.
-search() {
+# loses_master COMMAND…: a search in the background, whose master 1 is killed before it has searched it.
+loses_master() {
   local status=0
   node_cli 1 CLIENT PAUSE 600000 >/dev/null
   rlctl "$@" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
@@ -151,7 +151,7 @@ search() {
   start_cluster 3 1
   printf 'key:%s\n' {1..300} | rlctl check -q --batch --limit 9/1d
   pause=0.1 wait_until eval "node_cli 4 DBSIZE | grep -qx '$(node_cli 1 DBSIZE)'"
-  search list --sort key --limit 9/1d
+  loses_master list --sort key --limit 9/1d
   assert_equal "$(grep -c 'key:[0-9]' "$BATS_TEST_TMPDIR/out")" 300
 }
 
@@ -160,7 +160,7 @@ search() {
   start_cluster 3 1
   printf 'key:%s\n' {1..300} | rlctl check -q --batch --limit 9/1d
   pause=0.1 wait_until eval "node_cli 4 DBSIZE | grep -qx '$(node_cli 1 DBSIZE)'"
-  search inspect --match 'key:*' --json
+  loses_master inspect --match 'key:*' --json
   assert_equal "$(grep -c 'key:[0-9]' "$BATS_TEST_TMPDIR/out")" 300
 }
 
@@ -170,7 +170,7 @@ search() {
   printf 'key:%s\n' {1..300} | rlctl check -q --batch --limit 9/1d
   pause=0.1 wait_until eval "node_cli 4 DBSIZE | grep -qx '$(node_cli 1 DBSIZE)'"
   expected='0 not saved: --save FILE keeps what is removed, and --restore puts it back
-removed 300 keys (300 sliding-window-log)' search reset --match 'key:*' --yes
+removed 300 keys (300 sliding-window-log)' loses_master reset --match 'key:*' --yes
   assert_equal "$(node_cli 0 DBSIZE),$(node_cli 2 DBSIZE),$(node_cli 4 DBSIZE)" 0,0,0
 }
 

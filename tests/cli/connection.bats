@@ -100,9 +100,8 @@ ARGUMENTS
 }
 
 @test "--askpass without a terminal is refused" {
-  run -2 --separate-stderr setsid -w rlctl check k --limit 9/60s --askpass </dev/null
-  assert_equal "${stderr_lines[0]}" \
-    'rlctl: check: --askpass needs a terminal, and this process has none'
+  fails 2 'check: --askpass needs a terminal, and this process has none' \
+    setsid -w rlctl check k --limit 9/60s --askpass </dev/null
 }
 
 @test "--askpass asks on the terminal, without echo, and not on stdout" {

@@ -380,8 +380,8 @@ limited() {
   local code
   for code in MOVED ASK; do
     start_fake_server "-$code 7629 127.0.0.1\\0.example.org:80\\r\\n"
-    run_with_timeout -3 --separate-stderr rlctl check k --limit 5/60s
-    assert_equal "$stderr" "rlctl: check: a server refers to redis://127.0.0.1%00.example.org:80, whose name has a NUL; the command was not sent"
+    fails 3 'check: a server refers to redis://127.0.0.1%00.example.org:80, whose name has a NUL; the command was not sent' \
+      rlctl check k --limit 5/60s
     stop_servers
   done
 }

@@ -11,15 +11,9 @@ setup() {
   echo 'timeout = "120s"' >"$RLCTL_CONFIG"
 }
 
-allowed() { run -0 rlctl check k --limit 1000/60s "$@"; }
-refused() { run -4 rlctl check k --limit 1000/60s "$@"; }
-
-# fails MESSAGE ARGUMENT…: this error of the input.
-fails() {
-  run -2 --separate-stderr rlctl check k --limit 1000/60s "${@:2}"
-  assert_output ''
-  assert_equal "${stderr_lines[0]}" "rlctl: check: $1"
-}
+check=(rlctl check k --limit 1000/60s)
+allowed() { run -0 "${check[@]}" "$@"; }
+refused() { run -4 "${check[@]}" "$@"; }
 
 # hides PASSWORD ARGUMENT…: the command fails and prints neither the password nor a part of it.
 hides() {
@@ -56,7 +50,7 @@ hides() {
   while read -r text why; do
     # shellcheck disable=SC2059 # a format
     printf "$text" >"$file"
-    fails "the first line of the password file $file $why" --password-file "$file"
+    fails 2 "check: the first line of the password file $file $why" "${check[@]}" --password-file "$file"
   done <<'TABLE'
 %s is empty
 \nse\x20cret\n is empty
@@ -64,7 +58,7 @@ se\0cret\n contains a NUL byte
 %05000d\n has more than 4096 bytes
 TABLE
   chmod 640 "$file"
-  fails "$file holds a password, and its group can read it (mode 0640)" --password-file "$file"
+  fails 2 "check: $file holds a password, and its group can read it (mode 0640)" "${check[@]}" --password-file "$file"
   assert_equal "${stderr_lines[1]}" "  hint: chmod 600 $file"
 }
 
@@ -77,7 +71,7 @@ TABLE
   allowed
   CREDENTIALS_DIRECTORY='' refused
   chmod 444 "$CREDENTIALS_DIRECTORY/rlctl.password"
-  fails "$CREDENTIALS_DIRECTORY/rlctl.password holds a password, and any user can read it (mode 0444)"
+  fails 2 "check: $CREDENTIALS_DIRECTORY/rlctl.password holds a password, and any user can read it (mode 0444)" "${check[@]}"
   if ((EUID == 0)); then
     # The access list that systemd gives the service's user.
     chmod 440 "$CREDENTIALS_DIRECTORY/rlctl.password"

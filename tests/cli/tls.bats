@@ -10,14 +10,6 @@ setup() {
   ca=(--cacert "$certificates/ca.pem")
 }
 
-# fails STATUS MESSAGE HINT ARGUMENT…: `rlctl ARGUMENT…` ends with exactly this error.
-fails() {
-  run "-$1" --separate-stderr rlctl "${@:4}"
-  assert_output ''
-  assert_equal "${stderr_lines[0]}" "rlctl: $2"
-  assert_equal "${stderr_lines[1]}" "  hint: $3"
-}
-
 configure() {
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml
   { echo 'timeout = "120s"' && cat; } >"$RLCTL_CONFIG"
@@ -85,8 +77,8 @@ configure() {
 }
 
 @test "without --cacert, the system's authorities are trusted" {
-  fails 3 "cannot connect to $RLCTL_URL: its certificate is not trusted: self-signed certificate in certificate chain" \
-    "trust it with --cacert FILE, the authority's certificate" check k --limit 9/60s
+  fails 3 "cannot connect to $RLCTL_URL: its certificate is not trusted: self-signed certificate in certificate chain
+  hint: trust it with --cacert FILE, the authority's certificate" rlctl check k --limit 9/60s
   SSL_CERT_FILE=$certificates/ca.pem rlctl check -q k --limit 9/60s
 }
 
@@ -99,15 +91,15 @@ configure() {
 
 @test "--cert and --key identify the client" {
   start_tls_server server --tls-auth-clients yes
-  fails 3 "check: cannot connect to $RLCTL_URL: the server requires a client certificate" \
-    'pass it with --cert FILE and --key FILE' "${ca[@]}" check k --limit 9/60s
+  fails 3 "check: cannot connect to $RLCTL_URL: the server requires a client certificate
+  hint: pass it with --cert FILE and --key FILE" rlctl "${ca[@]}" check k --limit 9/60s
   run -0 rlctl "${ca[@]}" --cert "$certificates/client.pem" --key "$certificates/client.key" check k --limit 9/60s
 }
 
 @test "a private key that others can read or write is refused, and the group may read root's" {
   local mode who key=$BATS_TEST_TMPDIR/client.key
   cp "$certificates/client.key" "$key"
-  with_key() { fails 2 "$1" "chmod 600 $key" "${ca[@]}" check k --limit 9/60s --cert "$certificates/client.pem" --key "$key"; }
+  with_key() { fails 2 "$1"$'\n  hint: chmod 600 '"$key" rlctl "${ca[@]}" check k --limit 9/60s --cert "$certificates/client.pem" --key "$key"; }
   while read -r mode who; do
     chmod "$mode" "$key"
     with_key "check: $key holds a private key, and $who it (mode 0$mode)"
@@ -171,8 +163,7 @@ key = '$certificates/client.key'"
   while IFS='|' read -r line message; do
     configure <<<"url = 'rediss://127.0.0.1:$tls_port'
 $line"
-    run -2 --separate-stderr rlctl config check
-    assert_equal "$stderr" "rlctl: $RLCTL_CONFIG:3: $message"
+    fails 2 "$RLCTL_CONFIG:3: $message" rlctl config check
     RLCTL_URL='' run -2 rlctl check k --limit 9/60s
   done <<'TABLE'
 tls = "yes"|tls must be true or false, not the string 'yes'
@@ -185,8 +176,7 @@ incesure = true|unknown key 'incesure'; did you mean 'insecure'?
 TABLE
   configure <<<"url = 'unix:///s'
 tls = true"
-  run -2 --separate-stderr rlctl config check
-  assert_equal "$stderr" "rlctl: $RLCTL_CONFIG:3: tls: unix:///s is not reached by TCP"
+  fails 2 "$RLCTL_CONFIG:3: tls: unix:///s is not reached by TCP" rlctl config check
 }
 
 # --- repeating a run --------------------------------------------------------------------------------

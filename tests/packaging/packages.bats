@@ -22,7 +22,7 @@ needs_root() {
   local kept
   root=$BATS_TEST_TMPDIR/root
   [[ $(id -u) == 0 ]] || skip "only root can enter another root directory"
-  command -v mmdebstrap >/dev/null || skip "mmdebstrap is not installed"
+  needs mmdebstrap
   kept=$BATS_FILE_TMPDIR/$1.tar
   if [[ ! -e $kept.log ]]; then
     timeout 400 mmdebstrap --variant=minbase --include="${2:-}" "$1" "$kept" >"$kept.log" 2>&1 || {
@@ -77,7 +77,7 @@ files_in_root() {
 }
 
 @test "lintian finds no error and no warning in the Debian package" {
-  command -v lintian >/dev/null || skip "lintian is not installed"
+  needs lintian
   run -0 lintian --no-cfg --fail-on error,warning "$deb"
 }
 
@@ -171,7 +171,7 @@ old_system() {
   url=redis://no-such-host.invalid
   run -3 in_root rlctl -u "$url" --timeout 30s check k --limit 2/60s
   assert_output --partial 'no-such-host.invalid:6379'
-  command -v strace >/dev/null || skip "strace is not installed: loaded modules cannot be seen"
+  needs strace
   local trace=$BATS_TEST_TMPDIR/trace
   run -3 strace -f -e trace=openat,open -o "$trace" \
     env -i /usr/sbin/chroot "$root" /usr/bin/rlctl -u "$url" --timeout 30s check k --limit 2/60s

@@ -15,8 +15,8 @@ setup() {
   PATH=$BATS_TEST_TMPDIR/bin:$PATH
 }
 
-# fails STATUS MESSAGE ARGUMENT…: packaging/release ends with this message and leaves nothing.
-fails() {
+# release_fails STATUS MESSAGE ARGUMENT…: packaging/release ends with this message and leaves nothing.
+release_fails() {
   run "-$1" packaging/release "${@:3}"
   assert_output "packaging/release: $2"
   assert_equal "$(find "$TMPDIR" -mindepth 1)" ''
@@ -25,18 +25,18 @@ fails() {
 @test "--help prints how it is used; wrong usage is an error of status 2" {
   run -0 packaging/release --help
   assert_line '  packaging/release [--only-deb] [--build FOLDER] [DIR]'
-  fails 2 "unknown option '--dir'; see packaging/release --help" --dir
-  fails 2 "unexpected argument 'b'; see packaging/release --help" a b
+  release_fails 2 "unknown option '--dir'; see packaging/release --help" --dir
+  release_fails 2 "unexpected argument 'b'; see packaging/release --help" a b
   [[ ! -e a && ! -e dist ]]
 }
 
 @test "without a date or a section in the change log, there is no release" {
-  SOURCE_DATE_EPOCH=today fails 1 "SOURCE_DATE_EPOCH is 'today', but must be a number"
+  SOURCE_DATE_EPOCH=today release_fails 1 "SOURCE_DATE_EPOCH is 'today', but must be a number"
   unset SOURCE_DATE_EPOCH
-  GIT_CEILING_DIRECTORIES=/ GIT_DIR=/nowhere fails 1 \
+  GIT_CEILING_DIRECTORIES=/ GIT_DIR=/nowhere release_fails 1 \
     "the sources are not in a git repository: set SOURCE_DATE_EPOCH, the release's date in seconds since 1970"
   sed -i '/^## /d' CHANGELOG.md
-  fails 1 "CHANGELOG.md has no section '## $(rlctl --version | sed -n '1s/^rlctl //p') – YYYY-MM-DD'"
+  release_fails 1 "CHANGELOG.md has no section '## $(rlctl --version | sed -n '1s/^rlctl //p') – YYYY-MM-DD'"
 }
 
 @test "a build that fails ends it with the build's messages and leaves nothing" {

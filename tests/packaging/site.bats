@@ -9,7 +9,7 @@ setup_file() {
 }
 
 setup() {
-  command -v lowdown >/dev/null || skip "lowdown is not installed"
+  needs lowdown
   cd "$site"
 }
 

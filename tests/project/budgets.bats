@@ -12,8 +12,6 @@ setup() {
   script=$project/lua/budget.lua seconds=80000000
 }
 
-needs_curl() { curl --version >/dev/null || skip "install Debian's curl"; }
-
 # start_model: a language model that uses as many tokens as the request's text says, or else 120. The text may go on with
 # what it does then: wait until the file go-on is there, fail, or hang up. Requests are lines of the file asked. Sets model.
 start_model() {
@@ -60,8 +58,8 @@ start_proxy() {
   proxy=$(<url)
 }
 
-# ask MOST TEXT: a request for at most MOST tokens; prints the status, and the fields of the answer that tell the budget.
-ask() {
+# chat MOST TEXT: a request for at most MOST tokens; prints the status, and the fields of the answer that tell the budget.
+chat() {
   curl -s --max-time 120 -D - -o /dev/null -H 'Authorization: Bearer ann' "${proxy}v1/chat/completions" \
     -d "{\"max_tokens\": $1, \"messages\": [{\"role\": \"user\", \"content\": \"$2\"}]}" | tr -d '\r' |
     sed -nE '1s/^[^ ]+ ([0-9]+) .*/\1/p; s/^X-RateLimit-Remaining-Tokens: /left /p; s/^Retry-After: .*/later/p' | xargs
@@ -72,17 +70,17 @@ key() { cli KEYS '*'; }
 left() { cli --eval "$script" "$(key)" , 1000 "${seconds}e6" '' 0 "$@" | sed -n 2p; }
 
 @test "the proxy reserves what a request may use, and spends what it has used" {
-  needs_curl
+  needs curl
   start_model
   start_proxy 1000
-  assert_equal "$(ask 500 120)" '200 left 880'
-  assert_equal "$(ask 500 300)" '200 left 580'
+  assert_equal "$(chat 500 120)" '200 left 880'
+  assert_equal "$(chat 500 300)" '200 left 580'
   assert_equal "$(<asked)" $'120 500\n300 500'
   assert_equal "$(left)" 580
   # 580 are left, and the request's text has tokens, too.
-  assert_equal "$(ask 570 1)" '429 later'
-  assert_equal "$(ask 2000 1)" 413
-  assert_equal "$(ask 0 1)" 400
+  assert_equal "$(chat 570 1)" '429 later'
+  assert_equal "$(chat 2000 1)" 413
+  assert_equal "$(chat 0 1)" 400
   assert_equal "$(wc -l <asked)" 2
   run -0 curl -s -H 'Authorization: Bearer ann' -d '{"max_tokens": 576}' "$proxy"
   assert_output '{"error": {"message": "this request may use 582 tokens, and 580 are left"}}'
@@ -90,40 +88,40 @@ left() { cli --eval "$script" "$(key)" , 1000 "${seconds}e6" '' 0 "$@" | sed -n 
 
 # bats test_tags=night
 @test "the proxy frees what a request did not use, and counts what may have been used" {
-  needs_curl
+  needs curl
   start_model
   start_proxy 1000
-  assert_equal "$(ask 500 '300 fail')" '500 left 1000'
+  assert_equal "$(chat 500 '300 fail')" '500 left 1000'
   cli SCRIPT FLUSH
-  assert_equal "$(ask 500 100)" '200 left 900'
+  assert_equal "$(chat 500 100)" '200 left 900'
   # The model may have worked for it: 500, and a third of the request's bytes.
-  assert_equal "$(ask 500 '300 hang-up')" '502 left 375'
+  assert_equal "$(chat 500 '300 hang-up')" '502 left 375'
   assert_equal "$(left)" 375
 
   # Nobody listens there.
   model=http://127.0.0.1:1 start_proxy 1000
-  assert_equal "$(ask 300 1)" '502 left 375'
+  assert_equal "$(chat 300 1)" '502 left 375'
   assert_equal "$(cli HLEN "$(key)")" 5
 
   : >asked
   socket=127.0.0.1:1 start_proxy 1000
-  assert_equal "$(ask 300 1)" 503
+  assert_equal "$(chat 300 1)" 503
   assert_equal "$(<asked)" ''
 }
 
 # bats test_tags=night
 @test "what a killed proxy held is free when its hold ends, to the microsecond" {
-  needs_curl
+  needs curl
   local held end
   start_model
   start_proxy 1000
-  ask 900 '1 wait' >killed 2>&1 3>&- &
+  chat 900 '1 wait' >killed 2>&1 3>&- &
   wait_until test -s asked
   held=$(left)
   ((held < 100))
   kill -KILL "$proxy_pid"
   start_proxy 1000
-  run -0 ask 500 1
+  run -0 chat 500 1
   assert_output '429 later'
   # The time of a denial counts from the caller's clock, here 1970.
   end=$(cli --eval "$script" "$(key)" , 1000 "${seconds}e6" '' 500 0 | sed -n 3p)
@@ -135,7 +133,7 @@ left() { cli --eval "$script" "$(key)" , 1000 "${seconds}e6" '' 0 "$@" | sed -n 
   sed -i 's/^HOLD = 90/HOLD = 2/' proxy.py
   start_proxy 1000
   : >asked
-  ask 900 '1 wait' >killed 2>&1 3>&- &
+  chat 900 '1 wait' >killed 2>&1 3>&- &
   wait_until test -s asked
   kill -KILL "$proxy_pid"
   start_proxy 1000
@@ -143,15 +141,15 @@ left() { cli --eval "$script" "$(key)" , 1000 "${seconds}e6" '' 0 "$@" | sed -n 
   touch go-on
 }
 
-is_served() { [[ $(ask 500 1) == '200 left 999' ]]; }
+is_served() { [[ $(chat 500 1) == '200 left 999' ]]; }
 
 # bats test_tags=night
 @test "fifty requests at once never spend more than the budget" {
-  needs_curl
+  needs curl
   local n used
   start_model
   start_proxy 1000
-  for n in {1..50}; do ask 100 "$((n + 40))" >"answer.$n" 3>&- & done
+  for n in {1..50}; do chat 100 "$((n + 40))" >"answer.$n" 3>&- & done
   for n in $(jobs -p); do
     if [[ " ${servers[*]} " != *" $n "* ]]; then wait "$n"; fi
   done
@@ -162,10 +160,9 @@ is_served() { [[ $(ask 500 1) == '200 left 999' ]]; }
   assert_equal "$(cat answer.* | grep -c '^429 later$')" "$((50 - $(wc -l <asked)))"
 }
 
-
 # bats test_tags=night
 @test "the proxy asks again if a reply is lost, and nothing counts twice" {
-  needs_curl
+  needs curl
   local direct=$socket
   start_model
   cli SCRIPT LOAD "$(<"$script")"
@@ -173,20 +170,15 @@ is_served() { [[ $(ask 500 1) == '200 left 999' ]]; }
   start_perl_server 'relay($ARGV[0], sub { $_[0] % 2 })' "$socket"
   start_proxy 1000
   # The second, fourth and sixth reply: a settle's, a reserve's, and a settle's.
-  assert_equal "$(ask 500 120)" '200 left 880'
-  assert_equal "$(ask 500 300)" '200 left 580'
+  assert_equal "$(chat 500 120)" '200 left 880'
+  assert_equal "$(chat 500 300)" '200 left 580'
   socket=$direct
   assert_equal "$(left)" 580
 }
 
 # What depends on the time, and on how long the commands take.
-without_times() {
-  sed -E 's/^Retry-After: [0-9]+/Retry-After: N/; s/[0-9]+ [A-Z][a-z]+ [0-9]{4}/DATE/; s/has [0-9]+ seconds/has N seconds/
-    s/[0-9.]+% used .*resets.*/N% used/'
-}
-
 @test "the output in the README of examples/budgets is correct" {
-  needs_curl
+  needs curl
   needs_zones
   start_model
   start_proxy 1000

@@ -14,12 +14,6 @@ setup() {
   script=$project/lua/sliding-window-log.lua
 }
 
-# needs PACKAGE COMMAND…: skips the test unless the command succeeds.
-needs() {
-  local why
-  why=$("${@:2}" 2>&1) || skip "install Debian's $1: '${*:2}' failed${why:+: ${why##*$'\n'}}"
-}
-
 # Into the current folder, where node finds it.
 install_ioredis() {
   needs npm npm --version
@@ -92,8 +86,8 @@ stop() {
   wait "$pid" 2>/dev/null || true
 }
 
-# fails PROGRAM…: the program ends by itself, without an answer.
-fails() {
+# gives_up PROGRAM…: the program ends by itself, without an answer.
+gives_up() {
   run_with_timeout "$@" "$socket" "$script" 5/3600 <<<k
   ((status != 0 && status != 124 && status != 137)) || fail "status $status: $output"
   refute_output --partial remaining=
@@ -114,11 +108,11 @@ holds_the_contract() {
 
   # A request that may have been counted is not sent again.
   start_one_answer_server '' 1
-  fails "${program[@]}"
+  gives_up "${program[@]}"
   assert_equal "$(asked)" 1
   start_one_answer_server ''
   program[-1]=$short
-  fails "${program[@]}"
+  gives_up "${program[@]}"
   (($(asked) <= 1))
 }
 
@@ -269,9 +263,6 @@ quick_start() {
   ask k
   assert_equal "$answer" 'denied remaining=5'
 }
-
-# The times depend on how long the commands take.
-without_times() { sed -E 's/retry_after=[0-9]+\.[0-9]{3}s/retry_after=Ns/'; }
 
 @test "the output in the README of examples/languages is correct" {
   needs gcc gcc --version

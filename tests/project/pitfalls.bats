@@ -15,8 +15,8 @@ shown_commands() {
     { print >file }'
 }
 
-# shows FILE: the commands in the file print what the file says.
-shows() {
+# is_true FILE: the commands in the file print what the file says.
+is_true() {
   local file=$1 command line shown=0
   rm -f "$BATS_TEST_TMPDIR"/*.sh "$BATS_TEST_TMPDIR"/*.expected
   shown_commands "$file"
@@ -31,8 +31,8 @@ shows() {
   ((shown)) || fail "$file has no such command"
 }
 
-# block TEXT: prints the first block of commands in the README after the line that contains TEXT.
-block() {
+# block_after TEXT: prints the first block of commands in the README after the line that contains TEXT.
+block_after() {
   awk -v begin="$1" '
     index($0, begin) { on = 1 } on && /^```$/ { exit } inside; on && /^```sh$/ { inside = 1 }' README.md
 }
@@ -40,7 +40,7 @@ block() {
 @test "each sequence of commands fails as it says, and its counterpart does not" {
   local file
   for file in *.sh; do
-    if [[ $file != server.sh ]]; then shows "$file"; fi
+    if [[ $file != server.sh ]]; then is_true "$file"; fi
   done
 }
 
@@ -50,12 +50,12 @@ block() {
     [[ $file != server.sh && $file != *-settle.lua ]] || continue
     rm -f "$BATS_TEST_TMPDIR"/*.sh
     shown_commands "$file"
-    assert_equal "$(block "[$file]($file)")" "$(cat "$BATS_TEST_TMPDIR"/*.sh)"
+    assert_equal "$(block_after "[$file]($file)")" "$(cat "$BATS_TEST_TMPDIR"/*.sh)"
   done
 }
 
 @test "the README's commands for testing a script run and find its flaw" {
-  run -0 bash -euo pipefail <(block '## To try your own')
+  run -0 bash -euo pipefail <(block_after '## To try your own')
   assert_line --regexp '^times-as-members\.lua +15 +10 +5 +10 +2\.00×'
   assert_line --partial 'no bound was found'
 }

@@ -97,7 +97,7 @@ assert_shows_the_burst() {
 }
 
 @test "a quickstart that is killed with kill -9 leaves no server" {
-  command -v setpriv >/dev/null || skip "no setpriv(1)"
+  needs setpriv
   copy_with exec sleep 60
   ./quickstart >out 2>&1 3>&- &
   local quickstart=$!

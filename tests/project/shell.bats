@@ -13,9 +13,6 @@ setup() {
   unset RLCTL_CONFIG
 }
 
-# The times depend on how long the commands take.
-without_times() { sed -E 's/(;t=|^Retry-After: )[0-9]+/\1N/'; }
-
 @test "the output in the README of examples/shell is correct" {
   readme_is_true README.md without_times
 }

@@ -7,8 +7,7 @@
 #   assert_equal ACTUAL EXPECTED, assert_not_equal ACTUAL OTHER
 #   assert_regex TEXT PATTERN, refute_regex TEXT PATTERN
 #                                        Whether an extended regular expression matches. $BASH_REMATCH has what did.
-#   assert_success, assert_failure [STATUS]
-#                                        How the last `run` ended.
+#   assert_success                       The last `run` did not fail.
 #   assert_output [--partial | --regexp] [TEXT], refute_output …
 #                                        What it printed: this text; it contains it, or matches it. Without TEXT:
 #                                        something.
@@ -30,14 +29,6 @@ refute_regex() { [[ ! $1 =~ $2 ]] || fail "a match for: $2"$'\n'"in:          $1
 
 # shellcheck disable=SC2154 # `run` sets them
 assert_success() { ((status == 0)) || fail "status $status, not 0, with the output:"$'\n'"$output"; }
-# shellcheck disable=SC2154
-assert_failure() {
-  if (($#)); then
-    ((status == $1)) || fail "status $status, not $1, with the output:"$'\n'"$output"
-  else
-    ((status != 0)) || fail "status 0, with the output:"$'\n'"$output"
-  fi
-}
 
 # matches KIND TEXT EXPECTED
 matches() {

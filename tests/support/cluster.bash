@@ -18,11 +18,11 @@
 #                     redis-cli on node N, without following redirections.
 #   slot_of KEY       The slot of the key.
 #   node_of_slot SLOT The number of the master that owns the slot.
-#   move_slot SLOT TO Moves the slot and its keys to node TO, and waits until every node knows.
 #   begin_move SLOT TO, move_keys SLOT TO [KEY…], end_move SLOT TO
-#                     The same in steps. Between the first two, the owner answers ASK for keys that it does
-#                     not have; between the last two, for those that were moved (all, or only KEY…). If a
-#                     command names keys of both kinds, the new owner answers TRYAGAIN to it after ASKING.
+#                     Move the slot and its keys to node TO. Between the first two, the owner answers ASK for keys
+#                     that it does not have; between the last two, for those that were moved (all, or only KEY…). If a
+#                     command names keys of both kinds, the new owner answers TRYAGAIN to it after ASKING. After the
+#                     last, every node knows.
 #   flush_cluster     Removes all keys.
 #   kill_node N       Kills it as kill -9 does.
 #   wait_for_failover Waits until the nodes that live agree that they own every slot.
@@ -199,12 +199,6 @@ end_move() {
   node_cli "$2" CLUSTER SETSLOT "$1" NODE "${cluster_ids[$2]}" >/dev/null
   node_cli "$from" CLUSTER SETSLOT "$1" NODE "${cluster_ids[$2]}" >/dev/null
   wait_until all_know_owner "$1" "$2"
-}
-
-move_slot() {
-  begin_move "$1" "$2"
-  move_keys "$1" "$2"
-  end_move "$1" "$2"
 }
 
 # kill_at PID SOCKET: kills the server and waits until it is gone.

@@ -32,6 +32,8 @@
 #                     `run`, with status 124 if the command did not end by itself.
 #   expect_status STATUS COMMAND…
 #                     Runs the command and fails with its output unless it exits with STATUS.
+#   fails STATUS ERROR COMMAND…
+#                     rlctl exits with STATUS, prints nothing, and says `rlctl: ERROR`, and only a hint after it.
 #   wait_until COMMAND…
 #                     Repeats the command every $pause seconds (default 0.02) until it succeeds; fails after two
 #                     minutes.
@@ -40,6 +42,8 @@
 #   work PID          The CPU time of the process and its children, in hundredths of a second: a
 #                     process that has used much of it is past its start.
 #   calls COMMAND     How often the server at $socket has executed the command.
+#   debug WORD…       `rlctl debug` on an empty private server, whatever servers this machine has.
+#   traced_value      The reply in the JSON of a traced run.
 #   as ENDING COMMAND…
 #                     Runs an rlctl burst, and prints the report that it writes to a file with this ending.
 #                     JSON is recorded, to be validated.
@@ -65,6 +69,8 @@
 #   lines_of ARRAY COMMAND…
 #                     Sets ARRAY to the lines that the command prints, and fails if there are none: for loops
 #                     that would otherwise pass when they find nothing.
+#   needs PACKAGE [COMMAND…]
+#                     Skips the test unless the command succeeds, or there is a command of this name.
 #   needs_other_servers
 #                     Skips the test unless $RLCTL_TEST_OTHER_SERVERS names a folder of programs that start servers
 #                     of other versions, as tests/night/on-server does.
@@ -216,6 +222,12 @@ needs_other_servers() {
     skip 'RLCTL_TEST_OTHER_SERVERS names no other servers; tests/night/run fetches them'
 }
 
+needs() {
+  local why command=("${@:2}")
+  ((${#command[@]})) || command=(command -v "$1")
+  why=$("${command[@]}" 2>&1) || skip "install $1: '${command[*]}' failed${why:+: ${why##*$'\n'}}"
+}
+
 scaled() { if [[ ${RLCTL_TEST_ALL-} ]]; then echo "$2"; else echo "$1"; fi; }
 
 expect_status() {
@@ -226,6 +238,12 @@ expect_status() {
     printf 'status %s, not %s, of: %s\n%s\n' "$actual" "$expected" "$*" "$printed" >&2
     return 1
   fi
+}
+
+fails() {
+  run_with_timeout "-$1" --separate-stderr "${@:3}"
+  assert_output ''
+  [[ $stderr == "rlctl: $2" || $stderr == "rlctl: $2"$'\n  hint: '* ]] || assert_equal "$stderr" "rlctl: $2"
 }
 
 wait_until() {
@@ -308,6 +326,9 @@ calls() {
 
 # Used by the shell commands of ends_by.
 export -f sleeps work calls
+
+debug() { rlctl -u private: debug -q "$@"; }
+traced_value() { gojq -r 'select(.event == "result").value'; }
 
 as() {
   local file=$BATS_TEST_TMPDIR/report.$1 status=0 recorded

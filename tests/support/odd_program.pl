@@ -38,8 +38,6 @@ my %ways = (
     never => sub { while (next_request()) { } },
     megabyte => sub { next_request(); say_lines('1' x 1_000_000); allow_rest() },
     megabyte_of_lines => sub { next_request(); print "1\n" x 500_000; allow_rest() },
-    nul => sub { next_request(); say_lines("1\0"); allow_rest() },
-    invalid_utf8 => sub { next_request(); say_lines(qq({"allowed":true,"x":"\xff"})); allow_rest() },
     kills_itself => sub { next_request(); allow(); next_request(); kill 'KILL', $$; nap(1) while 1 },
     exits => sub { exit $argument },
     fails => sub { next_request(); allow(); next_request(); $! = $? = 0; die "first line\nlast line\n" },

@@ -27,3 +27,10 @@ readme_is_true() {
   bash "$here/session" >"$here/came" 2>&1 </dev/null || true
   diff <("${filter[@]}" <"$here/shown") <("${filter[@]}" <"$here/came")
 }
+
+# A filter for readme_is_true: times depend on how long the commands take, and on when they run.
+without_times() {
+  sed -E 's/[0-9]+\.[0-9]{3}s/N.NNNs/g; s/[0-9]+\.[0-9]+ m?s/N.N s/g; s/[0-9.]+ s later/N s later/
+    s/(;t=|^Retry-After: )[0-9]+/\1N/; s/has [0-9]+ seconds/has N seconds/; s/[0-9.]+% used .*resets.*/N% used/
+    s/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/TIME/; s/[0-9]+ [A-Z][a-z]+ [0-9]{4}/DATE/'
+}

@@ -1,15 +1,12 @@
 # server.pl SOCKET CODE [ARGUMENT…]: see start_perl_server in common.bash. CODE is Perl that calls one of these functions.
 use strict;
 use warnings;
-use IO::Handle;
 use IO::Select;
 use IO::Socket::UNIX;
 
 my ($path, $code) = splice @ARGV, 0, 2;
-$SIG{PIPE} = 'IGNORE';
-$SIG{CHLD} = 'IGNORE';
+$SIG{$_} = 'IGNORE' for qw(PIPE CHLD);
 open my $record, '>', "$path.came" or die "$path.came: $!";
-$record->autoflush;
 # The socket appears at its path only once it is listening.
 my $listener = IO::Socket::UNIX->new(Local => "$path.new", Listen => 64) or die "$path: $!";
 rename "$path.new", $path or die "$path: $!";

@@ -19,8 +19,8 @@ trusting=(--script trusting.lua --args '{now_us} {window_us} {limit}')
 members=(--script "$project/examples/pitfalls/times-as-members.lua" --args '{now_ms} {window_ms}'
   --allowed-when '<=limit')
 
-# shows OPTION…: the report of this search has each line of standard input.
-shows() {
+# search_shows OPTION…: the report of this search has each line of standard input.
+search_shows() {
   local line
   run -0 search "$@"
   without_blanks
@@ -44,31 +44,31 @@ tries() {
 # --- findings ----------------------------------------------------------------------------------------
 
 @test "the report says what was found, shows the requests, and names the bound of an algorithm" {
-  shows --algorithm fixed-window <<'END'
+  search_shows --algorithm fixed-window <<'END'
 fixed-window 2.00× the limit: 10 within 10 s
 +50 s 5 5 0
 +60 s 5 5 0
 promise twice the limit, half of it on each side of a window's edge
 END
-  shows --algorithm gcra --burst 7 --model <<'END'
+  search_shows --algorithm gcra --burst 7 --model <<'END'
 promise its burst plus the refill during the window: 7 + 4
 END
-  shows --algorithm leaky-bucket --cost 2 --model <<'END'
+  search_shows --algorithm leaky-bucket --cost 2 --model <<'END'
  whole requests of 2: 6
 END
-  shows --algorithm sliding-window-log <<'END'
+  search_shows --algorithm sliding-window-log <<'END'
 sliding-window-log never above the limit
 0 5 5 0
 promise the limit
 denied nothing that an exact log would allow
 END
-  shows "${members[@]}" <<'END'
+  search_shows "${members[@]}" <<'END'
 times-as-members.lua 5.60× the limit: 28 at one instant
 0 28 28 0
 bound as many as were sent: no bound was found
 wrongly denied: an exact log would allow
 END
-  shows --script early.lua --args '{now_us} {window_us} {limit}' <<'END'
+  search_shows --script early.lua --args '{now_us} {window_us} {limit}' <<'END'
 early.lua 2.00× the limit: 10 within 59.999999 s
 +59.999999 s 5 5 0
 END

@@ -16,13 +16,6 @@ LUA
 
 early=(--script early.lua --args '{now_us} {window_us} {limit} {id}')
 
-refused() {
-  local message=$1
-  shift
-  run -2 rlctl burst "$@"
-  assert_line "rlctl: burst: $message"
-}
-
 @test "the first request about which two algorithms differ is shown, with status 1" {
   run -1 rlctl burst boundary --limit 100/60s --algorithm fixed-window --compare sliding-window-log
   output=$(tr -s ' ' <<<"$output")
@@ -70,9 +63,9 @@ TOML
 }
 
 @test "standard input is read by one of the limiters and the log" {
-  refused '--script - and --compare - both read standard input' --script - --compare - <<<'return 1'
-  assert_line '  hint: pass a file for one of them'
-  refused '--compare - and --replay - both read standard input' --algorithm gcra --compare - --replay - <<<'1 a'
+  fails 2 $'burst: --script - and --compare - both read standard input\n  hint: pass a file for one of them' \
+    rlctl burst --script - --compare - <<<'return 1'
+  fails 2 'burst: --compare - and --replay - both read standard input' rlctl burst --algorithm gcra --compare - --replay - <<<'1 a'
   run -0 rlctl burst --requests 1 --algorithm gcra --compare - -q <<<'return 1'
 }
 

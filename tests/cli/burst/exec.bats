@@ -11,8 +11,8 @@ setup() {
   cp "$project/tests/limiters/figures.pl" log.pl
 }
 
-# ask WAY [OPTION…]: sends 100 requests to the program that misbehaves in this way.
-ask() {
+# burst_odd WAY [OPTION…]: sends 100 requests to the program that misbehaves in this way.
+burst_odd() {
   local way=$1
   shift
   run --separate-stderr rlctl burst steady --requests 100 --limit 1000/60s -q --exec "perl '$program' $way" "$@"
@@ -22,7 +22,7 @@ ask() {
 fails_with() {
   local expected=$1 way=$2 message=$3
   shift 3
-  ask "$way" "$@"
+  burst_odd "$way" "$@"
   assert_equal "$status $way: ${stderr%%$'\n'*}" "$expected $way: rlctl: burst: odd_program.pl $message"
 }
 
@@ -54,17 +54,17 @@ nobody_is_left() { ! pgrep -f "odd_program.pl [a-z_]+ $BATS_TEST_TMPDIR" >/dev/n
   fails_with 5 twice "wrote '1' without a request: after request 1"
   fails_with 5 megabyte_of_lines "wrote '1' without a request: after request 1"
   fails_with 5 once_more "wrote '1' without a request: after request 100"
-  ask unasked
+  burst_odd unasked
   assert_equal "$status" 5
   assert_regex "$stderr" "wrote '1' without a request"
 }
 
 @test "a hello is the first line, with a pipeline of 1 to 4096" {
   fails_with 5 'hello 4097' "wrote '{\"hello\":{\"pipeline\":4097}}': \"pipeline\" must be a whole number from 1 to 4096, not 4097: request 1, of key '1'"
-  ask hello_late
+  burst_odd hello_late
   assert_equal "$status" 5
   assert_regex "$stderr" 'odd_program.pl wrote a "hello" after its first line: (after request 1|request 2, )'
-  ask hello_twice
+  burst_odd hello_twice
   assert_equal "$status" 5
   assert_regex "$stderr" 'wrote a "hello" after its first line'
 }
@@ -75,7 +75,7 @@ nobody_is_left() { ! pgrep -f "odd_program.pl [a-z_]+ $BATS_TEST_TMPDIR" >/dev/n
   assert_equal "${stderr#*$'\n'}" "$hint"
   local way
   for way in stops_reading closes_input; do
-    ask "$way" --timeout 1s
+    burst_odd "$way" --timeout 1s
     assert_equal "$way $status" "$way 3"
     assert_regex "$stderr" "odd_program.pl has not answered within 1(.000)?s"
   done
@@ -127,11 +127,11 @@ PYTHON
 @test "nothing is left of a program that forks, ignores SIGTERM or does not end" {
   local way
   for way in forks forks_with_output ignores_term hangs_at_end endless_error; do
-    ask "$way '$BATS_TEST_TMPDIR'"
+    burst_odd "$way '$BATS_TEST_TMPDIR'"
     assert_equal "$way $status" "$way 0"
     nobody_is_left || fail "$way: $(pgrep -af odd_program.pl)"
   done
-  ask "fails '$BATS_TEST_TMPDIR'"
+  burst_odd "fails '$BATS_TEST_TMPDIR'"
   assert_equal "$status" 5
   nobody_is_left
 }

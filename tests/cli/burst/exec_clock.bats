@@ -73,8 +73,8 @@ C
   cc -o clocks.dynamic clocks.c
 }
 
-# ask STATUS COMMAND CLOCKS: a burst of a few requests to the program ends with this status.
-ask() {
+# burst_with_clocks STATUS COMMAND CLOCKS: a burst of a few requests to the program ends with this status.
+burst_with_clocks() {
   rm -f clocks
   run "-$1" --separate-stderr rlctl burst steady --requests 3 --limit 5/60s -q --exec "$2" --exec-clock "$3"
 }
@@ -85,7 +85,7 @@ ask() {
 timespec_get ftime'
   since_start='CLOCK_MONOTONIC CLOCK_MONOTONIC_RAW CLOCK_MONOTONIC_COARSE CLOCK_BOOTTIME CLOCK_BOOTTIME_ALARM times'
   for clocks in none wall all; do
-    ask 0 ./clocks.dynamic "$clocks"
+    burst_with_clocks 0 ./clocks.dynamic "$clocks"
     case $clocks in
       none) run ! grep virtual clocks ;;
       wall) assert_equal "$(sed -n 's/ virtual//p' clocks | sort | xargs)" "$(sort <(xargs -n1 <<<"$wall") | xargs)" ;;
@@ -97,7 +97,7 @@ timespec_get ftime'
 
 @test "with --exec-clock, a program may pass each NULL that it may pass without" {
   local clocks
-  for clocks in none wall all; do ask 0 './clocks.dynamic null' "$clocks"; done
+  for clocks in none wall all; do burst_with_clocks 0 './clocks.dynamic null' "$clocks"; done
 }
 
 @test "a program that does not follow --exec-clock is refused, not reported" {
@@ -115,11 +115,11 @@ PYTHON
     commands+=("$who $PWD/clocks.dynamic" "sh -c '$who $PWD/clocks.dynamic; true'")
   fi
   for command in "${commands[@]}"; do
-    ask 5 "$command" wall
+    burst_with_clocks 5 "$command" wall
     assert_equal "$command: $output" "$command: "
     assert_regex "${stderr_lines[0]}" '^rlctl: burst: [a-z.]+ does not follow the clock of --exec-clock: request 1, of key'
     assert_regex "${stderr_lines[-1]}" '^  hint: .* must be linked dynamically .* TMPDIR'
-    ask 0 "$command" none
+    burst_with_clocks 0 "$command" none
   done
   run -3 --separate-stderr rlctl lint --exec ./clocks.static --exec-clock all
   assert_regex "$stderr" 'clocks.static does not follow the clock of --exec-clock'
@@ -127,7 +127,7 @@ PYTHON
 
 @test "--exec-clock refuses a TMPDIR at whose name LD_PRELOAD would be split, server or not" {
   mkdir 'a b'
-  TMPDIR="$PWD/a b" ask 2 ./clocks.dynamic wall
+  TMPDIR="$PWD/a b" burst_with_clocks 2 ./clocks.dynamic wall
   assert_equal "$output" ''
   assert_regex "${stderr_lines[0]}" '^rlctl: burst: no library can be preloaded from '
   assert_equal "${stderr_lines[1]}" "  hint: set TMPDIR to a folder without blanks, ':', ';' and '\$' in its name"

@@ -128,7 +128,7 @@ SH
 
 # bats test_tags=night
 @test "--exec-clock gives Node.js the time of each request" {
-  command -v node >/dev/null || skip 'there is no node'
+  needs node
   cat >wall.js <<'JS'
 const counts = new Map();
 require('readline').createInterface({input: process.stdin}).on('line', line => {
@@ -144,7 +144,7 @@ JS
 
 # bats test_tags=night
 @test "--exec-clock gives Java the time of each request" {
-  command -v java >/dev/null || skip 'there is no java'
+  needs java
   cat >Wall.java <<'JAVA'
 import java.io.*;
 import java.util.*;

@@ -102,9 +102,9 @@ LUA
 3000000 h3 release a true
 4000000 h4 acquire b true
 4010000 h4 release b true'
-  run -2 --separate-stderr rlctl burst --replay log.csv --fields hold=s --concurrency 1 --model
-  assert_equal "$stderr" "rlctl: burst: log.csv:1: the header has no field 's': 'time,key,ms'
-  hint: --fields hold=NAME says which of them it is"
+  fails 2 "burst: log.csv:1: the header has no field 's': 'time,key,ms'
+  hint: --fields hold=NAME says which of them it is" \
+    rlctl burst --replay log.csv --fields hold=s --concurrency 1 --model
 }
 
 @test "assertions are about leases, with --concurrency" {

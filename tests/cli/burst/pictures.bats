@@ -8,8 +8,8 @@ setup() { cd "$BATS_TEST_TMPDIR" || return; }
 # texts CLASS FILE: the texts of this class in a picture.
 texts() { xmllint --xpath "//*[local-name()='text'][@class='$1']/text()" "$2"; }
 
-# has NUMBER ELEMENT [CONDITION]: the picture has as many elements of this name that meet the conditions of XPath.
-has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.svg)" "$1"; }
+# draws NUMBER ELEMENT [CONDITION]: the picture has as many elements of this name that meet the conditions of XPath.
+draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.svg)" "$1"; }
 
 # --- titles ------------------------------------------------------------------------------------------
 
@@ -37,7 +37,7 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
   refute_line --regexp '^(chart|later) '
   run -0 texts 'soft end' x.svg
   refute_line --partial later
-  has 0 path '[@class="limit"]'
+  draws 0 path '[@class="limit"]'
 }
 
 @test "the curve rises at the very instant of a burst" {
@@ -75,10 +75,10 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
   run -0 texts verdict x.svg
   assert_output 'never above the limit'
   # A mark in each panel, and one in the legend.
-  has 3 rect '[@class="worst"]'
+  draws 3 rect '[@class="worst"]'
   run -0 texts name x.svg
   assert_output $'fixed-window\nsliding-window-log'
-  has 3 path '[@class="limit"]'
+  draws 3 path '[@class="limit"]'
   # From +50 s to +60 s.
   run -0 grep -o '<rect class="worst" x="[0-9.]*"' x.svg
   rlctl burst adversary -q --model --algorithm fixed-window,sliding-window-log -o again.svg
@@ -106,7 +106,7 @@ has() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x.s
   assert_equal "$cost" -1
   run -0 texts 'soft end' x.svg
   assert_line --partial 'refunds are not shown; bars: requests in '
-  has 0 path '[@class="within"]'
+  draws 0 path '[@class="within"]'
 }
 
 @test "the picture of a script without a bound says so" {

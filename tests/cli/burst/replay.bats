@@ -32,8 +32,8 @@ combined() {
 counts() { gojq -c '.runs[] | [.sent, .allowed, .denied, .keys, .keys_denied]' <<<"$output"; }
 replayed() { gojq -c ".replay$1" <<<"$output"; }
 
-# refused MESSAGE ARGUMENT…
-refused() {
+# is_mistake MESSAGE ARGUMENT…
+is_mistake() {
   run -2 rlctl burst "${@:2}"
   assert_line --partial "$1"
 }
@@ -147,10 +147,10 @@ random_log() {
   run -0 rlctl burst --replay price.csv --model "${two[@]}" --fields cost=price --json
   assert_equal "$(counts)" '[3,1,2,1,1]'
   printf '1 a 10001\n' >dear.log
-  refused '--replay: cost 10001 is too large for sliding-window-log' --replay dear.log "${two[@]}"
+  is_mistake '--replay: cost 10001 is too large for sliding-window-log' --replay dear.log "${two[@]}"
   run -0 rlctl burst -q --replay dear.log "${two[@]}" --fields cost=
   sed 's/3$/0.3/' cost.csv >price.csv
-  refused 'not a whole number' --replay price.csv --model "${two[@]}"
+  is_mistake 'not a whole number' --replay price.csv --model "${two[@]}"
   run -0 rlctl burst --replay price.csv --model "${two[@]}" --fields cost= --json
   assert_equal "$(counts)" '[3,3,0,1,0]'
   run -0 rlctl burst -q --replay dear.log --algorithm gcra
@@ -202,7 +202,7 @@ any; --fields key=NAME takes another field"
 
 @test "--format takes nginx's log_format and Apache's LogFormat, as they stand in the servers' files" {
   combined | sed 's/$/ 0.004 "web"/' >access.log
-  refused "combined is nearest, but it goes on after http_user_agent: '192.0.2.1 - - [" --replay access.log
+  is_mistake "combined is nearest, but it goes on after http_user_agent: '192.0.2.1 - - [" --replay access.log
   assert_line --partial "hint: --format takes nginx's log_format, such as '\$remote_addr [\$time_local] \$any'"
   local format
   for format in '$remote_addr $any $any [$time] $any' \
@@ -212,7 +212,7 @@ any; --fields key=NAME takes another field"
     assert_equal "$(counts)" '[5,4,1,2,1]'
     assert_equal "$(replayed '.files[0] | [.format, .prefix, .bad]')" "$(gojq -nc --arg f "$format" '[$f, null, 0]')"
   done
-  refused '--format: no field for the key: the format has remote_adr, time, any' \
+  is_mistake '--format: no field for the key: the format has remote_adr, time, any' \
     --replay access.log --format '$remote_adr [$time] $any'
 }
 
@@ -244,9 +244,8 @@ any; --fields key=NAME takes another field"
 
 @test "--strict makes a bad line an error, before anything is written" {
   echo hello >>epoch.log
-  run -2 --separate-stderr rlctl burst --replay epoch.log --format epoch --strict -o out.json
-  assert_equal "$stderr" "rlctl: burst: epoch.log:6: it has no ' ' after epoch: 'hello'"
-  assert_output ''
+  fails 2 "burst: epoch.log:6: it has no ' ' after epoch: 'hello'" \
+    rlctl burst --replay epoch.log --format epoch --strict -o out.json
   [[ ! -e out.json ]]
   run -2 --separate-stderr rlctl burst --replay epoch.log --format epoch --strict --json
   assert_equal "$(gojq -r .error.code <<<"$stderr")" input
@@ -254,7 +253,7 @@ any; --fields key=NAME takes another field"
 
 @test "a binary file is refused, and an empty one among others is accepted" {
   head -c 1000 /bin/ls >binary
-  refused 'binary:1: this is in none of the known formats' --replay binary
+  is_mistake 'binary:1: this is in none of the known formats' --replay binary
   : >empty
   run -0 rlctl burst --replay empty epoch.log "${two[@]}" --json
   assert_equal "$(counts)" '[5,4,1,2,1]'
@@ -402,7 +401,7 @@ any; --fields key=NAME takes another field"
   run -0 rlctl burst --replay epoch.log "${two[@]}" --model --json
   assert_equal "$(counts)" '[6,6,0,6,0]'
   for bits in 0 129 /64 ''; do
-    refused "--ipv6-prefix" --replay epoch.log --ipv6-prefix "$bits"
+    is_mistake "--ipv6-prefix" --replay epoch.log --ipv6-prefix "$bits"
   done
 }
 

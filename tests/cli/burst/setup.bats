@@ -20,32 +20,32 @@ LUA
 limiter=(--script limiter.lua --limit 5/60s --keys 'a:{key}')
 prepared=(--setup 'HSET a:{key} rate {limit}')
 
-# allowed [OPTION…]: how many requests burst allows. It may warn that this is not the limit.
-allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | gojq '.runs[0].allowed'; }
+# count_allowed [OPTION…]: how many requests burst allows. It may warn that this is not the limit.
+count_allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | gojq '.runs[0].allowed'; }
 
 @test "commands, a file of commands and a script prepare each key before its first request" {
   run -5 --separate-stderr rlctl burst steady --requests 3 "${limiter[@]}"
   assert_regex "$stderr" 'not initialized'
-  run -0 allowed "${limiter[@]}" "${prepared[@]}"
+  run -0 count_allowed "${limiter[@]}" "${prepared[@]}"
   assert_output 5
-  run -0 allowed "${limiter[@]}" "${prepared[@]}" --keys 3
+  run -0 count_allowed "${limiter[@]}" "${prepared[@]}" --keys 3
   assert_output 15
   printf '%s\n' '# the rate' '' 'DEL {key1}' 'HSET {key1} rate "3"' >commands
-  run -0 allowed "${limiter[@]}" --setup ./commands
+  run -0 count_allowed "${limiter[@]}" --setup ./commands
   assert_output 3
   echo "return redis.call('HSET', KEYS[1], 'rate', ARGV[1])" >setup.lua
-  run -0 allowed "${limiter[@]}" --args 4 --setup setup.lua --setup 'HINCRBY a:{key} rate 2'
+  run -0 count_allowed "${limiter[@]}" --args 4 --setup setup.lua --setup 'HINCRBY a:{key} rate 2'
   assert_output 6
 }
 
 @test "what does not name the key is sent once" {
-  run -0 allowed --limit 5/60s --script shared.lua --setup 'SET tokens 7' --keys 3
+  run -0 count_allowed --limit 5/60s --script shared.lua --setup 'SET tokens 7' --keys 3
   assert_output 7
 }
 
 @test "a TTL that the setup sets passes in virtual time, also of other keys" {
   echo "return redis.call('EXISTS', 'ban:' .. ARGV[1]) == 0 and 1 or 0" >ban.lua
-  run -0 allowed --limit 24/24s --rate 1/s --script ban.lua --args '{key}' --setup 'SET ban:{key} 1 PX 10500'
+  run -0 count_allowed --limit 24/24s --rate 1/s --script ban.lua --args '{key}' --setup 'SET ban:{key} 1 PX 10500'
   assert_output 13
 }
 
@@ -103,7 +103,7 @@ allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | gojq '.ru
   echo 'HSET {key1} rate 5' >etc/commands
   printf '%s\n' '[script.mine]' 'file = "limiter.lua"' 'setup = ["DEL {key}", "./commands"]' >etc/config.toml
   run -0 rlctl --config etc/config.toml config check
-  run -0 allowed --config etc/config.toml --script mine --limit 5/60s
+  run -0 count_allowed --config etc/config.toml --script mine --limit 5/60s
   assert_output 5
   run -0 rlctl -u private: debug --config etc/config.toml mine bob --trace
   assert_line --partial '= 1'

@@ -66,8 +66,6 @@ END
   assert_equal "$(sed "s|<$HOME|<~|" "$told")" "$(cut -d'|' -f2 <<<"$typed_and_told")"
 }
 
-needs_shell() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
-
 @test "bash completes" {
   echo 'source <(rlctl completion bash); echo REA""DY' >"$BATS_TEST_TMPDIR/bashrc"
   completes "bash --noprofile --rcfile '$BATS_TEST_TMPDIR/bashrc' -i"
@@ -89,14 +87,14 @@ needs_shell() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
 }
 
 @test "zsh completes" {
-  needs_shell zsh
+  needs zsh
   printf '%s\n' 'autoload -U compinit; compinit -u -D' 'source <(rlctl completion zsh)' 'echo REA""DY' \
     >"$BATS_TEST_TMPDIR/.zshrc"
   completes "ZDOTDIR='$BATS_TEST_TMPDIR' zsh -i"
 }
 
 @test "zsh finds the completion in a folder of its own" {
-  needs_shell zsh
+  needs zsh
   mkdir "$BATS_TEST_TMPDIR/functions"
   rlctl completion zsh >"$BATS_TEST_TMPDIR/functions/_rlctl"
   printf '%s\n' "fpath=('$BATS_TEST_TMPDIR/functions' \$fpath)" 'autoload -U compinit; compinit -u -D' 'echo REA""DY' \
@@ -105,6 +103,6 @@ needs_shell() { command -v "$1" >/dev/null || skip "$1 is not installed"; }
 }
 
 @test "fish completes" {
-  needs_shell fish
+  needs fish
   completes "fish --no-config -C 'rlctl completion fish | source; echo REA\"\"DY'"
 }

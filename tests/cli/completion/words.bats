@@ -3,9 +3,9 @@ load ../../support/common
 
 # Keys, which come from the server. words_test.cc tests the other words.
 
-# finds EXPECTED WORD…: whether these are the completions of the last WORD, without descriptions; the kind comes first.
+# completes_to EXPECTED WORD…: whether these are the completions of the last WORD, without descriptions; the kind comes first.
 # On a busy machine half a second may be too short for keys from the server.
-finds() {
+completes_to() {
   [[ $(RLCTL_COMPLETE_KEYS=${complete-1} rlctl completion words -- "${@:2}" | cut -f1 | paste -sd' ') == "$1" ]]
 }
 
@@ -18,15 +18,15 @@ finds() {
   connections() { cli INFO stats | sed -n 's/^total_connections_received:\([0-9]*\).*/\1/p'; }
   local before
   before=$(connections)
-  complete='' finds words check lo
-  complete='' finds words inspect ''
+  complete='' completes_to words check lo
+  complete='' completes_to words inspect ''
   assert_equal "$(connections)" $((before + 1))
-  wait_until finds 'words login:1 login:2 login:3' check login:
-  wait_until finds 'words login:1 login:2 login:3' debug gcra lo
-  wait_until finds 'words one' scripts call gcra on
-  finds files debug lo
-  finds words check --policy x lo
-  RLCTL_URL=private: finds words check lo
+  wait_until completes_to 'words login:1 login:2 login:3' check login:
+  wait_until completes_to 'words login:1 login:2 login:3' debug gcra lo
+  wait_until completes_to 'words one' scripts call gcra on
+  completes_to files debug lo
+  completes_to words check --policy x lo
+  RLCTL_URL=private: completes_to words check lo
   offers_a_hundred() { (($(RLCTL_COMPLETE_KEYS=1 rlctl completion words -- check other: | wc -l) == 101)); }
   wait_until offers_a_hundred
 }
@@ -45,11 +45,11 @@ finds() {
   local command
   for command in check inspect reset quota run settle 'debug gcra' 'scripts call gcra'; do
     # shellcheck disable=SC2086 # two words
-    wait_until finds 'words ann' $command ''
+    wait_until completes_to 'words ann' $command ''
   done
   for command in check inspect reset quota; do
-    wait_until finds 'words --url=redis://u:p@evil.example -q ann' "$command" -- ''
-    wait_until finds 'words -q' "$command" -- -q
+    wait_until completes_to 'words --url=redis://u:p@evil.example -q ann' "$command" -- ''
+    wait_until completes_to 'words -q' "$command" -- -q
   done
-  finds 'words --url' inspect --url
+  completes_to 'words --url' inspect --url
 }

@@ -10,13 +10,6 @@ setup() {
   mkdir -p "${users%/*}"
 }
 
-# wrong MESSAGE ARGUMENT…: the command is refused with exactly this message, and perhaps a hint.
-wrong() {
-  run -2 --separate-stderr "${as_user[@]}" rlctl "${@:2}"
-  assert_output ''
-  assert_equal "$stderr" "rlctl: $1"
-}
-
 # may_be_another: sets as_user to a prefix that runs a command as another user, if root runs the test.
 may_be_another() {
   ((EUID == 0)) || return 0
@@ -55,9 +48,9 @@ timeout  1s                      (default)'
   may_be_another
   touch "$users"
   chmod 0 "$users"
-  wrong "cannot read $users: permission denied" config check
+  fails 2 "cannot read $users: permission denied" "${as_user[@]}" rlctl config check
   chmod 0 "${users%/*}"
-  wrong "cannot read $users: permission denied" config check
+  fails 2 "cannot read $users: permission denied" "${as_user[@]}" rlctl config check
   chmod 700 "${users%/*}"
 }
 
@@ -65,7 +58,7 @@ timeout  1s                      (default)'
   head -c 1048576 /dev/zero | tr '\0' '#' >"$users"
   run -0 rlctl config check
   echo >>"$users"
-  wrong "$users is too large: a configuration has at most 1048576 bytes" config check
+  fails 2 "$users is too large: a configuration has at most 1048576 bytes" "${as_user[@]}" rlctl config check
   run -0 rlctl --config <(echo 'timeout = "3s"') config show
   assert_line --regexp '^timeout +3s +\(file\)$'
   mkfifo "$BATS_TEST_TMPDIR/pipe"
@@ -110,15 +103,15 @@ TABLE
   ((EUID == 0)) || skip 'only root can make the file of another user'
   echo 'timeout = "3s"' >"$users"
   chown 65534 "$users"
-  wrong "$users is a configuration, but belongs to another user (UID 65534)
-  hint: read it, and then: chown root $users" config check
+  fails 2 "$users is a configuration, but belongs to another user (UID 65534)
+  hint: read it, and then: chown root $users" "${as_user[@]}" rlctl config check
   may_be_another
   run -0 "${as_user[@]}" rlctl config check
   chown root "$users"
   run -0 "${as_user[@]}" rlctl config check
   chown 1 "$users"
-  wrong "$users is a configuration, but belongs to another user (UID 1)
-  hint: read it, and then: sudo chown 65534 $users" config check
+  fails 2 "$users is a configuration, but belongs to another user (UID 1)
+  hint: read it, and then: sudo chown 65534 $users" "${as_user[@]}" rlctl config check
 }
 
 @test "a file that the umask 002 makes may be used if its owner is alone in the group" {

@@ -13,7 +13,7 @@ setup() {
 }
 
 @test "emacs: dap-mode stops at a breakpoint, shows the variables and continues to the end" {
-  command -v emacs >/dev/null || skip 'emacs is not installed'
+  needs emacs
   compgen -G '/usr/share/emacs/site-lisp/elpa*/dap-mode-*' >/dev/null || skip 'elpa-dap-mode is not installed'
   cat >session.el <<'END'
 (defvar stopped nil)

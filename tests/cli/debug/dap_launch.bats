@@ -141,9 +141,7 @@ END
   run -2 --separate-stderr rlctl debug --dap="$(printf 'x%.0s' {1..200})"
   run -2 --separate-stderr rlctl debug --dap=./nowhere/s
   touch file
-  run -2 --separate-stderr rlctl debug --dap=file
-  # shellcheck disable=SC2154 # run sets it
-  assert_equal "$stderr" "rlctl: debug: --dap: 'file' exists, and is not a socket"
+  fails 2 "debug: --dap: 'file' exists, and is not a socket" rlctl debug --dap=file
   test -f file
 }
 

@@ -5,10 +5,10 @@ load ../../support/dap
 # Six sessions of `rlctl debug --dap` with the client by which VS Code's own debuggers are tested. `.ci/run` installs
 # the client from npm; without it these tests are skipped.
 
-# session NAME: holds this session of dap_scenarios.mjs on a server where k is 41. Nothing is left of it.
-session() {
+# holds_session NAME: holds this session of dap_scenarios.mjs on a server where k is 41. Nothing is left of it.
+holds_session() {
   local packages=$project/.cache/npm/node_modules
-  command -v node >/dev/null || skip 'no node; .ci/run installs it'
+  needs node
   [[ -e $packages/@vscode/debugadapter-testsupport ]] || skip "no client in $packages; .ci/run installs it"
   start_server
   cli SET k 41
@@ -18,9 +18,9 @@ session() {
   nothing_is_left
 }
 
-@test "VS Code's client: launch, breakpoints, and the end of the script" { session launch; }
-@test "VS Code's client: steps, variables and evaluation" { session steps; }
-@test "VS Code's client: attach to a server, which is not changed" { session attach; }
-@test "VS Code's client: an error stops the script, and has a description" { session error; }
-@test "VS Code's client: restart runs the edited script and keeps the breakpoints" { session restart; }
-@test "VS Code's client: an endless script is paused, continued and terminated" { session end; }
+@test "VS Code's client: launch, breakpoints, and the end of the script" { holds_session launch; }
+@test "VS Code's client: steps, variables and evaluation" { holds_session steps; }
+@test "VS Code's client: attach to a server, which is not changed" { holds_session attach; }
+@test "VS Code's client: an error stops the script, and has a description" { holds_session error; }
+@test "VS Code's client: restart runs the edited script and keeps the breakpoints" { holds_session restart; }
+@test "VS Code's client: an endless script is paused, continued and terminated" { holds_session end; }

@@ -14,11 +14,6 @@ return table.concat(KEYS, '|') .. '#' .. table.concat(ARGV, '|')
 LUA
 }
 
-# The reply of a traced run.
-value() { gojq -r 'select(.event == "result").value'; }
-# Uses an empty private server, whatever servers this machine has.
-debug() { rlctl -u private: debug -q "$@"; }
-
 @test "the reply equals that of check for every algorithm: allowed, denied, peeked at and refunded" {
   local name names cost now=1767225660000000
   start_server
@@ -42,7 +37,7 @@ debug() { rlctl -u private: debug -q "$@"; }
   # The columns are a command, its reply, and the keys that are shown, whatever was in them.
   while IFS=$'\t' read -r words reply keys; do
     eval "run -0 debug $words --trace --json"
-    assert_equal "$(value <<<"$output")" "$reply"
+    assert_equal "$(traced_value <<<"$output")" "$reply"
     assert_equal "$(gojq -r 'select(.event == "key").key' <<<"$output" | paste -sd ' ')" "$keys"
   done <<'END'
 gcra login:ann --limit 5/60s --limit 10/3600s	{1, 4, 0, 360000000, 0, 0}	{login:ann}:60s {login:ann}:3600s

@@ -29,32 +29,30 @@ args = ["{limit}", "two words"]
 END
 }
 
-debug() { rlctl debug -q "$@"; }
-
 @test "a configured script is debugged with its keys and arguments" {
-  run -0 debug echo ann --limit 5/60s --trace
+  run -0 rlctl debug -q echo ann --limit 5/60s --trace
   assert_line --partial '+ echo.lua:1'
   assert_line --partial '= "ann|b#5|two words"'
-  run -0 debug echo ann --limit 5/60s --args "x {limit}" --trace
+  run -0 rlctl debug -q echo ann --limit 5/60s --args "x {limit}" --trace
   assert_line --partial '= "ann|b#x|5"'
 }
 
 @test "a script that fails for lack of words gets a hint at them" {
   echo "return redis.call('SET', KEYS[1], ARGV[1])" >set.lua
   local comma="no ARGV was given: write ' , ' (a comma between spaces) before the arguments"
-  run -5 --separate-stderr debug set.lua k 5 60 --trace
+  run -5 --separate-stderr rlctl debug -q set.lua k 5 60 --trace
   assert_equal "$stderr" "rlctl: debug: $comma"
-  run -5 --separate-stderr debug set.lua k 5 60 --coverage
+  run -5 --separate-stderr rlctl debug -q set.lua k 5 60 --coverage
   assert_equal "${stderr_lines[-1]}" "  hint: $comma"
-  run -5 debug set.lua k 5 60 <<<continue
+  run -5 rlctl debug -q set.lua k 5 60 <<<continue
   assert_line --partial "$comma"
-  run -5 --separate-stderr debug set.lua --trace , 5
+  run -5 --separate-stderr rlctl debug -q set.lua --trace , 5
   assert_equal "$stderr" 'rlctl: debug: no KEYS were given'
   # There are ARGV, or the script uses none.
-  run -0 --separate-stderr debug set.lua k l --trace , 5
+  run -0 --separate-stderr rlctl debug -q set.lua k l --trace , 5
   assert_equal "$stderr" ''
   echo "return redis.call('NOSUCH')" >none.lua
-  run -5 --separate-stderr debug none.lua k l --trace
+  run -5 --separate-stderr rlctl debug -q none.lua k l --trace
   assert_equal "$stderr" ''
 }
 
@@ -68,35 +66,35 @@ debug() { rlctl debug -q "$@"; }
 }
 
 @test "the words after a comma are ARGV, with placeholders" {
-  run -0 debug echo.lua k l , '{limit}' 'two words' '' , --limit 5/60s --trace
+  run -0 rlctl debug -q echo.lua k l , '{limit}' 'two words' '' , --limit 5/60s --trace
   assert_line --partial '= "k|l#5|two words||,"'
-  run -0 debug echo.lua , x --trace
+  run -0 rlctl debug -q echo.lua , x --trace
   assert_line --partial '= "#x"'
-  run -0 debug echo ann , x --trace
+  run -0 rlctl debug -q echo ann , x --trace
   assert_line --partial '= "ann|b#x"'
 }
 
 @test "a script on standard input is traced, and leaves no input for commands or a log" {
-  run -0 debug - k , x --trace <echo.lua
+  run -0 rlctl debug -q - k , x --trace <echo.lua
   assert_line --partial '+ stdin:1'
-  run -2 debug - k , x <echo.lua
+  run -2 rlctl debug -q - k , x <echo.lua
   assert_line --partial 'standard input cannot hold both the script and the commands'
   echo c >commands
-  run -0 debug - k , x --commands commands <echo.lua
+  run -0 rlctl debug -q - k , x --commands commands <echo.lua
   assert_line --partial '= "k#x"'
 }
 
 @test "--trace ends with how the reply reads, if anything says so" {
   echo 'return {0, 3, 12, -1}' >four.lua
-  run -0 debug four.lua k --allowed-when 'r[1] == 1' --remaining 'r[2]' --retry-after 'r[3] s' --trace
+  run -0 rlctl debug -q four.lua k --allowed-when 'r[1] == 1' --remaining 'r[2]' --retry-after 'r[3] s' --trace
   assert_line 'reads as denied, remaining 3, retry_after 12s'
-  run -0 debug four.lua k --allowed-when 'r[1] == 1' --remaining 'r[2]' --retry-after 'r[3] s' --trace --json
+  run -0 rlctl debug -q four.lua k --allowed-when 'r[1] == 1' --remaining 'r[2]' --retry-after 'r[3] s' --trace --json
   assert_line '{"event":"reading","allowed":false,"remaining":3,"retry_after_us":12000000,"reset_after_us":null,"delay_us":0,"error":null}'
-  run -0 debug four.lua k --now 2026-01-01T00:00:00Z --allowed-when 'r[1] == 0' --reset-after 'now_s - 1767225590 s' --trace
+  run -0 rlctl debug -q four.lua k --now 2026-01-01T00:00:00Z --allowed-when 'r[1] == 0' --reset-after 'now_s - 1767225590 s' --trace
   assert_line 'reads as allowed, reset_after 10s'
-  run -0 debug echo.lua k --trace
+  run -0 rlctl debug -q echo.lua k --trace
   refute_output --partial 'reads as'
-  run -0 debug echo.lua k --allowed-when nonzero --trace
+  run -0 rlctl debug -q echo.lua k --allowed-when nonzero --trace
   assert_line --partial "echo.lua replied 'k#', but --allowed-when 'nonzero' reads a number"
 }
 
@@ -120,13 +118,13 @@ debug_in() { sed -nE '1s/^# rlctl burst (.*)--(script|algorithm) /rlctl debug -q
 }
 
 @test "{key} stands for a KEY of its own if none is given, but not on a named server" {
-  run -0 --separate-stderr debug echo.lua --trace --args '{key}'
+  run -0 --separate-stderr rlctl debug -q echo.lua --trace --args '{key}'
   assert_line --partial '= "ann#ann"'
-  run -0 --separate-stderr debug echo.lua --keys own --trace --args '{key}'
+  run -0 --separate-stderr rlctl debug -q echo.lua --keys own --trace --args '{key}'
   assert_line --partial '= "own#ann"'
-  run -0 --separate-stderr debug echo --limit 5/60s --trace
+  run -0 --separate-stderr rlctl debug -q echo --limit 5/60s --trace
   assert_line --partial '= "ann|b#5|two words"'
-  run -2 --separate-stderr debug echo.lua --attach --trace --args '{key}'
+  run -2 --separate-stderr rlctl debug -q echo.lua --attach --trace --args '{key}'
   assert_regex "$stderr" 'no KEY given.*rlctl debug echo.lua KEY'
 }
 

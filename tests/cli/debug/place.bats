@@ -210,7 +210,7 @@ version() {
 }
 
 @test "--attach --sync asks at a terminal" {
-  command -v script >/dev/null || skip 'no script(1) here'
+  needs script
   start_server
   run -1 script -qec "rlctl debug gcra k --limit 5/30d --attach --sync --trace" /dev/null <<<n
   assert_line --partial 'continue? [y/N]'

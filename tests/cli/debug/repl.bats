@@ -13,8 +13,6 @@ setup() {
   unset RLCTL_URL
 }
 
-debug() { rlctl -u private: debug -q "$@"; }
-
 # session STATUS NAME SCRIPT WORD…: the output equals the recorded one.
 session() {
   local status=$1 name=$2

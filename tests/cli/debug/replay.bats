@@ -13,7 +13,6 @@ setup() {
     '1767225663.000000 ann 1' >four.log
 }
 
-value() { gojq -r 'select(.event == "result").value'; }
 
 @test "--skip requests are run, and the next one is debugged at its time" {
   local skip
@@ -22,7 +21,7 @@ value() { gojq -r 'select(.event == "result").value'; }
   for skip in 0 1 2 3; do
     run -0 --separate-stderr rlctl debug sliding-window-log --limit 3/60s --replay four.log --skip "$skip" \
       --trace --json
-    assert_equal "$(value <<<"$output")" "${values[skip]}"
+    assert_equal "$(traced_value <<<"$output")" "${values[skip]}"
     assert_regex "$stderr" '^rlctl: debug: using a private server \(.*\), empty at first'
     assert_regex "$stderr" "debugging request $((skip + 1)) of 4, of 2026-01-01T00:.*Z, for '(ann|bob)'$"
   done
@@ -40,7 +39,7 @@ LUA
   local skip ttls=()
   for skip in 0 1 2 3; do
     run -0 rlctl debug ttl.lua --replay ages.log --skip "$skip" --trace --json -q
-    ttls+=("$(value <<<"$output")")
+    ttls+=("$(traced_value <<<"$output")")
   done
   assert_equal "${ttls[0]}" -2
   ((ttls[1] > 2900000 && ttls[1] <= 3000100)) || fail "${ttls[*]}"
@@ -62,7 +61,7 @@ return table.concat(seen, ', ')
 LUA
   printf '%s 1\n' '1767225660.0 ann' '1767227660.0 bob' '1767228660.0 cid' >keys.log
   run -0 rlctl debug all.lua --replay keys.log --skip 2 --trace --json -q
-  assert_equal "$(value <<<"$output")" '"ann 7, ann:x 17, bob 9, bob:x 19, cid 10, cid:x 20"'
+  assert_equal "$(traced_value <<<"$output")" '"ann 7, ann:x 17, bob 9, bob:x 19, cid 10, cid:x 20"'
   assert_equal "$(gojq -c 'select(.event == "key") | .key' <<<"$output")" $'"cid"\n"cid:x"'
 }
 

@@ -13,8 +13,8 @@ setup() {
 }
 
 # until_shown COUNT WORDS: waits until the terminal has shown at least COUNT lines with these words.
-shows() { (($(grep -acF -- "$2" "$screen") >= $1)); }
-until_shown() { wait_until shows "$@"; }
+has() { (($(grep -acF -- "$2" "$screen") >= $1)); }
+until_shown() { wait_until has "$@"; }
 # The process of rlctl, under the terminal's shell.
 debugger() { pgrep -P "$(<pid)"; }
 # Types a command once the terminal has asked for the command of this number.
@@ -30,11 +30,11 @@ type_at_prompt() {
 until_it_runs() {
   local before
   before=$(work "$(debugger)")
-  wait_until eval "((\$(work \$(debugger)) >= $before + ${1:-30})) || shows $((typed + 1)) 'debug> '"
+  wait_until eval "((\$(work \$(debugger)) >= $before + ${1:-30})) || has $((typed + 1)) 'debug> '"
 }
 
-# in_terminal KEYS SCRIPT WORD…: at_terminal with 80 columns. The file `screen` has what it showed.
-in_terminal() {
+# debug_in_terminal KEYS SCRIPT WORD…: at_terminal with 80 columns. The file `screen` has what it showed.
+debug_in_terminal() {
   local keys=$1
   shift
   rm -f pid
@@ -44,7 +44,7 @@ in_terminal() {
 plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
 
 @test "lines are edited, recalled and completed" {
-  run -0 in_terminal 'type_at_prompt "stxp\002\be\r"
+  run -0 debug_in_terminal 'type_at_prompt "stxp\002\be\r"
     type_at_prompt "\033[A\r"; type_at_prompt "p cou\t\r"; type_at_prompt "p t.\t[2]\r"
     type_at_prompt "b 8\r"; type_at_prompt "quit\r"' loop.lua k
   run -0 plain_screen
@@ -56,31 +56,31 @@ plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
 }
 
 @test "the output is coloured unless NO_COLOR is set" {
-  run -0 in_terminal 'type_at_prompt "q\r"' loop.lua k
+  run -0 debug_in_terminal 'type_at_prompt "q\r"' loop.lua k
   grep -q $'\e\\[32m' screen
   typed=0
-  NO_COLOR=1 run -0 in_terminal 'type_at_prompt "q\r"' loop.lua k
+  NO_COLOR=1 run -0 debug_in_terminal 'type_at_prompt "q\r"' loop.lua k
   run -1 grep $'\e\\[32m' screen
 }
 
 @test "the history is kept between sessions, readable only by the user, without repeated lines" {
-  run -0 in_terminal 'type_at_prompt "p 1\r"; type_at_prompt "p 1\r"; type_at_prompt "q\r"' loop.lua k
+  run -0 debug_in_terminal 'type_at_prompt "p 1\r"; type_at_prompt "p 1\r"; type_at_prompt "q\r"' loop.lua k
   assert_equal "$(cat state/rlctl/history)" $'p 1\nq'
   assert_equal "$(stat -c %a state/rlctl/history)" 600
   assert_equal "$(stat -c %a state/rlctl)" 700
   typed=0
-  run -0 in_terminal 'type_at_prompt "\033[A\033[A\r"; until_shown 1 "= 1"; printf "q\r"' loop.lua k
+  run -0 debug_in_terminal 'type_at_prompt "\033[A\033[A\r"; until_shown 1 "= 1"; printf "q\r"' loop.lua k
   run -0 plain_screen
   assert_line '= 1'
   seq 2000 | sed 's/^/p /' >state/rlctl/history
   typed=0
-  run -0 in_terminal 'type_at_prompt "q\r"' loop.lua k
+  run -0 debug_in_terminal 'type_at_prompt "q\r"' loop.lua k
   assert_equal "$(head -n 1 state/rlctl/history) $(wc -l <state/rlctl/history)" 'p 1001 1001'
   assert_equal "$(stat -c %a state/rlctl/history)" 600
 }
 
 @test "Ctrl-C stops a running script, which can be continued" {
-  run -0 in_terminal 'type_at_prompt "c\r"; until_it_runs; printf "\003"; type_at_prompt "p n > 1\r"
+  run -0 debug_in_terminal 'type_at_prompt "c\r"; until_it_runs; printf "\003"; type_at_prompt "p n > 1\r"
     type_at_prompt "c\r"; until_it_runs; printf "\003"; type_at_prompt "q\r"' endless.lua
   run -0 plain_screen
   assert_equal "$(grep -c '^\* endless.lua:[0-9], stopped$' <<<"$output")" 2
@@ -89,7 +89,7 @@ plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
 }
 
 @test "Ctrl-C at the prompt clears the line; a second one ends the session by the signal" {
-  run -130 in_terminal 'type_at_prompt "abc\003"; type_at_prompt "p 7\r"; type_at_prompt "\003"
+  run -130 debug_in_terminal 'type_at_prompt "abc\003"; type_at_prompt "p 7\r"; type_at_prompt "\003"
     type_at_prompt "\003"' loop.lua k
   run -0 plain_screen
   assert_line '= 7'
@@ -101,15 +101,15 @@ plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
 @test "a second Ctrl-C ends the session if the first has not been handled yet" {
   # An evaluation is cut off after two seconds, which a busy machine may need to get this far; then both
   # arrive at the prompt, which they end as well.
-  run -130 in_terminal 'type_at_prompt "eval while true do end\r"; until_it_runs 3; printf "\003"
+  run -130 debug_in_terminal 'type_at_prompt "eval while true do end\r"; until_it_runs 3; printf "\003"
     wait_until eval "grep -q ^ShdPnd:.*0000$ /proc/$(debugger)/status"; printf "\003"' loop.lua k
   nothing_is_left
 }
 
 @test "Ctrl-D ends the session with status 0, also after the end of the script" {
-  run -0 in_terminal 'type_at_prompt "\004"' loop.lua k
+  run -0 debug_in_terminal 'type_at_prompt "\004"' loop.lua k
   typed=0
-  run -0 in_terminal 'type_at_prompt "c\r"; type_at_prompt "\004"' loop.lua k
+  run -0 debug_in_terminal 'type_at_prompt "c\r"; type_at_prompt "\004"' loop.lua k
   run -0 plain_screen
   assert_line '= {6, 20}'
   nothing_is_left
@@ -147,7 +147,7 @@ plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
   local locale
   for locale in C.UTF-8 C POSIX; do
     typed=0
-    LC_ALL=$locale run -0 in_terminal 'type_at_prompt "p \"\303\266\" == \"\\\\195\\\\182\"\r"; type_at_prompt "q\r"' loop.lua k
+    LC_ALL=$locale run -0 debug_in_terminal 'type_at_prompt "p \"\303\266\" == \"\\\\195\\\\182\"\r"; type_at_prompt "q\r"' loop.lua k
     run -0 plain_screen
     assert_line '= true'
   done
@@ -156,21 +156,21 @@ plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
 @test "a history that is not a regular file is left alone" {
   mkdir -p state/rlctl
   mkfifo state/rlctl/history
-  run -0 in_terminal 'type_at_prompt "q\r"' loop.lua k
+  run -0 debug_in_terminal 'type_at_prompt "q\r"' loop.lua k
   assert [ -p state/rlctl/history ]
 }
 
 @test "SIGTERM and quit restore the terminal" {
-  run -143 in_terminal 'type_at_prompt "ab"; until_shown 1 "debug> ab"; pkill -TERM -P "$(<pid)"' loop.lua k
+  run -143 debug_in_terminal 'type_at_prompt "ab"; until_shown 1 "debug> ab"; pkill -TERM -P "$(<pid)"' loop.lua k
   assert_equal "$(<after)" "$(<before)"
   nothing_is_left
   typed=0
-  run -0 in_terminal 'type_at_prompt "q\r"' loop.lua k
+  run -0 debug_in_terminal 'type_at_prompt "q\r"' loop.lua k
   assert_equal "$(<after)" "$(<before)"
 }
 
 @test "a typed line is kept when the window changes its size" {
-  run -0 in_terminal 'type_at_prompt "p 1111111111222222222233333333334444 - 1"; until_shown 1 "4444 - 1"
+  run -0 debug_in_terminal 'type_at_prompt "p 1111111111222222222233333333334444 - 1"; until_shown 1 "4444 - 1"
     shown=$(stat -c %s "$screen"); stty -F "$(readlink "/proc/$(debugger)/fd/0")" cols 30
     wait_until eval "((\$(stat -c %s \$screen) > $shown))"
     printf " + 2\r"; until_shown 1 "= 1.1111111112"; printf "q\r"' loop.lua k
@@ -179,7 +179,7 @@ plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
 }
 
 @test "ten commands pasted at once are run as ten commands" {
-  run -0 in_terminal 'type_at_prompt "n\np\nn\nb 8\nc\np count\ninfo b\neval 1 + 1\nt\nq\n"' loop.lua k
+  run -0 debug_in_terminal 'type_at_prompt "n\np\nn\nb 8\nc\np count\ninfo b\neval 1 + 1\nt\nq\n"' loop.lua k
   run -0 plain_screen
   assert_line '= 6'
   assert_line '= 2'
@@ -188,7 +188,7 @@ plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
 }
 
 @test "a terminal without escape sequences gets a prompt and plain lines" {
-  term=dumb run -0 in_terminal 'type_at_prompt "step\r"; type_at_prompt "q\r"' loop.lua k
+  term=dumb run -0 debug_in_terminal 'type_at_prompt "step\r"; type_at_prompt "q\r"' loop.lua k
   run -1 grep $'\e' screen
   grep -qF '* loop.lua:2' screen
 }

@@ -139,8 +139,8 @@ is_before_7() { cli INFO server | grep -q '^redis_version:6'; }
 
 # --- what a server cannot be made to say: behind a proxy that changes its replies ---------------------
 
-# start_proxy CODE: a server whose replies, in $_, this Perl code changes, in length too only if RESP allows.
-start_proxy() {
+# start_changing_proxy CODE: a server whose replies, in $_, this Perl code changes, in length too only if RESP allows.
+start_changing_proxy() {
   start_server
   start_perl_server '
     my ($path, $code) = @ARGV;
@@ -148,14 +148,14 @@ start_proxy() {
 }
 
 @test "a clock that differs, a slow round trip, an old server, or an AOF that cannot be written" {
-  start_proxy 's/^(\*2\r\n\$10\r\n)(\d{10})/$1 . ($2 + 5)/e'
+  start_changing_proxy 's/^(\*2\r\n\$10\r\n)(\d{10})/$1 . ($2 + 5)/e'
   wrong clock warning 'ahead of this machine' 'NTP'
   finds warning clock '--now'
-  start_proxy 'select undef, undef, undef, 1.1 if /PONG/'
+  start_changing_proxy 'select undef, undef, undef, 1.1 if /PONG/'
   wrong connection warning 'more than a tenth of the timeout, 10s' '--timeout' --timeout 10s
-  start_proxy 's/(valkey|redict)_version/successors_ver/; s/redis_version:\d/redis_version:5/'
+  start_changing_proxy 's/(valkey|redict)_version/successors_ver/; s/redis_version:\d/redis_version:5/'
   wrong server warning 'Redis 5.' 'update'
-  start_proxy 's/aof_enabled:0/aof_enabled:1/; s/(aof_last_write_status):ok\r\n(aof_last_cow_size:)0\r/$1:err\r\n$2\r/'
+  start_changing_proxy 's/aof_enabled:0/aof_enabled:1/; s/(aof_last_write_status):ok\r\n(aof_last_cow_size:)0\r/$1:err\r\n$2\r/'
   wrong persistence failure 'cannot write its AOF: check is refused with MISCONF' 'log'
 }
 

@@ -7,8 +7,8 @@ setup_file() { start_server; }
 setup() { cli FLUSHALL >/dev/null; }
 
 noon=1767268800000000
-# fill KEY…: takes 10 units of 10 per 60 s, with the algorithm that the key names.
-fill() {
+# use_up KEY…: takes 10 units of 10 per 60 s, with the algorithm that the key names.
+use_up() {
   local key
   for key in "$@"; do rlctl check -q "$key" --limit 10/60s --algorithm "$key" --cost 10 --now "$noon"; done
 }
@@ -19,7 +19,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
 @test "no line is wider than the terminal, and charts fill it; in a narrow one the columns are below each other" {
   needs_terminal
   local keys=(sliding-window-log fixed-window sliding-window-counter token-bucket gcra leaky-bucket budget) columns bars line
-  fill "${keys[@]}"
+  use_up "${keys[@]}"
   cli ZADD job -3 limit $((noon - 1)) lease:a $((noon + 60000000)) lease:b
   while read -r columns bars; do
     run -0 in_terminal "$columns" "rlctl inspect ${keys[*]} job --limit 10/60s --now $((noon + 1500000))"
@@ -59,7 +59,7 @@ last 60 s  ···········█'
 
 @test "colours are used only for terminals that want them, and do not change the text" {
   needs_terminal
-  fill sliding-window-log
+  use_up sliding-window-log
   local command="rlctl inspect sliding-window-log --limit 10/60s --now $noon" coloured
   run -0 in_terminal 80 "$command"
   assert_line --partial $'\e[31m10 of 10\e[0m'

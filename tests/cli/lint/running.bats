@@ -13,8 +13,8 @@ return count
 LUA
 }
 
-# fails PATTERN SCRIPT [OPTION…]: the status is 3, and the first line of standard error matches.
-fails() {
+# is_unknown PATTERN SCRIPT [OPTION…]: the status is 3, and the first line of standard error matches.
+is_unknown() {
   run -3 --separate-stderr rlctl lint "${@:2}"
   assert_regex "${stderr_lines[0]}" "$1"
 }
@@ -61,29 +61,29 @@ Search for requests that exceed the limit:
 
 @test "a script that is called otherwise than it expects is an error with a hint" {
   echo 'return redis.call("INCR", KEYS[2]) <= tonumber(ARGV[1])' >two.lua
-  fails "^rlctl: lint: two\.lua:1: .*; request 1 had KEYS 'ann' and ARGV none$" two.lua
+  is_unknown "^rlctl: lint: two\.lua:1: .*; request 1 had KEYS 'ann' and ARGV none$" two.lua
   assert_equal "${stderr_lines[1]}" '  hint: the script uses KEYS[2], but #KEYS is 1; give --keys once for each key'
 }
 
 @test "a script that does not compile, raises an error or replies one is named with its line" {
   printf '%s\n' 'local x = 1' 'return return' >compile.lua
-  fails "^rlctl: lint: compile\.lua:2: " compile.lua
+  is_unknown "^rlctl: lint: compile\.lua:2: " compile.lua
   # The server sees this mistake behind the last line.
   printf 'return 1 +\n' >ends.lua
-  fails "^rlctl: lint: ends\.lua:1: .*near '(<eof>|end)'" ends.lua
+  is_unknown "^rlctl: lint: ends\.lua:1: .*near '(<eof>|end)'" ends.lua
   printf '%s\n' 'redis.call("SET", KEYS[1], 1)' 'return redis.call("LPUSH", KEYS[1], 1)' >raises.lua
-  fails "^rlctl: lint: raises\.lua:2: .*WRONGTYPE Operation .*; request 1 had KEYS 'ann'" raises.lua
+  is_unknown "^rlctl: lint: raises\.lua:2: .*WRONGTYPE Operation .*; request 1 had KEYS 'ann'" raises.lua
   echo 'return redis.error_reply("MY mistake")' >replies.lua
-  fails "^rlctl: lint: replies\.lua: .*mistake; request 1 had KEYS 'ann'" replies.lua
+  is_unknown "^rlctl: lint: replies\.lua: .*mistake; request 1 had KEYS 'ann'" replies.lua
   assert_equal "${stderr_lines[1]}" '  hint: an error is not taken for a denial: let the script return a value for it, and say which with --allowed-when'
 }
 
 @test "a script that does not end is cut off, and its server ends" {
   printf '%s\n' 'local i = 0' 'while true do' '  i = i + 1' 'end' >loop.lua
-  fails '^rlctl: lint: loop\.lua:[234]: request 1 was cut off after 100000 lines$' loop.lua
+  is_unknown '^rlctl: lint: loop\.lua:[234]: request 1 was cut off after 100000 lines$' loop.lua
   assert_regex "${stderr_lines[1]}" 'arguments with which its loops are shorter'
   echo 'return string.rep("a", 1e5):find(string.rep("a*", 30) .. "b")' >slow.lua
-  fails '^rlctl: lint: slow\.lua:1: request 1 did not end: ' slow.lua --timeout 2s
+  is_unknown '^rlctl: lint: slow\.lua:1: request 1 did not end: ' slow.lua --timeout 2s
   nothing_is_left
 }
 
@@ -157,13 +157,13 @@ longer than the TTLs; try again, or use a longer window"
   run -2 --separate-stderr rlctl lint --json --config my.toml mine
   assert_equal "$(gojq -rc 'select(.finding) | [.finding, .script, .line, .call, (.schedule | length > 0)]' <<<"$output")" \
     '["locked-out","mine",null,null,true]'
-  fails "^rlctl: lint: --args is for a script in Lua, but 'mine' is a program$" mine --config my.toml --args '{now}'
+  is_unknown "^rlctl: lint: --args is for a script in Lua, but 'mine' is a program$" mine --config my.toml --args '{now}'
 }
 
 @test "a program that fails is UNKNOWN, and named; --timeout and Ctrl-C end it" {
-  fails '^rlctl: lint: perl.*out of tokens' --exec 'perl -e "<STDIN>; die q(out of tokens)"'
+  is_unknown '^rlctl: lint: perl.*out of tokens' --exec 'perl -e "<STDIN>; die q(out of tokens)"'
   local sleeps='perl -e "open my \$f, q(>), q(asked); sleep 1000"'
-  fails '^rlctl: lint: perl' --timeout 100ms --exec "$sleeps"
+  is_unknown '^rlctl: lint: perl' --timeout 100ms --exec "$sleeps"
   rm -f asked
   run -0 ends_by INT 'test -e asked' rlctl lint --timeout 100s --exec "$sleeps"
   assert_output 'signal 2'

@@ -16,11 +16,11 @@ writes() {
   rlctl quota "$@" --textfile "$file" >/dev/null || (($? == 1))
   series=$(sed -n 's/^rlctl_used{file="api.prom",\(.*\)}/\1/p' "$file")
 }
-value() { sed -n "s/^$1{.*} //p" "$file"; }
+value_of() { sed -n "s/^$1{.*} //p" "$file"; }
 
 # bats test_tags=night
 @test "promtool accepts the file, and that of check --batch" {
-  command -v promtool >/dev/null || skip "promtool is not installed (Debian's package prometheus)"
+  needs promtool
   take "it's \"a\" \\ key" 10
   rlctl quota "it's \"a\" \\ key" $'\xff\n' nobody --textfile "$file" --label-keys 3
   run -0 promtool check metrics <"$file"
@@ -37,14 +37,14 @@ value() { sed -n "s/^$1{.*} //p" "$file"; }
   take k 820
   writes k
   # 820 units of 86.4 s each, less what has passed.
-  run -0 gojq -n "($(value rlctl_reset_seconds) | . > 60000 and . <= 70848),
-    $(value rlctl_key_bytes) == $(rlctl inspect k --json | gojq .bytes),
-    (now - $(value rlctl_last_success_timestamp_seconds) | . >= -1 and . < 3600)"
+  run -0 gojq -n "($(value_of rlctl_reset_seconds) | . > 60000 and . <= 70848),
+    $(value_of rlctl_key_bytes) == $(rlctl inspect k --json | gojq .bytes),
+    (now - $(value_of rlctl_last_success_timestamp_seconds) | . >= -1 and . < 3600)"
   assert_output $'true\ntrue\ntrue'
   cli HSET h a b
   cli ACL SETUSER monitor on nopass '~*' +@all -memory
   REDISCLI_AUTH=x run -1 rlctl quota k h nobody --user monitor --textfile "$file"
-  assert_equal "$(value rlctl_up) $(value rlctl_unknown_limits) $(value rlctl_used | xargs) $(value rlctl_key_bytes)" '1 1 820 0 0'
+  assert_equal "$(value_of rlctl_up) $(value_of rlctl_unknown_limits) $(value_of rlctl_used | xargs) $(value_of rlctl_key_bytes)" '1 1 820 0 0'
 }
 
 @test "only the first KEYs have series of their own; the fullest of the others stands for them" {
@@ -54,7 +54,7 @@ value() { sed -n "s/^$1{.*} //p" "$file"; }
   take c 20
   writes a b c
   assert_equal "$series" "$gcra 30"
-  assert_equal "$(value rlctl_remaining) $(value rlctl_key_bytes)" "970 $(rlctl inspect a b c --json | gojq -s 'map(.bytes) | add')"
+  assert_equal "$(value_of rlctl_remaining) $(value_of rlctl_key_bytes)" "970 $(rlctl inspect a b c --json | gojq -s 'map(.bytes) | add')"
   writes a b c --label-keys 1
   assert_equal "$series" "$gcra,key=\"a\" 10"$'\n'"$gcra 30"
   writes a b c --label-keys 9
@@ -92,11 +92,11 @@ algorithm="gcra",limit="99/7d",key="{d}:604800s" 1'
 @test "when the server cannot be asked, the file keeps the time of the last success" {
   writes k
   local last options
-  last=$(value rlctl_last_success_timestamp_seconds)
+  last=$(value_of rlctl_last_success_timestamp_seconds)
   for options in '-p 1' '-w x' '--policy nope'; do
     # shellcheck disable=SC2086 # split into words
     run -3 rlctl quota k $options --textfile "$file"
-    assert_equal "$(value rlctl_up) $(value rlctl_last_success_timestamp_seconds)" "0 $last"
+    assert_equal "$(value_of rlctl_up) $(value_of rlctl_last_success_timestamp_seconds)" "0 $last"
   done
 }
 

@@ -6,8 +6,8 @@ load ../../support/common
 setup_file() { start_server; }
 setup() { cli FLUSHALL >/dev/null; }
 
-# ask KEY [OPTION…]: creates a limiter's state, with a window so long that it does not expire during a test.
-ask() { rlctl check -q --limit 5/1000d "${@:2}" -- "$1"; }
+# allow KEY [OPTION…]: creates a limiter's state, with a window so long that it does not expire during a test.
+allow() { rlctl check -q --limit 5/1000d "${@:2}" -- "$1"; }
 
 # fill PREFIX N: creates N keys of gcra.
 fill() {
@@ -17,14 +17,14 @@ fill() {
 }
 
 three() {
-  ask login:ann
-  ask login:bob
-  ask login:cid --algorithm gcra
+  allow login:ann
+  allow login:bob
+  allow login:cid --algorithm gcra
 }
 
-# answer TYPED COMMAND [ACTION]: runs the shell command at a terminal; at its question, runs ACTION and types TYPED.
+# at_question TYPED COMMAND [ACTION]: runs the shell command at a terminal; at its question, runs ACTION and types TYPED.
 # Prints what the terminal shows; the status is the command's.
-answer() {
+at_question() {
   local status=0
   TERM=dumb at_terminal "wait_until grep -q 'y/N' \"\$screen\"; { ${3-true}; } >/dev/null; printf '$1'" "$2" ||
     status=$?
@@ -46,9 +46,9 @@ answer() {
   local typed
   for typed in 'y\n' 'yes\n' 'Y\n'; do
     three
-    ask login:dan
-    ask login:eve
-    run -0 answer "$typed" "rlctl reset --match 'login:*'"
+    allow login:dan
+    allow login:eve
+    run -0 at_question "$typed" "rlctl reset --match 'login:*'"
     assert_line --partial "remove 5 keys (4 sliding-window-log, 1 gcra) from $RLCTL_URL: login:ann, login:bob, login:cid and 2 more?"
     assert_line 'removed key=login:cid algorithm=gcra'
     assert_line 'removed 5 keys (4 sliding-window-log, 1 gcra)'
@@ -61,11 +61,11 @@ answer() {
   three
   local typed
   for typed in 'n\n' '\n' 'yesterday\n' '\004'; do
-    run -1 answer "$typed" "rlctl reset --match 'login:*' --save $BATS_TEST_TMPDIR/s"
+    run -1 at_question "$typed" "rlctl reset --match 'login:*' --save $BATS_TEST_TMPDIR/s"
     assert_line --partial "remove 3 keys (2 sliding-window-log, 1 gcra) from $RLCTL_URL: login:ann, login:bob and login:cid?"
     assert_line --partial 'nothing was removed'
   done
-  run -130 answer '\003' "rlctl reset --match 'login:*'"
+  run -130 at_question '\003' "rlctl reset --match 'login:*'"
   refute_line --partial 'removed'
   assert_equal "$(cli DBSIZE) $(find "$BATS_TEST_TMPDIR" -name s)" '3 '
 }
@@ -74,8 +74,8 @@ answer() {
   needs_terminal
   three
   cli SET login:views 5
-  run -5 answer 'y\n' "rlctl reset --force --match 'login:*' --save $BATS_TEST_TMPDIR/s" \
-    'ask login:new; cli DEL login:views login:cid; cli HSET login:views precious x; ask login:cid'
+  run -5 at_question 'y\n' "rlctl reset --force --match 'login:*' --save $BATS_TEST_TMPDIR/s" \
+    'allow login:new; cli DEL login:views login:cid; cli HSET login:views precious x; allow login:cid'
   assert_line --partial 'NOT limiter state: 1 key, login:views'
   assert_line --partial 'remove 4 keys (2 sliding-window-log, 1 foreign-counter, 1 gcra) from '
   assert_line 'left key=login:cid type=list algorithm=sliding-window-log reason=changed'

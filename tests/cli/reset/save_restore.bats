@@ -9,11 +9,11 @@ setup() {
   cd "$BATS_TEST_TMPDIR" || return
 }
 
-ask() { printf '%s\n' "$@" | rlctl check -q --batch --limit 5/1d; }
+fill() { printf '%s\n' "$@" | rlctl check -q --batch --limit 5/1d; }
 
 @test "the printed command names the server, without a password, and can be run" {
   cli ACL SETUSER other on '>se cret' '~*' +@all >/dev/null
-  ask k
+  fill k
   local undo
   run -0 --separate-stderr env -u RLCTL_URL rlctl --url "unix://other:se%20cret@$socket" --timeout 120s reset k \
     --save "a 'b"
@@ -27,13 +27,12 @@ ask() { printf '%s\n' "$@" | rlctl check -q --batch --limit 5/1d; }
 # damaged WHAT LINE: a file whose second line is replaced by LINE is refused for WHAT.
 damaged() {
   sed "2c\\$2" s >t
-  run -2 --separate-stderr rlctl reset --restore t
-  assert_equal "${stderr_lines[0]}" "rlctl: reset: --restore: 't', line 2 $1"
+  fails 2 "reset: --restore: 't', line 2 $1" rlctl reset --restore t
   assert_equal "$(cli DBSIZE)" 0
 }
 
 @test "a damaged file is refused with the line, and nothing is restored" {
-  ask a b
+  fill a b
   rlctl reset -q a b --save s
   local line
   line=$(sed -n 2p s)
@@ -54,7 +53,7 @@ damaged() {
 }
 
 @test "an incomplete last line, of a run that was killed, is not restored, with a warning" {
-  ask a b
+  fill a b
   rlctl reset -q a b --save s
   head -c -20 s >t
   run -0 --separate-stderr rlctl reset --restore t

@@ -44,7 +44,7 @@ go_on() {
   ended "$1"
 }
 # The number of leases; the limit is a member of its own.
-leases() {
+held() {
   local members
   members=$(cli ZCARD k)
   echo $((members > 0 ? members - 1 : 0))
@@ -254,10 +254,10 @@ END
     kill -s "$name" "$command_pid"
     wait_until grep -qx "$name" out
   done
-  assert_equal "$(leases)" 1
+  assert_equal "$(held)" 1
   kill -KILL "$(pgrep -P "$command_pid")"
   ended 137
-  assert_equal "$(leases)" 0
+  assert_equal "$(held)" 0
 }
 
 @test "a signal that ends the command ends rlctl in the same way, and the lease is released" {
@@ -267,7 +267,7 @@ END
       rlctl run k --concurrency 1 -- sh -c 'touch ready; exec sleep 1000'
     assert_output "signal ${signal#*:}"
     rm ready
-    assert_equal "$(leases)" 0
+    assert_equal "$(held)" 0
   done
 }
 
@@ -284,11 +284,11 @@ END
   local terminal=$! child
   wait_until test -s child
   child=$(<child)
-  assert_equal "$(leases)" 1
+  assert_equal "$(held)" 1
   kill -KILL "$terminal"
   wait_until is_gone "$child"
   assert_equal "$(cat signals)" hangup
-  wait_until eval '(($(leases) == 0))'
+  wait_until eval '(($(held) == 0))'
 }
 
 @test "Ctrl-C reaches the command once; Ctrl-Z stops and fg continues both" {
@@ -342,13 +342,13 @@ END
   kill -KILL "$command_pid"
   ended 137
   wait_until is_gone "$(cat child)"
-  assert_equal "$(leases)" 1
+  assert_equal "$(held)" 1
 }
 
 @test "the lease of a command that becomes a daemon ends with the process that rlctl started" {
   begin -- sh -c 'setsid sh -c "echo \$\$ >daemon; touch ready; read -r line <go; touch done" >/dev/null 2>&1 & exit 3'
   ended 3
-  assert_equal "$(leases)" 0
+  assert_equal "$(held)" 0
   kill -0 "$(cat daemon)"
   echo >go
   ready 'done'
