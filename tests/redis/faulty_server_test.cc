@@ -8,8 +8,6 @@
 #include <cstddef>
 #include <deque>
 #include <fstream>
-#include <iterator>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,38 +59,6 @@ TEST_CASE("a caller with its own poll loop can report a timeout like a read") {
 
 namespace {
 
-// A peer that always has more bytes: a transport that never waits until its deadline.
-class EndlessTransport final : public Transport {
- public:
-  EndlessTransport(std::string start, bool accepts, int& late_reads)
-      : start_(std::move(start)), accepts_(accepts), late_reads_(late_reads) {}
-
-  std::size_t read(char* buffer, std::size_t size, Deadline deadline) override {
-    if (Clock::now() >= deadline) ++late_reads_;
-    return read_available(buffer, size);
-  }
-  std::size_t read_available(char* buffer, std::size_t size) override {
-    if (!start_.empty()) {
-      const auto count = start_.copy(buffer, size);
-      start_.erase(0, count);
-      return count;
-    }
-    ::poll(nullptr, 0, 1);  // so that not many of them gather
-    *buffer = 'x';
-    return 1;
-  }
-  std::size_t write_some(std::string_view bytes) override { return accepts_ ? bytes.size() : 0; }
-  void wait(Deadline /*deadline*/) override {}
-  const std::string& name() const noexcept override { return name_; }
-  int fd() const noexcept override { return -1; }
-
- private:
-  std::string start_;
-  bool accepts_;
-  int& late_reads_;
-  std::string name_ = "redis://endless";
-};
-
 std::deque<std::string> in_pieces(const std::string& bytes) {
   constexpr std::size_t kPiece = 10'000;
   std::deque<std::string> pieces;
@@ -109,11 +75,11 @@ TEST_CASE("a reply that never ends is not read beyond its deadline, whatever it 
                             "*2147483647\r\n+", "*2\r\n$1000000000\r\n"}) {
     CAPTURE(start);
     for (const bool accepts : {true, false}) {
-      int late_reads = 0;
-      Connection connection(std::make_unique<EndlessTransport>(start, accepts, late_reads), 20ms);
+      Wire wire{.to_read = {start}, .room = accepts ? std::string::npos : 0, .never_ends = true};
+      auto connection = over(wire, 20ms);
       const auto error = error_of([&] { (void)connection.call({"PING"}); });
       CHECK(error.failure() == Failure::kTimeout);
-      CHECK(late_reads <= 1);  // one read may have been about to begin
+      CHECK(wire.late_reads <= 1);  // one read may have been about to begin
     }
   }
 }

@@ -2,17 +2,15 @@
 
 #include <chrono>
 #include <functional>
-#include <list>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "base/file.h"
 #include "redis/connection.h"
 #include "redis/reply.h"
 #include "redis/url.h"
+#include "support/scripted_server.h"
 
 namespace support {
 
@@ -24,8 +22,8 @@ inline std::string text(const rlctl::redis::Reply& reply) {
   return std::string(reply.text());
 }
 
-/// A server on a port of 127.0.0.1 whose answers a test chooses, for any number of clients: what a
-/// real node of a Cluster cannot be made to reply.
+/// A ScriptedServer on a port of 127.0.0.1 whose answers to commands a test chooses: what a real
+/// node of a Cluster cannot be made to reply.
 class FakeNode {
  public:
   struct Answer {
@@ -35,15 +33,9 @@ class FakeNode {
   /// Gets the words of one command; calls do not overlap.
   using Script = std::function<Answer(const std::vector<std::string>& words)>;
 
-  FakeNode();
-  /// Hangs up on its clients.
-  ~FakeNode();
-  FakeNode(const FakeNode&) = delete;
-  FakeNode& operator=(const FakeNode&) = delete;
-
   /// Takes effect with the next command. There is none at first, and no answers.
   void set_script(Script script);
-  rlctl::redis::HostPort address() const { return {url_.host, url_.port}; }
+  rlctl::redis::HostPort address() const { return {server_.url().host, server_.url().port}; }
   /// "127.0.0.1:port"
   std::string name() const { return rlctl::redis::display(address()); }
   /// How many commands began with these words, on all connections.
@@ -52,21 +44,15 @@ class FakeNode {
   void wait_for(const std::string& beginning, int commands);
   /// The commands, words joined by blanks.
   std::vector<std::string> seen();
-  int clients();
+  int clients() { return server_.clients(); }
 
  private:
-  void accept_clients();
-  void talk_to(int client);
-  bool answer(int client, const std::vector<std::string>& words);
+  void talk_to(Peer& client);
 
-  rlctl::redis::Url url_;
-  rlctl::FileDescriptor listener_;
   std::mutex mutex_;  ///< of what follows
   Script script_;
   std::vector<std::string> seen_;
-  std::list<rlctl::FileDescriptor> clients_;
-  std::list<std::thread> talks_;
-  std::thread acceptor_;
+  ScriptedServer server_{[this](Peer& client) { talk_to(client); }, rlctl::redis::Scheme::kTcp};
 };
 
 /// The words of a command.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "base/wait.h"
 #include "redis/connection.h"
@@ -20,6 +21,8 @@ struct Wire {
   std::string sent = {};
   std::deque<std::string> to_read = {};  ///< one for each read
   std::size_t room = std::string::npos;
+  bool never_ends = false;  ///< then bytes come for ever, one each millisecond
+  int late_reads = 0;       ///< that began after their deadline
 };
 
 /// A server that consists of its answers. It accepts `room` bytes after each wait.
@@ -27,12 +30,17 @@ class FakeTransport final : public rlctl::redis::Transport {
  public:
   explicit FakeTransport(Wire& wire) : wire_(wire), room_(wire.room) {}
 
-  std::size_t read(char* buffer, std::size_t size, rlctl::Deadline /*deadline*/) override {
+  std::size_t read(char* buffer, std::size_t size, rlctl::Deadline deadline) override {
+    if (rlctl::Clock::now() >= deadline) ++wire_.late_reads;
     const auto count = read_available(buffer, size);
     if (count == 0) throw rlctl::redis::Error(rlctl::redis::Failure::kTimeout, "in time");
     return count;
   }
   std::size_t read_available(char* buffer, std::size_t size) override {
+    if (wire_.to_read.empty() && wire_.never_ends) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      wire_.to_read = {"x"};
+    }
     if (wire_.to_read.empty()) return 0;
     auto& piece = wire_.to_read.front();
     const auto count = piece.copy(buffer, size);
@@ -57,8 +65,9 @@ class FakeTransport final : public rlctl::redis::Transport {
 };
 
 /// A connection to the other end of the wire, which must outlive it.
-inline rlctl::redis::Connection over(Wire& wire) {
-  return {std::make_unique<FakeTransport>(wire), std::chrono::seconds(30)};
+inline rlctl::redis::Connection over(Wire& wire,
+                                     std::chrono::microseconds timeout = std::chrono::seconds(30)) {
+  return {std::make_unique<FakeTransport>(wire), timeout};
 }
 
 }  // namespace support

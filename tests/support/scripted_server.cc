@@ -17,12 +17,7 @@ using namespace rlctl::redis;
 
 std::string Peer::read_until(std::string_view end) {
   std::string all;
-  std::array<char, 4096> piece;
-  while (!all.ends_with(end)) {
-    const auto count = ::recv(socket_, piece.data(), piece.size(), 0);
-    if (count <= 0) break;
-    all.append(piece.data(), static_cast<std::size_t>(count));
-  }
+  for (std::string piece; !all.ends_with(end) && !(piece = read_some()).empty();) all += piece;
   return all;
 }
 
@@ -34,12 +29,8 @@ std::string Peer::read_some() {
 
 std::size_t Peer::read_to_end() {
   std::size_t total = 0;
-  std::array<char, 4096> piece;
-  for (;;) {
-    const auto count = ::recv(socket_, piece.data(), piece.size(), 0);
-    if (count <= 0) return total;
-    total += static_cast<std::size_t>(count);
-  }
+  for (std::string piece; !(piece = read_some()).empty();) total += piece.size();
+  return total;
 }
 
 bool Peer::write(std::string_view bytes) {
@@ -75,22 +66,38 @@ FileDescriptor listen_at(Url& url, int backlog) {
   return socket;
 }
 
-ScriptedServer::ScriptedServer(Talk talk, Scheme scheme) {
+ScriptedServer::ScriptedServer(Talk talk, Scheme scheme) : talk_(std::move(talk)) {
   url_.scheme = scheme;
   if (scheme == Scheme::kUnix) url_.path = folder_.path() / "s";
   listener_ = listen_at(url_);
-  thread_ = std::thread([listener = listener_.get(), talk = std::move(talk)] {
-    const FileDescriptor client(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-    if (!client) return;
-    Peer peer(client.get());
-    talk(peer);
-  });
+  acceptor_ = std::thread([this] { accept_clients(); });
 }
 
 ScriptedServer::~ScriptedServer() {
-  // If the client never came, accept() returns.
   ::shutdown(listener_.get(), SHUT_RDWR);
-  thread_.join();
+  acceptor_.join();
+  for (const auto& client : clients_) ::shutdown(client.get(), SHUT_RDWR);
+  for (auto& talk : talks_) talk.join();
+}
+
+int ScriptedServer::clients() {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(clients_.size());
+}
+
+// A client's socket stays open until the end, so that its number is not given to another one.
+void ScriptedServer::accept_clients() {
+  for (;;) {
+    FileDescriptor client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!client) return;
+    const std::lock_guard lock(mutex_);
+    const int socket = clients_.emplace_back(std::move(client)).get();
+    talks_.emplace_back([this, socket] {
+      Peer peer(socket);
+      talk_(peer);
+      ::shutdown(socket, SHUT_RDWR);
+    });
+  }
 }
 
 }  // namespace support

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <functional>
+#include <list>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -30,26 +32,36 @@ class Peer {
   int socket_;
 };
 
-/// A server that runs a function for its first client, in a thread, and then closes the connection.
+/// A server that runs a function for each client, in a thread of its own, and then hangs up on it.
 /// It listens on a unix socket in its own folder, or on a free port of 127.0.0.1.
 class ScriptedServer {
  public:
   using Talk = std::function<void(Peer&)>;
 
   explicit ScriptedServer(Talk talk, rlctl::redis::Scheme scheme = rlctl::redis::Scheme::kUnix);
-  /// Waits for `talk` to end, so the client must be gone before if `talk` waits for that.
+  /// Hangs up on its clients, and waits until `talk` has ended.
   ~ScriptedServer();
+  ScriptedServer(const ScriptedServer&) = delete;
+  ScriptedServer& operator=(const ScriptedServer&) = delete;
 
   const rlctl::redis::Url& url() const noexcept { return url_; }
+  /// How many there have been.
+  int clients();
 
  private:
+  void accept_clients();
+
+  Talk talk_;
   TempFolder folder_;
   rlctl::redis::Url url_;
   rlctl::FileDescriptor listener_;
-  std::thread thread_;
+  std::mutex mutex_;  ///< of what follows
+  std::list<rlctl::FileDescriptor> clients_;
+  std::list<std::thread> talks_;
+  std::thread acceptor_;
 };
 
 /// Listens at `url`; if its port is 0, stores the port that the system chose in it.
-rlctl::FileDescriptor listen_at(rlctl::redis::Url& url, int backlog = 16);
+rlctl::FileDescriptor listen_at(rlctl::redis::Url& url, int backlog = 64);
 
 }  // namespace support
