@@ -3,6 +3,7 @@
 --
 -- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script upstash_cached_fixed.lua \
 --     --keys '{key}:{window_index}' --args '{window_ms} {cost}' --allowed-when 'r <= limit'
+-- ! ignored
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow
 

@@ -4,6 +4,7 @@
 -- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script upstash_fixed.lua \
 --     --keys '{key}:{window_index}' --args '{limit} {window_ms} {cost}' \
 --     --allowed-when 'r[1] <= r[2]' --remaining 'r[2] - r[1]'
+-- ! ignored
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow
 -- $ rlctl burst --limit 5/60s --script upstash_fixed.lua --keys '{key}:{window_index}' \

@@ -4,6 +4,7 @@
 -- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script upstash_multi_region.lua \
 --     --keys '{key}:{window_index}' --args '{id} {window_ms} {cost}' \
 --     --allowed-when '#r / 2 <= limit' --remaining 'limit - #r / 2'
+-- ! ignored
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow
 

@@ -4,6 +4,7 @@
 -- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script upstash_sliding.lua \
 --     --keys '{key}:{window_index}' --keys '{key}:{prev_window_index}' \
 --     --args '{limit} {now_ms} {window_ms} {cost}' --allowed-when 'r[1] >= 0' --remaining 'r[1]'
+-- ! ignored
 -- > 2.00× the limit
 -- > wrongly denied: an exact log would allow
 

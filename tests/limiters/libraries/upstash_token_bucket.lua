@@ -4,6 +4,7 @@
 -- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script upstash_token_bucket.lua \
 --     --args '{limit} {window_ms} {limit} {now_ms} {cost}' \
 --     --allowed-when 'r[1] >= 0' --remaining 'r[1]'
+-- ! ignored
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 -- Four requests of 3 leave 5 - 12 tokens, so that more than one refill passes before the next:
