@@ -119,10 +119,9 @@ void add_trickles(std::vector<Schedule>& schedules, const limiter::Limit& limit,
 std::vector<Instant> instants_of(const Schedule& schedule) {
   std::vector<Instant> instants;
   for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto at = schedule[i].at;
-    const auto cost = schedule[i].cost;
-    if (instants.empty() || instants.back().at != at || instants.back().cost != cost) {
-      instants.push_back({.at = at, .cost = cost, .first = i});
+    const auto& request = schedule[i];
+    if (i == 0 || schedule[i - 1].at != request.at || !are_alike(schedule[i - 1], request)) {
+      instants.push_back({.at = request.at, .cost = request.cost, .first = i});
     }
     ++instants.back().count;
   }

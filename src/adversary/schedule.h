@@ -27,8 +27,10 @@ struct Request {
   traffic::Event event = traffic::Event::kRequest;
   /// Who holds or wants a lease or a reservation, from 1; 0: about neither.
   std::uint32_t holder = 0;
-  std::int64_t actual = 0;  ///< as in traffic::Arrival
-  microseconds hold{0};     ///< likewise
+  std::int64_t actual = 0;   ///< as in traffic::Arrival
+  microseconds hold{0};      ///< likewise
+  microseconds ahead{0};     ///< likewise
+  std::uint32_t client = 0;  ///< whose key it is; those of other clients have keys of their own
   bool operator==(const Request&) const = default;
 };
 inline bool is_earlier(const Request& one, const Request& other) {
@@ -57,7 +59,11 @@ struct Answer {
 /// One for each request of a schedule.
 using Answers = std::vector<Answer>;
 
-/// Consecutive requests at the same time, which cost the same.
+/// Whether the requests differ in their times at most: in what a report says of them.
+inline bool are_alike(const Request& one, const Request& other) {
+  return one.cost == other.cost && one.ahead == other.ahead && one.client == other.client;
+}
+/// Consecutive requests at the same time, which are alike.
 struct Instant {
   microseconds at{0};
   std::int64_t cost = 1;

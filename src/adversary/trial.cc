@@ -21,15 +21,21 @@ Answer answer_of(const limiter::Decision& decision) {
           .reset_after = decision.reset_after};
 }
 
-/// Runs schedules together, each with its own key. Throws what decide() throws, and Interrupted if
-/// an interrupt ends it.
+/// The schedule that has this key, of so many.
+std::uint32_t schedule_of(std::uint32_t key, std::size_t schedules) {
+  return static_cast<std::uint32_t>(key % schedules);
+}
+
+/// Runs schedules together, each with its own key, or one for each client. Throws what decide()
+/// throws, and Interrupted if an interrupt ends it.
 std::vector<Answers> answers_of(traffic::Decider& decider, std::span<const Schedule> schedules) {
   std::vector<traffic::Arrival> arrivals;
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     std::uint32_t place = 0;
     for (const auto& request : schedules[i]) {
       arrivals.push_back({.at = request.at,
-                          .key = static_cast<std::uint32_t>(i),
+                          .ahead = request.ahead,
+                          .key = static_cast<std::uint32_t>(i + request.client * schedules.size()),
                           .event = request.event,
                           .cost = request.cost,
                           .place = ++place,
@@ -42,7 +48,7 @@ std::vector<Answers> answers_of(traffic::Decider& decider, std::span<const Sched
   if (decider.decide(arrivals, decisions) < arrivals.size()) throw Interrupted();
   std::vector<Answers> answers(schedules.size());
   for (std::size_t i = 0; i < arrivals.size(); ++i) {
-    answers[arrivals[i].key].push_back(answer_of(decisions[i]));
+    answers[schedule_of(arrivals[i].key, schedules.size())].push_back(answer_of(decisions[i]));
   }
   return answers;
 }
@@ -100,8 +106,9 @@ ScriptTrial::ScriptTrial(redis::Connection& connection, traffic::Script& script,
   decider_.observe_keys([this](const traffic::Arrival& arrival, redis::Arguments keys) {
     ++calls_;
     for (std::size_t i = 0; i < keys.size(); ++i) {
-      const auto [owner, is_new] = owners_.try_emplace(std::string(keys[i]), arrival.key);
-      are_shared_ |= owner->second != arrival.key;
+      const auto schedule = schedule_of(arrival.key, schedules_);
+      const auto [owner, is_new] = owners_.try_emplace(std::string(keys[i]), schedule);
+      are_shared_ |= owner->second != schedule;
       if (!is_new) continue;
       named_.push_back({.key = owner->first, .place = i, .call = calls_, .arrival = arrival});
     }
@@ -116,10 +123,16 @@ std::vector<std::string> ScriptTrial::known_keys() const {
   return keys;
 }
 
+std::set<std::uint32_t> ScriptTrial::schedules_of(const std::set<std::uint32_t>& keys) const {
+  std::set<std::uint32_t> schedules;
+  for (const auto key : keys) schedules.insert(schedule_of(key, schedules_));
+  return schedules;
+}
+
 /// The name that the key would have for the first schedule.
 std::string ScriptTrial::neutral_name(const NamedKey& named) const {
   auto arrival = named.arrival;
-  arrival.key = 0;
+  arrival.key -= schedule_of(arrival.key, schedules_);
   auto keys = script_.keys_of_call(arrival, named.call);
   return named.place < keys.size() ? std::move(keys[named.place]) : std::string(named.key);
 }
@@ -128,6 +141,7 @@ std::vector<Answers> ScriptTrial::run_once(std::span<const Schedule> schedules) 
   named_.clear();
   owners_.clear();
   are_shared_ = false;
+  schedules_ = schedules.size();
   script_.restart();
   contents_.clear();
   auto answers = answers_of(decider_, schedules);
@@ -157,7 +171,7 @@ void ScriptTrial::add_contents() {
     }
     notes_contents_ = notes_contents_ && is_known;
     if (contents.type() == redis::ReplyType::kNil || !notes_contents_) continue;
-    auto& own = contents_[named.arrival.key];
+    auto& own = contents_[schedule_of(named.arrival.key, schedules_)];
     own.append(neutral_name(named)).append(1, '\0').append(contents.text());
     own.append(1, '\0').append(end).append(1, '\0');
   }
@@ -169,7 +183,7 @@ void ScriptTrial::add_contents() {
 std::vector<Answers> ScriptTrial::run_with_slack(std::span<const Schedule> schedules) {
   const auto tolerance = scope_.ttl_tolerance;
   auto answers = run_once(schedules);
-  stalled_ = decider_.stalled();
+  stalled_ = schedules_of(decider_.stalled());
   if (tolerance == microseconds{0} || !script_.key_of_ttls()) return answers;
   note_others();
   // It is not known when keys end that are not among KEYS.
@@ -177,8 +191,9 @@ std::vector<Answers> ScriptTrial::run_with_slack(std::span<const Schedule> sched
       saw_others_ || script_.may_read_ttl() || 2 * tolerance > traffic::KeyAging::kNear;
   std::vector<std::size_t> numbers;
   std::vector<Schedule> again;
+  const auto near_end = schedules_of(decider_.near_end());
   for (std::size_t i = 0; i < schedules.size(); ++i) {
-    if (!is_each && !decider_.near_end().contains(static_cast<std::uint32_t>(i))) continue;
+    if (!is_each && !near_end.contains(static_cast<std::uint32_t>(i))) continue;
     numbers.push_back(i);
     again.push_back(schedules[i]);
   }
@@ -190,7 +205,7 @@ std::vector<Answers> ScriptTrial::run_with_slack(std::span<const Schedule> sched
     decider_.set_ttl_slack(slack);
     const auto others = run_once(again);
     note_others();
-    for (const auto number : decider_.stalled()) {
+    for (const auto number : schedules_of(decider_.stalled())) {
       stalled_.insert(static_cast<std::uint32_t>(numbers[number]));
     }
     for (std::size_t i = 0; i < numbers.size(); ++i) {

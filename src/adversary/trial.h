@@ -146,6 +146,7 @@ class ScriptTrial final : public Trial {
   std::vector<Answers> run_apart(std::span<const Schedule> schedules);
   std::vector<std::string> known_keys() const;
   std::string neutral_name(const NamedKey& named) const;
+  std::set<std::uint32_t> schedules_of(const std::set<std::uint32_t>& keys) const;
   void add_contents();
   void note_others();
   void remove_keys();
@@ -155,6 +156,7 @@ class ScriptTrial final : public Trial {
   traffic::ScriptDecider decider_;
   StateScope scope_;
   std::int64_t calls_ = 0;
+  std::size_t schedules_ = 1;                              ///< in the last run_once()
   std::vector<NamedKey> named_;                            ///< in the last run_once(), in order
   std::unordered_map<std::string, std::uint32_t> owners_;  ///< the schedule that named each key
   bool are_shared_ = false;  ///< two schedules have named the same key in the last run_once()

@@ -155,7 +155,7 @@ void Program::start_and_wait() {
 }
 
 void Program::send(const traffic::Arrival& arrival) {
-  environment_.set_time(arrival.at);
+  environment_.set_time(arrival.sent_at());
   // Only now, since it may ask for the time as soon as it runs.
   if (!child_) start();
   if (std::exchange(forgets_, false)) unsent_ += kResetLine;
@@ -166,7 +166,7 @@ void Program::send(const traffic::Arrival& arrival) {
     holder = traffic::holder_name(arrival.holder);
   }
   const bool settles = arrival.event == traffic::Event::kSettle;
-  writer_.append(unsent_, {.now = arrival.at,
+  writer_.append(unsent_, {.now = arrival.sent_at(),
                            .key = names_.key_name(arrival.key),
                            .cost = arrival.cost,
                            .id = static_cast<std::int64_t>(sent_) + 1,

@@ -8,13 +8,14 @@
 
 #include "base/table.h"
 #include "base/text.h"
+#include "lint/schedules.h"
 
 namespace rlctl::lint {
 namespace {
 
 using std::chrono::microseconds;
 
-constexpr microseconds kSecond{1'000'000}, kMillisecond{1000};
+constexpr microseconds kMillisecond{1000};
 
 /// A command with a TTL as its second argument, or an option in front of a TTL.
 struct TtlRow {

@@ -112,6 +112,11 @@ struct Finding {
   std::string fix = {};     ///< what to do
 };
 
+/// What lint did not test, and why.
+struct NotTested {
+  std::string what = {}, why = {};
+};
+
 /// What a search for schedules of leases has shown.
 struct LeaseObservation {
   std::int64_t limit = 1, held = 0;  ///< leases; the most that were held at once

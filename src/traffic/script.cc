@@ -47,7 +47,7 @@ class BundledScript final : public Script {
   limiter::ScriptCall call(const Arrival& arrival) override {
     request_.keys = redis_keys(arrival.key);
     request_.cost = arrival.cost;
-    request_.now = arrival.at;
+    request_.now = arrival.sent_at();
     set_reservation(arrival);
     return command_.of(request_);
   }
@@ -115,7 +115,7 @@ class BundledLeaseScript final : public Script {
     auto& key = redis_keys_[arrival.key];
     if (key.empty()) key = prefix_ + std::string(traffic_.key_name(arrival.key));
     holder_ = holder_name(arrival.holder);
-    now_ = std::to_string(arrival.at.count());
+    now_ = std::to_string(arrival.sent_at().count());
     key_ = {key};
     arguments_ = {limit_, lease_, event_name(arrival.event), holder_, now_};
     return {.sha1 = algorithm_.sha1, .keys = key_, .arguments = arguments_};
@@ -497,7 +497,7 @@ class ForeignScript final : public Script {
             .limit = limit_,
             .cost = arrival.cost,
             .id = arrival.place > 0 ? arrival.place : number,
-            .now = arrival.at,
+            .now = arrival.sent_at(),
             .event = event_name(arrival.event),
             .holder = reserves ? std::string_view() : holder,
             .reservation = reserves ? holder : std::string_view(),

@@ -45,7 +45,9 @@ inline std::string reservation_name(std::uint32_t holder) {
 
 /// One request: its time, key and cost.
 struct Arrival {
-  microseconds at{0};             ///< since 1970
+  microseconds at{0};  ///< since 1970
+  /// By how much the sender's clock is ahead of all others; a server's clock is none of them.
+  microseconds ahead{0};
   std::uint32_t key = 0;          ///< see Traffic::key_name()
   Event event = Event::kRequest;  ///< kRequest unless there is a holder
   std::int64_t cost = 1;  ///< at least 1; the units of a reservation, also when it is settled
@@ -57,6 +59,8 @@ struct Arrival {
   std::int64_t actual = 0;  ///< the actual cost of a settle
   microseconds hold{0};     ///< how long a reservation is held
 
+  /// By the sender's clock.
+  microseconds sent_at() const { return at + ahead; }
   bool operator==(const Arrival&) const = default;
 };
 

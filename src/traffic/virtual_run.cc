@@ -85,7 +85,7 @@ std::size_t ModelDecider::decide(std::span<const Arrival> arrivals, std::span<De
     fetch(arrivals.subspan(i));
     const auto& arrival = arrivals[i];
     decisions[i] = limiter::decide({state_of(arrival.key), candidate_.limits.size()}, arrival.cost,
-                                   arrival.at);
+                                   arrival.sent_at());
   }
   return arrivals.size();
 }

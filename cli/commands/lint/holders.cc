@@ -85,7 +85,7 @@ class HolderTrial {
     trial_ = std::make_unique<adversary::ScriptTrial>(
         *connection_, *script_,
         adversary::StateScope{.server = connector.private_server(),
-                              .ttl_tolerance = std::min(kTtlStep, longest_tolerance)});
+                              .ttl_tolerance = std::min(rlctl::lint::kTtlStep, longest_tolerance)});
   }
   HolderTrial(const HolderTrial&) = delete;
   HolderTrial& operator=(const HolderTrial&) = delete;

@@ -1,4 +1,3 @@
-#include "cli/commands/lint/figures.h"
 #include "cli/commands/lint/plan.h"
 #include "cli/commands/lint/probes.h"
 
@@ -21,7 +20,10 @@
 #include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
+#include "lint/answers.h"
 #include "lint/calls.h"
+#include "lint/conduct.h"
+#include "lint/figures.h"
 #include "lua/substitute.h"
 #include "redis/connection.h"
 #include "redis/error.h"
@@ -31,6 +33,10 @@ namespace rlctl::cli::lint {
 namespace {
 
 using ldb::Ending;
+using rlctl::lint::allowed_from;
+using rlctl::lint::Ask;
+using rlctl::lint::joined;
+using rlctl::lint::kTtlStep;
 using rlctl::lint::Observation;
 using rlctl::lint::Request;
 using std::chrono::microseconds;
@@ -84,8 +90,8 @@ class Observer {
     seen_.refill = microseconds(std::llround(static_cast<double>(limit.window.count()) *
                                              static_cast<double>(limit.burst_or_limit()) /
                                              static_cast<double>(limit.limit)));
-    start_ = start_of_traffic(limit.window);
-    tick_ = shortest_gap(limit.window);
+    start_ = rlctl::lint::start_of_traffic(limit.window);
+    tick_ = rlctl::lint::shortest_gap(limit.window);
   }
 
   /// The requests of light traffic alone.
@@ -121,6 +127,7 @@ class Observer {
       seen_.forgotten.reset();
       seen_.free_pass.reset();
       figures_seen_ = {};
+      conduct_.clear();
       doubts_.clear();
       not_tested_.clear();
       tested_.resize(1);  // what the main traffic showed
@@ -138,6 +145,7 @@ class Observer {
 
   Observation& seen() { return seen_; }
   const rlctl::lint::AnswerObservation& figures() const { return figures_seen_; }
+  const std::vector<rlctl::lint::Finding>& conduct() const { return conduct_; }
 
  private:
   using Index = std::size_t;  ///< of a request
@@ -341,13 +349,16 @@ class Observer {
     const auto most = std::max(seen_.limit, subject_.candidate.limits.front().limit);
     const auto at_once =
         allowed_from(ask(joined({}, start_, 1, static_cast<std::size_t>(2 * (most + 1)))), 0);
-    Figures figures(subject_.candidate.limits.front(), ask, certain);
+    rlctl::lint::Figures figures(subject_.candidate.limits.front(), ask, certain);
     if (const auto& script = subject_.candidate.foreign) {
-      if (script->reading.retry_after) figures.expect(kWait);
-      if (script->reading.remaining) figures.expect(kRemaining);
-      if (script->reading.reset_after) figures.expect(kReset);
+      if (script->reading.retry_after) figures.expect(rlctl::lint::kWait);
+      if (script->reading.remaining) figures.expect(rlctl::lint::kRemaining);
+      if (script->reading.reset_after) figures.expect(rlctl::lint::kReset);
     }
     figures.check(fills, at_once, figures_seen_, tested_, not_tested_);
+    if (at_once == 0 || at_once > 2 * most) return;
+    conduct_ = rlctl::lint::judge_conduct(rlctl::lint::profile_of(subject_.candidate), at_once,
+                                          certain, tested_);
   }
 
   /// A script with a limit of its own, lower than the one that it is tested for, shows little of
@@ -356,6 +367,7 @@ class Observer {
     const auto& limit = subject_.candidate.limits.front();
     const auto at_once = std::min(limit.limit, limit.burst_or_limit());
     if (!allowed_ || *allowed_ >= at_once) return;
+    if (rlctl::lint::profile_of(subject_.candidate).has_limit) return;  // a finding says so
     doubts_.push_back(
         fmt::format("denied after {}, not {}: the limit is not --limit, or --burst is missing",
                     counted(*allowed_, "request"), at_once));
@@ -573,6 +585,7 @@ class Observer {
   microseconds latest_{0};  ///< when nothing may count any more
   Observation seen_;
   rlctl::lint::AnswerObservation figures_seen_;
+  std::vector<rlctl::lint::Finding> conduct_;
 };
 
 }  // namespace
@@ -608,6 +621,7 @@ Observed observe(const Subject& subject, const Plan& plan, Connector& connector,
     }
     observed.findings = find_flaws(observer.seen());
     std::ranges::move(find_flaws(observer.figures()), std::back_inserter(observed.findings));
+    std::ranges::copy(observer.conduct(), std::back_inserter(observed.findings));
     return observed;
   }
 }

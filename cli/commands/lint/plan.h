@@ -18,6 +18,8 @@
 
 namespace rlctl::cli::lint {
 
+using rlctl::lint::NotTested;
+
 /// A small limit, since the traffic exceeds it.
 inline constexpr const char* kDefaultLimit = "5/60s";
 
@@ -54,11 +56,6 @@ inline constexpr std::int64_t kLargestLimit = 100;
 /// The scripts and programs of the operands and of --exec, read. Throws UsageError,
 /// and what reading the configuration throws, before a server is started.
 std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocation);
-
-/// What lint did not test, and why.
-struct NotTested {
-  std::string what = {}, why = {};
-};
 
 /// What a limiter showed under lint's traffic.
 struct Observed {

@@ -21,10 +21,12 @@ namespace {
 
 using adversary::Answers;
 using adversary::Schedule;
+using rlctl::lint::allowed_from;
+using rlctl::lint::kSecond;
+using rlctl::lint::kTtlStep;
+using rlctl::lint::schedule_text;
 using std::chrono::microseconds;
 
-/// The traffic begins this part of a window after the window, and its ticks are no longer.
-constexpr int kPartOfWindow = 16;
 /// Steady clients are watched for this many windows at least.
 constexpr int kWindows = 8;
 /// A client that keeps trying may wait this many times as long as one that waits in silence.
@@ -400,7 +402,7 @@ class Probes {
     const auto limit = std::min(limit_.limit, limit_.burst_or_limit()) / cost;
     const auto holds = static_cast<std::int64_t>(first_fill_.size()) - 1;
     const auto most = std::max(limit_.limit, limit_.burst_or_limit()) / cost;
-    if (holds < limit || limit == 0 || holds > most + 1) {
+    if (holds < limit || limit == 0 || holds > most) {
       return skip("requests below the limit",
                   fmt::format("the limit of the {} is not --limit", kind()));
     }
@@ -544,59 +546,6 @@ class Probes {
 };
 
 }  // namespace
-
-microseconds start_of_traffic(microseconds window) {
-  constexpr microseconds kDecimals{123'457};
-  const auto start = traffic::window_from(traffic::PatternRequest{}.start, {.window = window}) +
-                     window / kPartOfWindow;
-  return window >= 4 * kDecimals ? start + kDecimals : start;
-}
-
-microseconds shortest_gap(microseconds window) {
-  constexpr microseconds kMillisecond{1000};
-  return std::min(kMillisecond, window / kPartOfWindow);
-}
-
-Schedule joined(Schedule schedule, microseconds at, std::int64_t cost, std::size_t count) {
-  schedule.insert(schedule.end(), count, {.at = at, .cost = cost});
-  return schedule;
-}
-
-std::int64_t allowed_from(const Answers& answers, std::size_t first) {
-  return std::count_if(answers.begin() + static_cast<std::ptrdiff_t>(first), answers.end(),
-                       [](const auto& answer) { return answer.allowed; });
-}
-
-std::string schedule_text(const Schedule& schedule, const Answers& answers) {
-  const auto instants = adversary::instants_of(schedule);
-  std::string text;
-  for (std::size_t i = 0; i < instants.size();) {
-    // Single requests at equal gaps are one part of the text.
-    const auto& first = instants[i];
-    auto last = i;
-    const auto gap = i + 1 < instants.size() ? instants[i + 1].at - first.at : microseconds{0};
-    while (last + 1 < instants.size() && first.count == 1 && instants[last + 1].count == 1 &&
-           instants[last + 1].cost == first.cost &&
-           instants[last + 1].at - instants[last].at == gap)
-      ++last;
-    const auto end = instants[last].first + instants[last].count;
-    const auto allowed = std::count_if(answers.begin() + static_cast<std::ptrdiff_t>(first.first),
-                                       answers.begin() + static_cast<std::ptrdiff_t>(end),
-                                       std::mem_fn(&adversary::Answer::allowed));
-    const auto cost = first.cost == 1 ? "" : fmt::format(" of cost {}", first.cost);
-    text += fmt::format("{}{} of {}{}{}", i == 0 ? "" : ", ", allowed, end - first.first, cost,
-                        i == 0 ? " allowed" : "");
-    const auto since = [&](const adversary::Instant& instant) {
-      const auto time = instant.at - schedule.front().at;
-      return time == microseconds{0} ? "0 s" : span_text(time);
-    };
-    text += last == i ? " at " + since(first)
-                      : fmt::format(" each {} from {} to {}", span_text(gap), since(first),
-                                    since(instants[last]));
-    i = last + 1;
-  }
-  return text;
-}
 
 Probed probe(const Subject& subject, const MakeTrial& make_trial, const ProbeRequest& request) {
   Probes probes(subject, make_trial, request);

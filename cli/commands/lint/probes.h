@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "adversary/schedule.h"
 #include "adversary/trial.h"
 #include "cli/commands/lint/plan.h"
 #include "lint/findings.h"
+#include "lint/schedules.h"
 #include "traffic/script.h"
 #include "traffic/virtual_run.h"
 
@@ -22,6 +22,8 @@
 // of what they show; program.cc runs them on a program.
 
 namespace rlctl::cli::lint {
+
+using rlctl::lint::Fill;
 
 /// A limiter on trial.
 struct LimiterTrial {
@@ -33,23 +35,6 @@ struct LimiterTrial {
 };
 using MakeTrial = std::function<std::unique_ptr<LimiterTrial>(const traffic::Candidate& candidate)>;
 
-/// When schedules begin: early in a window of the clock, at a time with six decimals.
-std::chrono::microseconds start_of_traffic(std::chrono::microseconds window);
-inline constexpr std::chrono::microseconds kSecond{1'000'000};
-/// TTLs in virtual time are rounded up to 10 ms, so that a key may end this much late.
-inline constexpr std::chrono::microseconds kTtlStep{20'000};
-/// The shortest gap between two instants, for this window.
-std::chrono::microseconds shortest_gap(std::chrono::microseconds window);
-
-/// The schedule with `count` more requests.
-adversary::Schedule joined(adversary::Schedule schedule, std::chrono::microseconds at,
-                           std::int64_t cost, std::size_t count = 1);
-/// The number of allowed requests, without those before the index `first`.
-std::int64_t allowed_from(const adversary::Answers& answers, std::size_t first);
-
-/// "5 of 6 allowed at 0 s, 0 of 31 each 2 s until 62 s", from the first request on.
-std::string schedule_text(const adversary::Schedule& schedule, const adversary::Answers& answers);
-
 /// What the probes must know about a limiter.
 struct ProbeRequest {
   std::chrono::microseconds start{0};  ///< see start_of_traffic()
@@ -57,14 +42,6 @@ struct ProbeRequest {
   /// The TTLs that the script was seen to set, without duplicates.
   std::vector<std::chrono::microseconds> ttls = {};
   std::vector<std::int64_t> costs = {};
-};
-
-/// The requests of one cost that reach the limit.
-struct Fill {
-  /// The fewest at one instant, or one tick apart, of which the last is denied.
-  adversary::Schedule schedule = {};
-  /// After which a client is let in that sends nothing; std::nullopt if it never is.
-  std::optional<std::chrono::microseconds> wait = {};
 };
 
 /// What the probes showed: each flaw as find_flaws() judges it.

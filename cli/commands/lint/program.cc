@@ -11,19 +11,23 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/commands/lint/figures.h"
 #include "cli/commands/lint/plan.h"
 #include "cli/commands/lint/probes.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "exec/program.h"
 #include "lint/answers.h"
+#include "lint/conduct.h"
+#include "lint/figures.h"
 
 namespace rlctl::cli::lint {
 namespace {
 
 using adversary::Schedule;
 using limiter::Decision;
+using rlctl::lint::Ask;
+using rlctl::lint::joined;
+using rlctl::lint::kSecond;
 using std::chrono::microseconds;
 using Decisions = std::vector<Decision>;
 
@@ -61,7 +65,7 @@ std::int64_t allowed_in(std::span<const Decision> decisions) {
 std::string text_of(const Schedule& schedule, const Decisions& decisions) {
   adversary::Answers answers;
   for (const auto& decision : decisions) answers.push_back({.allowed = decision.allowed});
-  return schedule_text(schedule, answers);
+  return rlctl::lint::schedule_text(schedule, answers);
 }
 
 /// Finds out what the answers of a program tell besides what probe() does.
@@ -72,8 +76,8 @@ class ProgramObserver {
         settings_(settings),
         limit_(subject.candidate.limits.front()),
         window_(limit_.window),
-        start_(start_of_traffic(window_)),
-        tick_(shortest_gap(window_)) {
+        start_(rlctl::lint::start_of_traffic(window_)),
+        tick_(rlctl::lint::shortest_gap(window_)) {
     seen_.window = window_;
   }
 
@@ -104,6 +108,7 @@ class ProgramObserver {
     progress_.clear();
     observed_.requests = requests_;
     observed_.findings = find_flaws(seen_);
+    std::ranges::move(conduct_, std::back_inserter(observed_.findings));
     return std::move(observed_);
   }
 
@@ -145,11 +150,7 @@ class ProgramObserver {
         first = decisions;
         continue;
       }
-      const auto least = std::min(limit_.limit, limit_.burst_or_limit());
-      if (allowed >= least) return true;
-      return doubt(fmt::format(
-          "denied after {}, not {}: the program must use the limit and the burst of the request",
-          counted(allowed, "request"), least));
+      return true;
     }
     const auto delays = [](const auto& decision) { return decision.delay.count() > 0; };
     return doubt(std::ranges::any_of(*first, delays)
@@ -184,6 +185,10 @@ class ProgramObserver {
       find_whole_seconds(fill, cost);
     }
     figures_.check(fills_, at_once_, seen_, observed_.tested, observed_.not_tested);
+    const auto most = std::max(limit_.limit, limit_.burst_or_limit());
+    if (at_once_ > 2 * most) return;  // nothing was denied at one instant
+    conduct_ = rlctl::lint::judge_conduct(rlctl::lint::profile_of(subject_.candidate), at_once_,
+                                          ask_, observed_.tested);
   }
 
   // ---- Costs ----
@@ -297,8 +302,9 @@ class ProgramObserver {
   Ask ask_ = [this](const Schedule& schedule) {
     return limiter_->trial->run({&schedule, 1}).front();
   };
-  Figures figures_{limit_, ask_, ask_};
+  rlctl::lint::Figures figures_{limit_, ask_, ask_};
   rlctl::lint::AnswerObservation seen_;
+  std::vector<rlctl::lint::Finding> conduct_;
   Observed observed_;
 };
 

@@ -1,4 +1,4 @@
-#include "cli/commands/lint/figures.h"
+#include "lint/figures.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 #include "base/time.h"
 
-namespace rlctl::cli::lint {
+namespace rlctl::lint {
 namespace {
 
 using adversary::Schedule;
@@ -76,7 +76,7 @@ std::optional<microseconds> Figures::wait_after(const Schedule& schedule, const 
 }
 
 void Figures::check(const std::map<std::int64_t, Fill>& fills, std::int64_t at_once,
-                    rlctl::lint::AnswerObservation& seen, std::vector<std::string>& tested,
+                    AnswerObservation& seen, std::vector<std::string>& tested,
                     std::vector<NotTested>& not_tested) {
   at_once_ = at_once;
   seen_ = &seen;
@@ -206,4 +206,4 @@ void Figures::check_time(std::string_view figure, const Schedule& schedule, micr
   note(long_time, told.count(), time.count(), then(schedule, time, retry));
 }
 
-}  // namespace rlctl::cli::lint
+}  // namespace rlctl::lint

@@ -2,26 +2,21 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "adversary/schedule.h"
-#include "cli/commands/lint/probes.h"
 #include "limiter/limit.h"
 #include "lint/answers.h"
+#include "lint/findings.h"
+#include "lint/schedules.h"
 
 // Compares the figures in a limiter's answers (retry_after, remaining, reset_after) with how it
-// answers later requests. Programs and scripts are judged alike: program.cc and observer.cc only
-// say how schedules reach the limiter.
+// answers later requests. Programs and scripts are judged alike.
 
-namespace rlctl::cli::lint {
-
-/// Answers each schedule on an empty state.
-using Ask = std::function<adversary::Answers(const adversary::Schedule& schedule)>;
+namespace rlctl::lint {
 
 /// The names of figures.
 inline constexpr std::string_view kWait = "retry_after_us", kRemaining = "remaining",
@@ -51,12 +46,10 @@ class Figures {
   /// cost 1 are allowed at one instant. Adds wrong figures to `seen`, the figures that were judged
   /// to `tested`, and those that could not be judged to `not_tested`.
   void check(const std::map<std::int64_t, Fill>& fills, std::int64_t at_once,
-             rlctl::lint::AnswerObservation& seen, std::vector<std::string>& tested,
+             AnswerObservation& seen, std::vector<std::string>& tested,
              std::vector<NotTested>& not_tested);
 
  private:
-  using WrongFigure = rlctl::lint::WrongFigure;
-
   /// Whether requests are allowed that come so long after the schedule; std::nullopt if uncertain.
   std::optional<bool> are_allowed(const Ask& ask, const adversary::Schedule& schedule,
                                   std::chrono::microseconds after, const Retry& retry) const;
@@ -84,7 +77,7 @@ class Figures {
   std::int64_t at_once_ = 0;
   /// The precision to which each figure was judged; std::nullopt if it could not be judged.
   std::map<std::string_view, std::optional<std::chrono::microseconds>> precisions_;
-  rlctl::lint::AnswerObservation* seen_ = nullptr;
+  AnswerObservation* seen_ = nullptr;
 };
 
-}  // namespace rlctl::cli::lint
+}  // namespace rlctl::lint

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "limiter/limit.h"
+#include "lint/findings.h"
+#include "lint/schedules.h"
+#include "traffic/script.h"
+
+// What a limiter does to traffic that a sentence describes: a second client, a clock that is ahead.
+// Each row of the table in conduct.cc sends schedules and says what must follow; programs and
+// scripts are judged alike, by their answers alone. There is a finding only if the answers show it.
+
+namespace rlctl::lint {
+
+/// What a limiter is told with each request.
+struct Profile {
+  limiter::Limit limit = {};
+  bool has_limit = true;   ///< otherwise it has one of its own
+  bool has_time = true;    ///< of the client, whose clock may be wrong
+  bool has_client = true;  ///< in a key or an argument
+  bool is_global = false;  ///< its calls name the same keys for all clients
+};
+Profile profile_of(const traffic::Candidate& candidate);
+
+/// Judges a limiter that allows so many requests of cost 1 at one instant, and then denies, by all
+/// rows that apply to it. `ask` answers a schedule, or not at all if the answers depend on when
+/// keys expire within the precision of TTLs. Adds what was sent to `tested`.
+std::vector<Finding> judge_conduct(const Profile& profile, std::int64_t at_once, const Ask& ask,
+                                   std::vector<std::string>& tested);
+
+}  // namespace rlctl::lint

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "adversary/schedule.h"
+
+// The schedules of requests with which lint finds out what a limiter does, and what the answers to
+// them say in words. figures.cc judges such answers here; cli/commands/lint says how schedules
+// reach a script or a program.
+
+namespace rlctl::lint {
+
+/// Answers each schedule on an empty state.
+using Ask = std::function<adversary::Answers(const adversary::Schedule& schedule)>;
+
+/// When schedules begin: early in a window of the clock, at a time with six decimals.
+std::chrono::microseconds start_of_traffic(std::chrono::microseconds window);
+inline constexpr std::chrono::microseconds kSecond{1'000'000};
+/// TTLs in virtual time are rounded up to 10 ms, so that a key may end this much late.
+inline constexpr std::chrono::microseconds kTtlStep{20'000};
+/// The shortest gap between two instants, for this window.
+std::chrono::microseconds shortest_gap(std::chrono::microseconds window);
+
+/// The schedule with `count` more requests.
+adversary::Schedule joined(adversary::Schedule schedule, std::chrono::microseconds at,
+                           std::int64_t cost, std::size_t count = 1);
+/// The number of allowed requests, without those before the index `first`.
+std::int64_t allowed_from(const adversary::Answers& answers, std::size_t first);
+
+/// "5 of 6 allowed at 0 s, 0 of 31 each 2 s until 62 s", from the first request on.
+std::string schedule_text(const adversary::Schedule& schedule, const adversary::Answers& answers);
+
+/// The requests of one cost that reach the limit.
+struct Fill {
+  /// The fewest at one instant, or one tick apart, of which the last is denied.
+  adversary::Schedule schedule = {};
+  /// After which a client is let in that sends nothing; std::nullopt if it never is.
+  std::optional<std::chrono::microseconds> wait = {};
+};
+
+}  // namespace rlctl::lint
