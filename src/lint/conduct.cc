@@ -45,7 +45,9 @@ Verdict judge_limit(const Examination& exam) {
   if (!exam.profile.has_limit || got == promised) return std::nullopt;
   const auto schedule = exam.filling(0);
   const auto answers = exam.ask(schedule);
-  if (answers.empty()) return std::nullopt;
+  // A queue lets the first one through at once, and holds the limit besides.
+  const auto waits = [](const auto& answer) { return answer.delay > microseconds{0}; };
+  if (answers.empty() || std::ranges::any_of(answers, waits)) return std::nullopt;
   return Finding{
       .name = "wrong-limit",
       .severity = Severity::kCritical,
@@ -111,7 +113,7 @@ Verdict judge_future_clock(const Examination& exam) {
     if (2 * with >= without) continue;
     return Finding{
         .name = "future-clock",
-        .severity = Severity::kWarning,
+        .severity = Severity::kNote,
         .what = schedule_text(schedule, answers),
         .detail = fmt::format("One request whose clock is {} ahead locks out those whose clocks "
                               "are right: of {}, {} {} allowed, and without it {}.",
@@ -136,8 +138,6 @@ constexpr std::array kRows{
 
 Profile profile_of(const traffic::Candidate& candidate) {
   Profile profile{.limit = candidate.limits.front()};
-  // The time of a bundled script's requests is the server's.
-  profile.has_time = candidate.program != nullptr;
   if (!candidate.foreign) return profile;
   const auto any = [](const std::vector<traffic::Template>& words, auto holds) {
     return std::ranges::any_of(words, holds);

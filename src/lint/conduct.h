@@ -18,8 +18,10 @@ namespace rlctl::lint {
 /// What a limiter is told with each request.
 struct Profile {
   limiter::Limit limit = {};
-  bool has_limit = true;   ///< otherwise it has one of its own
-  bool has_time = true;    ///< of the client, whose clock may be wrong
+  bool has_limit = true;  ///< otherwise it has one of its own
+  /// By the clock of the client, of which one may be wrong. A program has a clock of its own, and a
+  /// bundled script asks the server's.
+  bool has_time = false;
   bool has_client = true;  ///< in a key or an argument
   bool is_global = false;  ///< its calls name the same keys for all clients
 };

@@ -8,7 +8,9 @@
 local size, rate, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local have = tonumber(redis.call('HGET', KEYS[1], 'have') or size)
 local seen = tonumber(redis.call('HGET', KEYS[1], 'seen') or now)
-have = math.min(size, have + (now - seen) * rate)
+have = math.min(size, have + math.max(0, now - seen) * rate)
+-- A clock that is ahead takes away what has refilled:
+-- or: have = math.min(size, have + (now - seen) * rate)  -- want: future-clock note
 local ok = have >= 1
 if ok then have = have - 1 end
 -- Denied requests cost something:

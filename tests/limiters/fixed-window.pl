@@ -14,6 +14,8 @@ while (<STDIN>) {
   my ($limit, $window) = /"limit":(\d+),"window_us":(\d+)/;
   my $left = $window - $now % $window;
   my $count = \$count{$key . '/' . int $now / $window};
+  # All clients share one:
+  # or: my $count = \$count{int $now / $window}; # want: shared-limit critical
   my $allowed = ($$count //= 0) + $cost <= $limit;
   # Nobody is denied in the last five seconds of a window:
   # or: my $allowed = ($$count //= 0) + $cost <= $limit || $left < 5e6; # want: free-pass critical, wrong-wait warning

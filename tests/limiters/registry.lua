@@ -4,7 +4,7 @@
 
 local tokens = tonumber(redis.call('HGET', KEYS[1], 'tokens') or 5)
 local last = tonumber(redis.call('HGET', KEYS[1], 'time') or ARGV[1])
-tokens = math.min(5, tokens + (ARGV[1] - last) / 12000)
+tokens = math.min(5, tokens + math.max(0, ARGV[1] - last) / 12000)
 local allowed = tokens >= 1
 if allowed then tokens = tokens - 1 end
 redis.call('HSET', KEYS[1], 'tokens', tokens, 'time', ARGV[1])

@@ -5,7 +5,7 @@
 local size, window, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local stored = redis.call('HMGET', KEYS[1], 'have', 'seen')
 local have, seen = tonumber(stored[1] or size), tonumber(stored[2] or now)
-have = math.min(size, have + math.floor((now - seen) * 1000 * size / window) / 1000)
+have = math.min(size, have + math.floor(math.max(0, now - seen) * 1000 * size / window) / 1000)
 local ok = have >= 1
 if ok then have = have - 1 end
 redis.call('HSET', KEYS[1], 'have', have, 'seen', now)  -- want: denied-write critical

@@ -402,7 +402,7 @@ class Probes {
     const auto limit = std::min(limit_.limit, limit_.burst_or_limit()) / cost;
     const auto holds = static_cast<std::int64_t>(first_fill_.size()) - 1;
     const auto most = std::max(limit_.limit, limit_.burst_or_limit()) / cost;
-    if (holds < limit || limit == 0 || holds > most) {
+    if (holds < limit || limit == 0 || holds > most + 1) {
       return skip("requests below the limit",
                   fmt::format("the limit of the {} is not --limit", kind()));
     }
