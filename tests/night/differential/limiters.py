@@ -24,6 +24,14 @@ RULES = {
     # A counter, and a ban once it is exceeded.
     "ban": (["string", "hash"], ["counts-while-banned", "ban-renewed", "ban-without-ttl", "count-without-ttl"]),
 }
+# Flaws that the simulation does not know, since one look at the script shows what they do; lint has to find them.
+CONDUCT = {
+    "counter": ["one-more", "one-less", "shared", "debt", "wait-rounded-down", "remaining-before", "rounded-end"],
+    "window": ["one-more", "one-less", "shared", "remaining-before"],
+    "log": ["one-more", "one-less", "shared", "other-unit", "never-pruned"],
+    "bucket": ["one-more", "one-less", "shared", "debt", "whole-refill"],
+    "gcra": ["one-more", "one-less", "shared"],
+}
 UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
@@ -53,7 +61,8 @@ class Limiter:
         if self.rule == "ban":
             keys = ["{{key}}:count", "{{key}}:ban"]
         now = "{now_" + self.unit + "}" if self.clock == "argument" else "-"
-        words = f"{{limit}} {{window_{self.unit}}} {now} {'{cost}' if self.costs else '1'} {{burst}} {{id}}"
+        window_unit = {"s": "ms", "ms": "s", "us": "s"}[self.unit] if self.flaw == "other-unit" else self.unit
+        words = f"{{limit}} {{window_{window_unit}}} {now} {'{cost}' if self.costs else '1'} {{burst}} {{id}}"
         # The simulation has requests at any microsecond. The search has none between the units of the time that a
         # script is told, so every script is also told the microseconds, which it does not read.
         words += " {now_us}"
@@ -67,14 +76,25 @@ class Limiter:
             "nil": ["--allowed-when", "nil"],
             "error": ["--denied-error", "LIMIT"],
             "wait": ["--allowed-when", "zero"],
+            "told": ["--allowed-when", "r[1] == 1", "--remaining", "r[2]", "--retry-after", "r[3] s"],
         }.get(self.reply, [])
 
+    def is_simulated(self):
+        return self.flaw not in CONDUCT.get(self.rule, []) and self.reply != "told"
 
-def make(rng, flawed):
-    """A random limiter, with a flaw if it is to be flawed."""
-    rule, flaw = rng.choice([(rule, flaw) for rule, (_, flaws) in RULES.items()
-                             for flaw in (flaws if flawed else [""])])
+
+def make(rng, flawed, conduct=False):
+    """A random limiter, with a flaw if it is to be flawed: one of conduct, or one that the simulation knows."""
+    flaws_of = CONDUCT if conduct else {rule: flaws for rule, (_, flaws) in RULES.items()}
+    rule, flaw = rng.choice([(rule, flaw) for rule, flaws in flaws_of.items() for flaw in (flaws if flawed else [""])])
     store = rng.choice(RULES[rule][0])
+    tells = rule in ("counter", "window") and conduct
+    if tells or flaw == "debt" and store in ("list", "zset"):
+        store = rng.choice(["string", "hash"]) if rule == "counter" else "hash"
+    if flaw == "never-pruned":
+        store = "hash"
+    if flaw == "shared" and store == "key-name":
+        store = "hash"
     if flaw in ("cost-without-ttl", "set-drops-ttl"):
         store = "string"
     if flaw == "time-as-member":
@@ -93,17 +113,21 @@ def make(rng, flawed):
         limit = min(limit, 4)  # beyond, its whole numbers exceed 2^53
     burst = rng.choice([limit, limit, limit + 2]) if rule in ("bucket", "gcra") else limit
     costs = rule in ("counter", "bucket", "gcra") and store not in ("list", "zset") and rng.random() < 0.3
-    checks_first = flaw in ("denied-renews", "allowed-renews", "set-drops-ttl", "wait-of-zero", "pttl-of-zero")
+    checks_first = tells or flaw in ("debt", "denied-renews", "allowed-renews", "set-drops-ttl", "wait-of-zero", "pttl-of-zero")
     first = "check" if checks_first else rng.choice(["count", "check"])
     replies = ["number", "array", "word", "nil", "error"]
     if rule == "counter" and first == "count":
         replies.append("count")
     if rule == "bucket" or rule == "counter":
         replies.append("wait")
+    if flaw in ("other-unit", "whole-refill", "rounded-end"):
+        unit = "s" if flaw == "rounded-end" else "ms"
+        window = max(window, 20)
+    told = "told" if tells else rng.choice(replies)
     return Limiter(rule, store, flaw, limit, burst, window,
                    "argument" if store == "key-name" else rng.choice(["TIME", "argument"]), unit,
                    expire, rng.choice([0, 1]), rng.choice([1, 2, 4]), first,
-                   costs or flaw == "cost-without-ttl", "wait" if flaw.endswith("of-zero") else rng.choice(replies))
+                   costs or flaw in ("cost-without-ttl", "debt"), "wait" if flaw.endswith("of-zero") else told)
 
 
 # --- Lua -----------------------------------------------------------------------------------------------
@@ -112,6 +136,11 @@ def header(l):
     lines = [f"-- {l}",
              "local limit, window, cost, burst = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[4]), "
              "tonumber(ARGV[5])"]
+    if l.flaw == "shared":
+        lines.append("local KEYS = {'{all}:1', '{all}:2'}")
+    if l.flaw in ("one-more", "one-less"):
+        by = "+ 1" if l.flaw == "one-more" else "- 1"
+        lines.append(f"burst = burst {by}" if l.rule in ("bucket", "gcra") else f"limit = limit {by}")
     if l.clock == "argument":
         return lines + ["local now = tonumber(ARGV[3])"]
     now = {"s": "tonumber(time[1])", "ms": "time[1] * 1000 + math.floor(time[2] / 1000)",
@@ -150,6 +179,17 @@ def counter(l):
         counted = [f"local n = {add}"] if l.store != "zset" else [add, f"local n = {get}"]
         return [*counted, f"if {new} then {ttl} end", "local ok = n <= limit", wait]
     lines = [f"local n = tonumber({get} or 0)", "local ok = n + cost <= limit"]
+    if l.flaw == "debt":
+        lines[1] = "local ok = n < limit"
+    if l.reply == "told":
+        rounded = "math.floor" if l.flaw == "wait-rounded-down" else "math.ceil"
+        left = "0" if l.flaw == "remaining-before" else "(ok and cost or 0)"
+        wait = (f"local wait = ok and 0 or {rounded}(redis.call('PTTL', KEYS[1]) / 1000) "
+                f"local left = math.max(0, limit - before - {left})")
+        lines.append("local before = n")
+    if l.flaw == "rounded-end":
+        ends = f"redis.call('EXPIRE', KEYS[1], {l.window} - now % {l.window})"
+        return lines + [f"if ok then {add} {ends} end", wait]
     if l.flaw == "denied-renews":
         return lines + [f"if ok then {add} end", ttl, wait]
     if l.flaw == "allowed-renews":
@@ -164,6 +204,11 @@ def window(l):
     if l.store == "key-name":
         return ["local n = redis.call('INCR', KEYS[1])", f"if n == 1 then {expire(l, lasting(l))} end",
                 "local ok = n <= limit"]
+    told = []
+    if l.reply == "told":
+        left = "0" if l.flaw == "remaining-before" else "(ok and 1 or 0)"
+        told = [f"local left = math.max(0, limit - n - {left})",
+                f"local wait = ok and 0 or math.ceil((this + window - now) / {1_000_000 // UNITS[l.unit]})"]
     test = "now - start >= window" if l.flaw == "denied-renews" else "start ~= this"
     return ["local this = now - now % window",
             "local start = tonumber(redis.call('HGET', KEYS[1], 'start') or 0)",
@@ -173,7 +218,7 @@ def window(l):
             *(["if ok then n = n + 1 end", "redis.call('HSET', KEYS[1], 'start', now, 'n', n)"]
               if l.flaw == "denied-renews" else
               ["if ok then", "  redis.call('HSET', KEYS[1], 'start', this, 'n', n + 1)"]),
-            f"  {expire(l, lasting(l))}", *([] if l.flaw == "denied-renews" else ["end"])]
+            f"  {expire(l, lasting(l))}", *([] if l.flaw == "denied-renews" else ["end"]), *told]
 
 
 def log(l):
@@ -190,6 +235,10 @@ def log(l):
     add = {"zset": f"redis.call('ZADD', KEYS[1], now, {member})", "list": "redis.call('RPUSH', KEYS[1], now)",
            "hash": "redis.call('HSET', KEYS[1], ARGV[6], now)"}[l.store]
     counted = [f"local n = {count}"]
+    if l.flaw == "never-pruned":
+        prune = ["local n, all = 0, redis.call('HGETALL', KEYS[1])", "for i = 1, #all, 2 do",
+                 "  if tonumber(all[i + 1]) > now - window then n = n + 1 end", "end"]
+        counted = []
     ttl = expire(l, lasting(l))
     if l.flaw == "ttl-not-renewed":
         ttl = f"if n == 0 then {ttl} end"
@@ -217,6 +266,8 @@ def bucket(l):
     one, refill = "window", "(now - at) * limit"
     if l.flaw == "rounded-refill":
         one, refill = f"{l.part}", f"math.floor((now - at) * limit * {l.part} / window)"
+    if l.flaw == "whole-refill":
+        one, refill = "1", "math.floor((now - at) * limit / window)"
     length = f"burst * window / limit * {l.slack + 1}"
     if l.flaw == "short-ttl":
         length = f"burst * window / limit / {l.part + 1}"
@@ -226,6 +277,8 @@ def bucket(l):
     ttl = " ".join(expire(l, length, key) for key in keys)
     lines = [*get, "local new = not have", f"have = tonumber(have or burst * {one})",
              f"have = math.min(burst * {one}, have + {refill})", f"local ok = have >= cost * {one}"]
+    if l.flaw == "debt":
+        lines[-2:] = [f"have = math.min(burst * {one}, math.max(0, have) + {refill})", f"local ok = have >= {one}"]
     if l.flaw == "ttl-not-renewed":
         # SET would remove the TTL.
         put = {"strings": "redis.call('SET', KEYS[1], have, 'KEEPTTL') redis.call('SET', KEYS[2], at, 'KEEPTTL')",
@@ -282,4 +335,4 @@ def reply(l):
     return {"number": ["return ok and 1 or 0"], "array": ["return {limit, ok and 1 or 0}"], "count": ["return n"],
             "word": ["return ok and 'yes' or 'no'"], "nil": ["if not ok then return 1 end"],
             "error": ["if not ok then return redis.error_reply('LIMIT exceeded') end", "return 1"],
-            "wait": ["return wait"]}[l.reply]
+            "wait": ["return wait"], "told": ["return {ok and 1 or 0, left, wait}"]}[l.reply]
