@@ -11,7 +11,6 @@
 local limit = tonumber(ARGV[1])
 -- One request too many, and one too few:
 -- or: local limit = tonumber(ARGV[1]) + 1  -- want: wrong-limit critical
--- ! requests below the limit
 -- or: local limit = tonumber(ARGV[1]) - 1  -- want: wrong-limit critical
 -- ! requests below the limit
 local used = tonumber(redis.call('GET', KEYS[1]) or 0)
