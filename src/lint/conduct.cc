@@ -59,6 +59,41 @@ Verdict judge_limit(const Examination& exam) {
                             : "allow as many as the limit says: deny only what exceeds it"};
 }
 
+// ---- A client that asks too often ----
+
+Verdict judge_refill(const Examination& exam) {
+  const auto unit = exam.window() / exam.profile.limit.limit;
+  const auto full = exam.filling(0);
+  // A bucket lets in again as soon as one unit is there; a window, or a ban, takes longer. A bucket
+  // of one unit rightly loses what refills while it is full.
+  const auto soon = exam.ask(joined(full, exam.start + unit * 3 / 2, 1));
+  if (exam.at_once < 2 || soon.empty() || !soon.back().allowed) return std::nullopt;
+  constexpr int kWindows = 8;
+  const auto asking_each = [&](microseconds gap) {
+    auto schedule = full;
+    for (auto at = gap; at <= kWindows * exam.window(); at += gap) {
+      schedule.push_back({.at = exam.start + at});
+    }
+    return schedule;
+  };
+  const auto slow = unit * 10 / 11, fast = unit / 12;
+  if (fast == microseconds{0}) return std::nullopt;
+  const auto schedule = asking_each(slow);
+  const auto answers = exam.ask(schedule), others = exam.ask(asking_each(fast));
+  if (answers.empty() || others.empty()) return std::nullopt;
+  const auto sent = std::ssize(answers) - std::ssize(full);
+  const auto got = allowed_from(answers, full.size()), most = allowed_from(others, full.size());
+  if (3 * got >= 2 * std::min(most, sent)) return std::nullopt;
+  return Finding{
+      .name = "lost-refill",
+      .severity = Severity::kCritical,
+      .what = schedule_text(schedule, answers),
+      .detail = fmt::format("A part of what refills is lost: a client that asks each {} was "
+                            "allowed {}, and one that asks each {}, in the same time, {}.",
+                            span_text(slow), counted(got, "request"), span_text(fast), most),
+      .fix = "when whole units are added, advance the stored time by what those took, not to now"};
+}
+
 // ---- A second client ----
 
 /// What only these requests of a schedule were answered.
@@ -130,6 +165,7 @@ struct Row {
 };
 constexpr std::array kRows{
     Row{"one request more than the limit at one instant", judge_limit},
+    Row{"clients that ask slightly more often than what refills, and far more often", judge_refill},
     Row{"a second client after one that has reached the limit", judge_second_client},
     Row{"a request whose clock is ahead by a second, a window, an hour", judge_future_clock},
 };

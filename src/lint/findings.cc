@@ -50,6 +50,7 @@ constexpr std::array kKinds{
     FindingKind{"over-budget", "with --reserve: more is spent and held than the limit"},
     FindingKind{"unknown-flag", "a flag in the first line that Redis does not know"},
     FindingKind{"wrong-limit", "more or fewer than the limit are allowed at one instant"},
+    FindingKind{"lost-refill", "who asks slightly too often gets half of what refills"},
     FindingKind{"shared-limit", "the requests of one client count against another"},
     FindingKind{"future-clock", "one clock that is ahead locks all others out"},
     FindingKind{"free-pass", "after a pause, more is allowed at an instant than at first"},
@@ -908,8 +909,11 @@ std::string lock_out_detail(const LockOut& lock_out, bool counts) {
 }
 
 std::string renewal_detail(const Renewal& renewal) {
-  return fmt::format("A client below the limit of {} was denied: of {} requests, one each {}, {}.",
-                     renewal.limit, renewal.sent, span_text(renewal.gap), renewal.denied);
+  return fmt::format(
+      "A client below the limit of {} was denied: {} of {} requests, one each {}, the first {} "
+      "after a window of the clock began.",
+      renewal.limit, renewal.denied, renewal.sent, span_text(renewal.gap),
+      span_text(renewal.phase));
 }
 
 std::vector<Finding> find_flaws(const Observation& observation) {

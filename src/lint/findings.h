@@ -58,6 +58,7 @@ struct LockOut {
 /// A client that never exceeds half the limit, and was denied.
 struct Renewal {
   std::chrono::microseconds gap{0};  ///< between two requests
+  std::chrono::microseconds phase{0};  ///< of the first, in a window of the clock
   std::int64_t sent = 0, denied = 0;
   std::int64_t limit = 0;     ///< that it was sent for
   std::string schedule = {};  ///< until the first denial, in words

@@ -379,20 +379,37 @@ class Probes {
   }
 
   /// The gaps of clients that ask for at most half of this limit, of which `least` is the gap, or
-  /// twice in a window; also just before the end of each TTL.
+  /// twice in a window; also just before the end of each TTL. With those slightly below and above
+  /// the window, half of it, and whole units of the script's clock, a client comes just before or
+  /// after a rounded end again and again.
   std::vector<microseconds> seldom_gaps(std::int64_t limit, microseconds least) const {
     constexpr int kLongest = 50;
-    std::vector<microseconds> all{least + request_.tick, window_ + request_.tick};
+    std::vector<microseconds> all{least + request_.tick};
     if (limit > 1) all.push_back(scaled(window_, kJustBefore));
     for (const auto ttl : request_.ttls) {
       if (ttl <= window_ * kLongest) all.push_back(scaled(ttl, kJustBefore));
     }
+    const auto unit = ticks().back();
+    const auto step = std::max(request_.tick, std::min(kTtlStep, window_ / kLast) / 2);
+    std::vector<microseconds> whole{window_, (least / unit + 1) * unit};
+    if (limit > 2) whole.push_back(window_ / 2);
+    for (const auto each : whole) all.insert(all.end(), {each - step, each + step});
     const auto is_too_fast = [&](const auto gap) {
       return gap < least && !(limit > 1 && 2 * gap > window_);
     };
     std::erase_if(all, is_too_fast);
     std::ranges::sort(all);
     all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+
+  /// Early in a window of the clock, and at each tenth of the first second of one.
+  std::vector<microseconds> seldom_starts() const {
+    constexpr int kPhases = 10;
+    std::vector<microseconds> all{request_.start};
+    const auto first = (request_.start / window_ + 1) * window_;
+    for (int i = 0; i < kPhases; ++i)
+      all.push_back(first + std::min(kSecond, window_) * i / kPhases);
     return all;
   }
 
@@ -408,14 +425,18 @@ class Probes {
     }
     // An estimate of the last window may deny more than that.
     const auto least = scaled(window_, 2.0 / static_cast<double>(limit));
-    const auto all = seldom_gaps(limit, least);
+    const auto gaps = seldom_gaps(limit, least);
+    std::vector<microseconds> all;  // the gap of each schedule
     std::vector<Schedule> schedules;
-    for (const auto gap : all) {
-      Schedule schedule;
-      for (std::int64_t i = 0; i < 3 * holds + 6; ++i) {
-        schedule.push_back({.at = request_.start + i * gap, .cost = cost});
+    for (const auto start : seldom_starts()) {
+      for (const auto gap : gaps) {
+        Schedule schedule;
+        for (std::int64_t i = 0; i < 3 * holds + 6; ++i) {
+          schedule.push_back({.at = start + i * gap, .cost = cost});
+        }
+        all.push_back(gap);
+        schedules.push_back(std::move(schedule));
       }
-      schedules.push_back(std::move(schedule));
     }
     const auto answers = answers_to(schedules);
     for (std::size_t i = 0; i < all.size() && !probed_.renewal; ++i) {
@@ -436,13 +457,14 @@ class Probes {
       const auto size = static_cast<std::size_t>(first - answers[i].begin()) + 1;
       probed_.renewal = {
           .gap = all[i],
+          .phase = schedules[i].front().at % window_,
           .sent = std::ssize(answers[i]),
           .denied = denied,
           .limit = limit_.limit,
           .schedule = schedule_text(first_of(schedules[i], size), first_of(answers[i], size))};
     }
     probed_.tested.push_back(
-        fmt::format("requests below a limit of {}, each {}", limit_.limit, texts_of(all)));
+        fmt::format("requests below a limit of {}, each {}", limit_.limit, texts_of(gaps)));
   }
 
   /// Whether the script lets a client in again although its keys stay: then it does not count on
