@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "adversary/probes.h"
 #include "base/text.h"
 #include "base/time.h"
 
@@ -126,37 +127,19 @@ Verdict judge_second_client(const Examination& exam) {
 
 // ---- A clock that is ahead ----
 
-/// Honest requests of a client that takes no more than its share, after one whose clock is ahead.
-Schedule after_clock(const Examination& exam, microseconds ahead, microseconds length) {
-  constexpr int kMost = 100;
-  const auto gap = std::max(exam.window() / exam.profile.limit.limit, length / kMost) + kTtlStep;
-  Schedule schedule{{.at = exam.start, .ahead = ahead}};
-  for (auto at = gap; at <= std::max(length, gap); at += gap) {
-    schedule.push_back({.at = exam.start + at});
-  }
-  return schedule;
-}
-
 Verdict judge_future_clock(const Examination& exam) {
   if (!exam.profile.has_time) return std::nullopt;
-  for (const auto ahead : {microseconds{std::chrono::hours{1}}, exam.window(), kSecond}) {
-    const auto schedule = after_clock(exam, ahead, ahead);
-    const auto answers = exam.ask(schedule);
-    const auto usual = exam.ask(after_clock(exam, microseconds{0}, ahead));
-    if (answers.empty() || usual.empty()) continue;
-    const auto with = allowed_from(answers, 1), without = allowed_from(usual, 1);
-    if (2 * with >= without) continue;
-    return Finding{
-        .name = "future-clock",
-        .severity = Severity::kNote,
-        .what = schedule_text(schedule, answers),
-        .detail = fmt::format("One request whose clock is {} ahead locks out those whose clocks "
-                              "are right: of {}, {} {} allowed, and without it {}.",
-                              span_text(ahead), answers.size() - 1, with,
-                              with == 1 ? "was" : "were", without),
-        .fix = "let the limiter take the server's time (TIME), not that of each client"};
-  }
-  return std::nullopt;
+  const auto found = adversary::find_clock_ahead(exam.profile.limit, exam.start, exam.ask);
+  if (!found) return std::nullopt;
+  return Finding{
+      .name = "future-clock",
+      .severity = Severity::kNote,
+      .what = schedule_text(found->schedule, found->answers),
+      .detail = fmt::format("One request whose clock is {} ahead locks out those whose clocks "
+                            "are right: of {}, {} {} allowed, and without it {}.",
+                            span_text(found->ahead), found->answers.size() - 1, found->allowed,
+                            found->allowed == 1 ? "was" : "were", found->usual),
+      .fix = "let the limiter take the server's time (TIME), not that of each client"};
 }
 
 struct Row {

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 
+#include "adversary/probes.h"
 #include "adversary/schedule.h"
 
 // The schedules of requests with which lint finds out what a limiter does, and what the answers to
@@ -15,8 +15,7 @@
 
 namespace rlctl::lint {
 
-/// Answers each schedule on an empty state.
-using Ask = std::function<adversary::Answers(const adversary::Schedule& schedule)>;
+using adversary::Ask;
 
 /// When schedules begin: early in a window of the clock, at a time with six decimals.
 std::chrono::microseconds start_of_traffic(std::chrono::microseconds window);

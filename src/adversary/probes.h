@@ -1,0 +1,40 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "adversary/schedule.h"
+#include "limiter/limit.h"
+
+// A few schedules whose answers tell what kind of limiter it is, or what a sentence can say of it.
+// `burst adversary` reports them beside what its search has found, and `lint` judges by them.
+
+namespace rlctl::adversary {
+
+/// Answers each schedule on an empty state; not at all if the answers depend on chance.
+using Ask = std::function<Answers(const Schedule& schedule)>;
+
+/// A request whose clock is ahead, and what it does to those after it whose clocks are right.
+struct ClockAhead {
+  microseconds ahead{0};
+  /// The request that is ahead, and then, for as long as it is ahead, those of a client that takes
+  /// no more than its share.
+  Schedule schedule = {};
+  Answers answers = {};
+  std::int64_t allowed = 0,
+               usual = 0;  ///< of the client's requests, with the first one, without it
+};
+/// Asks with a clock that is ahead by an hour, a window and a second. Returns the first of these
+/// that denies more than half of what is allowed otherwise; std::nullopt if none does.
+std::optional<ClockAhead> find_clock_ahead(const limiter::Limit& limit, microseconds start,
+                                           const Ask& ask);
+
+/// The burst of a limiter that behaves as a token bucket: at `start`, the beginning of a window, it
+/// allows the burst, and then one request whenever one has refilled. std::nullopt if it does not,
+/// or if one request is the limit, so that nothing refills within a window.
+std::optional<std::int64_t> find_bucket(const limiter::Limit& limit, microseconds start,
+                                        const Ask& ask);
+
+}  // namespace rlctl::adversary
