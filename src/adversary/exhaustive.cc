@@ -159,6 +159,7 @@ class Exhaustion {
     finding.score = score_of(finding.schedule, finding.answers, request_);
     const auto& denied = result_.wrongly_denied;
     result_.keep_denial(finding, denied && comes_before(node, request, denied->schedule));
+    result_.keep_rounding(finding, request_);
     result_.keep_early_denial(finding.schedule, finding.answers, request_.limit);
     const auto window = request_.limit.window;
     auto& most = result_.most;
@@ -185,19 +186,18 @@ class Exhaustion {
 
 std::vector<microseconds> critical_times(const Schedule& before, const SearchRequest& request) {
   const auto window = request.limit.window;
-  const auto tick = request.tick;
+  constexpr microseconds kStep{1};
   const bool is_first = before.empty();
   const auto last = is_first ? request.base : before.back().at;
   std::vector<microseconds> times;
   const auto add = [&](microseconds at) {
-    const auto whole = at - (at - request.base) % tick;
-    if (whole < last || (is_first && whole >= request.base + window)) return;
-    times.push_back(whole);
+    if (at < last || (is_first && at >= request.base + window)) return;
+    times.push_back(at);
   };
   const auto add_around = [&](microseconds at) {
-    for (const auto by : {-tick, microseconds{0}, tick}) add(at + by);
+    for (const auto by : {-kStep, microseconds{0}, kStep}) add(at + by);
   };
-  for (const auto after : {microseconds{0}, tick, window / 4, window / 2, 3 * window / 4}) {
+  for (const auto after : {microseconds{0}, kStep, window / 4, window / 2, 3 * window / 4}) {
     add(last + after);
   }
   add_around(last - (last - request.base) % window + window);
@@ -208,8 +208,8 @@ std::vector<microseconds> critical_times(const Schedule& before, const SearchReq
 }
 
 microseconds latest_time(const SearchRequest& request, int requests) {
-  // One tick after the end of the window that began with the request before.
-  return requests * (request.limit.window + request.tick);
+  // 1 µs after the end of the window that began with the request before.
+  return requests * (request.limit.window + microseconds{1});
 }
 
 SearchResult exhaust(Branching& limiter, const SearchRequest& request, int requests,

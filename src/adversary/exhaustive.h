@@ -16,8 +16,8 @@
 namespace rlctl::adversary {
 
 /// The times that exhaust() tries for a request, given those before it, in order. They are the ones
-/// at which a limiter's answer may change: the time of the request before and one tick later; a
-/// quarter, half and three quarters of a window after it; one tick before, at, and one tick after
+/// at which a limiter's answer may change: the time of the request before and 1 µs later; a
+/// quarter, half and three quarters of a window after it; 1 µs before, at, and 1 µs after
 /// the next edge of the clock's windows, and one window after each earlier request. The first
 /// request comes at these times in the window that begins at the base.
 std::vector<microseconds> critical_times(const Schedule& before, const SearchRequest& request);

@@ -149,31 +149,37 @@ std::int64_t requests_to_fill(const limiter::Limit& limit, std::int64_t cost) {
 
 namespace {
 
-/// The worst window of the departures. Refunds come in sending order between them; without any, a
-/// request may overtake one that is delayed.
-void find_worst(Schedule departures, microseconds window, Score& score) {
+/// The worst window of the departures, whose times count rounded down to the unit. Refunds come in
+/// sending order between them; without any, a request may overtake one that is delayed.
+void find_worst(Schedule departures, microseconds window, microseconds unit, Score& score) {
   const bool refunds = std::any_of(departures.begin(), departures.end(),
                                    [](const Request& departure) { return departure.cost < 0; });
   if (!refunds) std::stable_sort(departures.begin(), departures.end(), is_earlier);
   traffic::WorstWindow worst(window);
   microseconds latest{0};
-  for (const auto& departure : departures) {
-    latest = std::max(latest, departure.at);
+  const auto rounded = [unit](const Request& departure) {
+    return departure.at - departure.at % unit;
+  };
+  for (auto& departure : departures) {
+    departure.at = latest = std::max(latest, departure.at);
     if (departure.cost < 0) {
-      worst.refund(latest, -departure.cost);
+      worst.refund(rounded(departure), -departure.cost);
     } else {
-      worst.allow(latest, departure.cost);
+      worst.allow(rounded(departure), departure.cost);
     }
   }
   score.worst = worst.allowed();
-  score.worst_from = worst.from();
-  score.worst_span = worst.span();
+  if (score.worst == 0) return;
+  const auto until = worst.from() + worst.span();
+  score.worst_from = std::ranges::lower_bound(departures, worst.from(), {}, rounded)->at;
+  score.worst_span =
+      std::prev(std::ranges::upper_bound(departures, until, {}, rounded))->at - score.worst_from;
 }
 
 }  // namespace
 
 Score score_of(const Schedule& schedule, const Answers& answers, const limiter::Limit& limit,
-               microseconds tick) {
+               microseconds tick, microseconds unit) {
   Score score;
   Schedule departures;
   ExactLog log(limit.window);
@@ -191,7 +197,7 @@ Score score_of(const Schedule& schedule, const Answers& answers, const limiter::
       if (log.counted(at, tick) + cost > limit.limit) ++score.denied_at_edge;
     }
   }
-  find_worst(std::move(departures), limit.window, score);
+  find_worst(std::move(departures), limit.window, unit, score);
   return score;
 }
 

@@ -134,9 +134,10 @@ struct Score {
   /// Whether an exact log whose units leave one tick later would make every wrong denial too.
   bool only_at_edge() const { return denied_at_edge == wrongly_denied.size(); }
 };
-/// `tick` is the step of the limiter's clock.
+/// `tick` is the step of the limiter's clock. The units of the worst window came within less than a
+/// window by times that are rounded down to `unit`.
 Score score_of(const Schedule& schedule, const Answers& answers, const limiter::Limit& limit,
-               microseconds tick = microseconds{1});
+               microseconds tick = microseconds{1}, microseconds unit = microseconds{1});
 /// The number of decimal digits of the µs by which the worst span is shorter than a window, at most
 /// those of a hundredth of a window. The more digits, the more serious a leak: one within 1 µs of a
 /// full window may be due to rounding.

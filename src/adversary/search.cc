@@ -15,6 +15,8 @@ namespace rlctl::adversary {
 
 namespace {
 
+/// The unit of a clock that rounds nothing.
+constexpr microseconds kExact{1};
 /// How many schedules run together, to share round trips.
 constexpr std::size_t kAtOnce = 64;
 /// How many of the best schedules the search keeps, to derive new ones from them.
@@ -107,7 +109,7 @@ class SearchPass {
       gaps_.push_back(ttl + kTtlMargin);
       if (ttl > kTtlMargin) gaps_.push_back(ttl - kTtlMargin);
     }
-    if (request.clock_unit > request.tick) gaps_.push_back(request.clock_unit - request.tick);
+    if (request.clock_unit > kExact) gaps_.push_back(request.clock_unit - kExact);
   }
 
   /// Called after requests, with the number sent so far and the most units allowed.
@@ -180,6 +182,13 @@ class SearchPass {
                                       : forward_schedules(request_.limit, cost, most);
       std::move(some.begin(), some.end(), std::back_inserter(all));
     }
+    if (request_.tick > kExact && !clock_steps_back_) {
+      // As close as the limiter's clock cannot tell from a window.
+      const auto cost = request_.costs[0];
+      const auto fills = static_cast<std::size_t>(requests_to_fill(request_.limit, cost));
+      auto& pair = all.emplace_back(fills, Request{request_.tick - kExact, cost});
+      pair.insert(pair.end(), fills, {request_.limit.window, cost});
+    }
     return all;
   }
 
@@ -193,7 +202,7 @@ class SearchPass {
 
   void run(std::vector<Schedule> schedules, const OnRequests& on_requests) {
     for (auto& schedule : schedules) {
-      for (auto& request : schedule) request.at += request_.base - request.at % request_.tick;
+      for (auto& request : schedule) request.at += request_.base;
       result_.requests_sent += static_cast<std::int64_t>(schedule.size());
     }
     const auto answers = trial_.run(schedules);
@@ -213,6 +222,7 @@ class SearchPass {
     result_.keep_early_denial(candidate.schedule, answers, request_.limit);
     const auto& denied = result_.wrongly_denied;
     result_.keep_denial(candidate, denied && candidate.schedule.size() < denied->schedule.size());
+    if (!clock_steps_back_) result_.keep_rounding(candidate, request_);
     result_.has_stepped_back = result_.has_stepped_back || steps_back(candidate.schedule);
     const auto same = [&](const Finding& other) { return other.schedule == candidate.schedule; };
     if (std::any_of(best_.begin(), best_.end(), same)) return;
@@ -388,7 +398,7 @@ microseconds latest_time(const SearchRequest& request) {
 }
 
 Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request) {
-  return score_of(schedule, answers, request.limit, clock_step(request));
+  return score_of(schedule, answers, request.limit, clock_step(request), request.tick);
 }
 
 bool is_weaker(const Finding& one, const Finding& other, microseconds window) {
@@ -407,6 +417,15 @@ void SearchResult::keep_denial(const Finding& candidate, bool is_smaller) {
     if (is_minor != was_minor ? is_minor : !is_smaller) return;
   }
   wrongly_denied = candidate;
+}
+
+void SearchResult::keep_rounding(const Finding& candidate, const SearchRequest& request) {
+  if (request.tick <= kExact) return;
+  auto exact = candidate;
+  exact.score = score_of(exact.schedule, exact.answers, request.limit);
+  if (exact.score.worst <= request.limit.limit) return;
+  if (by_rounding && !is_weaker(*by_rounding, exact, request.limit.window)) return;
+  by_rounding = std::move(exact);
 }
 
 void SearchResult::keep_early_denial(const Schedule& schedule, const Answers& answers,
@@ -429,8 +448,11 @@ bool is_confirmed(Trial& trial, SearchResult& result) try {
   const auto holds = [&trial](const Finding& finding) {
     return trial.confirms(finding.schedule, finding.answers);
   };
-  return holds(result.most) && (!result.most_stepping_back || holds(*result.most_stepping_back)) &&
-         (!result.wrongly_denied || holds(*result.wrongly_denied));
+  const auto may_hold = [&](const std::optional<Finding>& found) {
+    return !found || holds(*found);
+  };
+  return holds(result.most) && may_hold(result.most_stepping_back) &&
+         may_hold(result.by_rounding) && may_hold(result.wrongly_denied);
 } catch (const Interrupted&) {
   result.interrupted = true;
   return true;
@@ -587,8 +609,7 @@ class Shrinking {
     if (!steps_back_ && steps_back(schedule)) return false;
     return std::all_of(schedule.begin(), schedule.end(), [&](const Request& request) {
       const auto offset = request.at - request_.base;
-      const bool is_possible = offset >= 0us && request.at <= limiter::kLatestNow;
-      return is_possible && offset % request_.tick == 0us;
+      return offset >= 0us && request.at <= limiter::kLatestNow;
     });
   }
 
@@ -651,9 +672,6 @@ namespace {
 bool run_continued(Trial& trial, const SearchRequest& request, SearchResult& result,
                    std::vector<Schedule> schedules,
                    const std::function<void(const Finding&)>& judge) {
-  for (auto& schedule : schedules) {
-    for (auto& each : schedule) each.at -= (each.at - request.base) % request.tick;
-  }
   std::erase_if(schedules, [](const Schedule& schedule) {
     return std::any_of(schedule.begin(), schedule.end(),
                        [](const Request& each) { return each.at > limiter::kLatestNow; });
@@ -703,9 +721,10 @@ SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Sea
   result.has_stepped_back = stepping_back.has_stepped_back;
   result.undecided += stepping_back.undecided;
   result.requests_sent += stepping_back.requests_sent;
+  auto scored = request;  // as the findings that are made smaller are
   const auto shrink = [&](Finding& finding, bool steps_back, const StillShows& still_shows) {
     if (interrupt.signal() != 0) return;
-    Shrinking shrinking(trial, request, std::move(finding), steps_back, still_shows, on_sent);
+    Shrinking shrinking(trial, scored, std::move(finding), steps_back, still_shows, on_sent);
     finding = shrinking.run();
     result.requests_sent += shrinking.requests_sent();
   };
@@ -718,6 +737,13 @@ SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Sea
     });
   };
   if (!result.most.schedule.empty()) shrink_most(result.most, false);
+  if (result.by_rounding && result.by_rounding->score.worst <= result.most.score.worst) {
+    result.by_rounding.reset();
+  } else if (result.by_rounding) {
+    scored.tick = kExact;
+    shrink_most(*result.by_rounding, false);
+    scored = request;
+  }
   if (stepping_back.most.score.worst > forward.most.score.worst) {
     result.most_stepping_back = stepping_back.most;
     shrink_most(*result.most_stepping_back, true);

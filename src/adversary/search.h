@@ -30,11 +30,11 @@ struct SearchRequest {
   std::int64_t tries = kDefaultTries;
   std::uint64_t seed = 1;
   microseconds base{0};  ///< a multiple of the window; no request is earlier
-  /// The times of requests are the base plus multiples of this, which leaves out differences that a
-  /// coarse clock cannot see.
+  /// The unit in which the limiter is told the time, rounded down. What it allows counts at the
+  /// times that it was told; see SearchResult::by_rounding.
   microseconds tick{1};
-  /// The unit of the limiter's clock, however coarse: some schedules come as late as it does not
-  /// see. 0: the tick.
+  /// The coarsest of the units, if there are several: some schedules come as late as it does not
+  /// show.
   microseconds clock_unit{0};
   bool steps_back = true;  ///< also try a clock that steps back
 };
@@ -56,6 +56,9 @@ struct SearchResult {
   std::optional<Finding> most_stepping_back = {};
   /// Whether a schedule with such a clock was answered: otherwise nothing is known about it.
   bool has_stepped_back = false;
+  /// More units than `most`, within less than a window only because the limiter's clock rounds the
+  /// times; scored by the times of the requests.
+  std::optional<Finding> by_rounding = {};
   /// A denied request that an exact log would have allowed. The clock steps back only if no other
   /// schedule shows as serious a denial.
   std::optional<Finding> wrongly_denied = {};
@@ -85,6 +88,8 @@ struct SearchResult {
   /// Keeps the candidate if it has wrong denials, and the one kept so far has none or less serious
   /// ones: only at the edge. If both are equally serious, keeps the candidate if it `is_smaller`.
   void keep_denial(const Finding& candidate, bool is_smaller);
+  /// Keeps the answers as by_rounding if they show more by the exact times than was known.
+  void keep_rounding(const Finding& candidate, const SearchRequest& request);
   /// Sets denied_after, if the answers show it.
   void keep_early_denial(const Schedule& schedule, const Answers& answers,
                          const limiter::Limit& limit);
@@ -111,7 +116,7 @@ SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt&
 
 // ---- Parts that both searches use ----
 
-/// The score of answers by a clock as coarse as the limiter's.
+/// The score of answers, with the most as the limiter's clock sees it.
 Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request);
 /// Whether `one` is a weaker finding than `other`: it has fewer units or, with equal units, a much
 /// longer span or, if that is about equal too, more requests.

@@ -348,14 +348,4 @@ TEST_CASE("an exhaustive search shrinks what it finds") {
   CHECK_FALSE(result.most_stepping_back);
 }
 
-TEST_CASE("times of an exhaustive search are multiples of the tick") {
-  const SearchRequest request{.limit = kTwo, .base = kBase, .tick = 1s};
-  for (const auto& before : {Schedule{}, Schedule{{kBase}}, Schedule{{kBase}, {kBase + 45s}}}) {
-    const auto times = critical_times(before, request);
-    CHECK(times.size() >= 6);
-    CHECK(std::all_of(times.begin(), times.end(),
-                      [](microseconds at) { return (at - kBase) % 1s == 0s; }));
-  }
-}
-
 }  // namespace adversary_exhaustive_test

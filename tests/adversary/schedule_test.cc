@@ -67,6 +67,17 @@ TEST_CASE("the most allowed within a window equals that from comparing every pai
   }
 }
 
+TEST_CASE("the worst window counts times as a coarse clock sees them, and is shown as it is") {
+  const Answers all(4, {.allowed = true});
+  const auto score = [&](microseconds first, microseconds second) {
+    return score_of(at({first, first, second, second}), all, kTwo, 1us, 1s);
+  };
+  CHECK(score(900ms, 10s).worst == 2);
+  CHECK(score(1s, 10'999ms).worst == 4);
+  CHECK(score(1s, 10'999ms).worst_from == 1s);
+  CHECK(score(1s, 10'999ms).worst_span == 9'999ms);
+}
+
 TEST_CASE("a denial is wrong if an exact log of what was allowed has room") {
   const Answer allowed{.allowed = true}, denied{};
   // Two count; at 10 s the first one has left.

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <csignal>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "adversary/probes.h"
 #include "support/limiters.h"
 #include "support/test_script.h"
 
@@ -242,15 +244,54 @@ return 0)");
   CHECK(trial.run(pairs) == std::vector<Answers>{denied, {}, {}, {}, allowed});
 }
 
-TEST_CASE("times are multiples of the tick that the limiter can distinguish") {
-  TestScript script(text_of({.before = "now = now - now % 1000000", .ttl = "window / 500"}));
-  CHECK(search_script(script).wrongly_denied);
-  TestServer server;
-  ScriptTrial trial(server.connection(), script, own(server));
-  const auto result =
-      search(trial, {.limit = kFive, .tries = kTries, .base = kBase, .tick = 1s}, Interrupt());
-  CHECK(result.most.score.worst == 5);
-  CHECK_FALSE(result.wrongly_denied);
+TEST_CASE("what only the rounding of the limiter's clock explains is a finding of its own") {
+  const auto search_told = [](const std::string& oldest, microseconds tick) {
+    TestServer server;
+    TestScript script(
+        text_of({.before = "now = now - now % 1000000; ARGV[1] = string.format('%.0f', now)",
+                 .oldest = oldest,
+                 .ttl = "window / 500"}));
+    ScriptTrial trial(server.connection(), script, own(server));
+    return search(trial, {.limit = kFive, .tries = kTries, .base = kBase, .tick = tick},
+                  Interrupt());
+  };
+  const auto found = search_told("now - window", 1s);
+  CHECK(found.most.score.worst == 5);
+  REQUIRE(found.by_rounding);
+  CHECK(found.by_rounding->score.worst == 10);
+  CHECK(found.by_rounding->score.worst_span > 59s);
+  CHECK_FALSE(found.wrongly_denied);
+  // If its clock is not known, rounding is not told from a fault; nor is a fault from rounding.
+  const auto exact = search_told("now - window", 1us);
+  CHECK(exact.most.score.worst == 10);
+  CHECK_FALSE(exact.by_rounding);
+  const auto early = search_told("now - window + 1000000", 1s);
+  CHECK(early.most.score.worst == 10);
+  CHECK(early.most.score.worst_span < 60s);
+  CHECK_FALSE(early.by_rounding);
+}
+
+TEST_CASE("a bucket is told from other limiters by its burst and by what refills") {
+  const Limit with_burst{5, 60s, 7};
+  using Burst = std::optional<std::int64_t>;
+  for (const auto& [name, limit, burst] :
+       std::vector<std::tuple<std::string, Limit, Burst>>{{"token-bucket", kFive, 5},
+                                                          {"gcra", with_burst, 7},
+                                                          {"gcra", {7, 60s, {}}, 7},
+                                                          {"gcra", {1, 60s, {}}, {}},
+                                                          {"leaky-bucket", kFive, {}},
+                                                          {"fixed-window", kFive, {}},
+                                                          {"fixed-window", {2, 60s, {}}, {}},
+                                                          {"sliding-window-counter", kFive, {}},
+                                                          {"sliding-window-log", kFive, {}}}) {
+    ModelTrial trial({&algorithm(name), {limit}});
+    const auto found = find_bucket(limit, kBase, [&](const Schedule& schedule) {
+      return trial.run({&schedule, 1}).front();
+    });
+    const auto& algorithm_name = name;  // CAPTURE cannot take a structured binding
+    CAPTURE(algorithm_name);
+    CHECK(found == burst);
+  }
 }
 
 TEST_CASE("a limiter that allows nothing is handled by the search") {

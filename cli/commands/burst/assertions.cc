@@ -210,10 +210,9 @@ std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
     if (!run.search) continue;
     const auto holds = [&](const auto& one) { return holds_as_upper_bound(one, run); };
     if (std::none_of(assertions.begin(), assertions.end(), holds)) continue;
-    if (const auto* clock = run.search->clock) {
+    if (const auto rounding = rounding_text(*run.search); !rounding.empty()) {
       warnings.push_back(fmt::format(
-          "warning: {}: the assertions cover requests at multiples of {} only, as in {{{}}}",
-          run.name, exact_text(clock->tick), clock->name));
+          "warning: {}: the assertions leave out what rounding explains: {}", run.name, rounding));
     }
     const auto left_out = left_out_text(run.search->result);
     // What an exhaustive search left out makes the assertion fail instead.

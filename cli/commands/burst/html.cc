@@ -83,6 +83,7 @@ std::vector<Scene> scenes_of(const Report& report, std::vector<std::unique_ptr<E
     const auto& result = run.search->result;
     add("", result.most);
     if (result.most_stepping_back) add("if the clock steps back", *result.most_stepping_back);
+    if (result.by_rounding) add("what rounding lets through", *result.by_rounding);
     if (result.wrongly_denied) add("a wrong denial", *result.wrongly_denied);
   }
   return scenes;

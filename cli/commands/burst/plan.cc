@@ -80,7 +80,7 @@ void require_room(const Plan& plan) {
   const auto& request = plan.request;
   const auto& search = *plan.search;
   const adversary::SearchRequest searched{
-      .limit = request.limit, .costs = plan.costs, .tries = search.tries, .tick = kLongestTick};
+      .limit = request.limit, .costs = plan.costs, .tries = search.tries};
   const auto latest = search.exhaustive ? adversary::latest_time(searched, *search.exhaustive)
                                         : adversary::latest_time(searched);
   // The base is the beginning of the next window.

@@ -29,10 +29,6 @@ inline constexpr const char *kDefaultLimit = "1000/60s", *kSearchLimit = "5/60s"
 /// The value of --algorithm for each algorithm that counts requests.
 inline constexpr const char* kAllAlgorithms = "all";
 
-/// The times of a search are multiples of 1 µs, or of the unit of the script's clock if that is at
-/// most this long.
-inline constexpr std::chrono::milliseconds kLongestTick{1};
-
 /// How `rlctl burst adversary` searches.
 struct SearchPlan {
   std::int64_t tries = adversary::kDefaultTries;  ///< requests against each limiter

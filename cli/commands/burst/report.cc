@@ -50,6 +50,19 @@ std::string difference_text(const Plan& plan, const Difference& found) {
       found.at_end_of_ttl ? ", within the millisecond in which a key in Redis expires" : "");
 }
 
+std::int64_t refill_of(const limiter::Limit& limit) {
+  return std::min(limit.limit, limit.window.count()) - 1;
+}
+
+std::string rounding_text(const SearchFindings& search) {
+  const auto& found = search.result.by_rounding;
+  if (!found) return {};
+  return fmt::format("{} {}, which a clock of {}, as in {{{}}}, cannot tell from {}",
+                     found->score.worst, within_text(found->score.worst_span),
+                     exact_text(search.tick()), search.clock->name,
+                     exact_text(search.limit.window));
+}
+
 std::string left_out_text(const adversary::SearchResult& result) {
   std::string text;
   if (result.undecided > 0) {
@@ -91,11 +104,12 @@ std::string step_reason(const Run& run, const Plan& plan, const adversary::Findi
                      instant_text(at - at % plan.limits.front().window));
 }
 
-std::array<std::pair<std::string_view, const adversary::Finding*>, 3> findings_of(
+std::array<std::pair<std::string_view, const adversary::Finding*>, 4> findings_of(
     const adversary::SearchResult& result) {
   const auto found = [](const auto& finding) { return finding ? &*finding : nullptr; };
   return {{{"most", &result.most},
            {"most_stepping_back", found(result.most_stepping_back)},
+           {"by_rounding", found(result.by_rounding)},
            {"wrongly_denied", found(result.wrongly_denied)}}};
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "adversary/holdings.h"
+#include "adversary/probes.h"
 #include "adversary/search.h"
 #include "cli/commands/burst/events.h"
 #include "cli/commands/burst/plan.h"
@@ -24,10 +25,13 @@ namespace rlctl::cli::burst {
 /// What a search found.
 struct SearchFindings {
   adversary::SearchResult result = {};
-  std::int64_t limit = 1;  ///< units within a window
-  /// The placeholder that tells the script the time, if the search uses only multiples of its unit;
-  /// null if it uses every µs.
+  limiter::Limit limit = {};
+  /// The placeholder that tells the script the time, if the most is measured in its unit; null if
+  /// it is measured in µs, since the unit is unknown or longer than a tenth of a window.
   const traffic::Placeholder* clock = nullptr;
+  std::optional<adversary::ClockAhead> clock_ahead = {};  ///< if it locks others out
+  /// The burst of a limiter that is not bundled and behaves as a token bucket.
+  std::optional<std::int64_t> bucket_burst = {};
   bool has_refunds = false;  ///< in the schedule that allows the most: its outcome lacks them
 
   std::chrono::microseconds tick() const {
@@ -35,7 +39,7 @@ struct SearchFindings {
   }
   /// The units in a finding's worst window, as a multiple of the limit.
   double ratio_of(const adversary::Finding& finding) const {
-    return static_cast<double>(finding.score.worst) / static_cast<double>(limit);
+    return static_cast<double>(finding.score.worst) / static_cast<double>(limit.limit);
   }
 };
 
@@ -152,7 +156,7 @@ std::vector<OwnWindow> own_windows(const Report& report, const Run& run,
 std::string step_reason(const Run& run, const Plan& plan, const adversary::Finding& finding,
                         std::size_t step);
 /// The findings of a search with their names, null if there is none.
-std::array<std::pair<std::string_view, const adversary::Finding*>, 3> findings_of(
+std::array<std::pair<std::string_view, const adversary::Finding*>, 4> findings_of(
     const adversary::SearchResult& result);
 /// Whether the report says if the two limiters differ.
 bool tells_difference(const Report& report);
@@ -161,6 +165,11 @@ std::string difference_text(const Plan& plan, const Difference& found);
 /// What a search skips, after a number of schedules.
 inline constexpr std::string_view kUndecided =
     "whose result depends on the exact moment a key expires";
+/// The units that refill in less than one window: with its burst, what a token bucket allows.
+std::int64_t refill_of(const limiter::Limit& limit);
+/// "10 within 59.999 s, which a clock of 1 ms, as in {now_ms}, cannot tell from 60 s"; empty if
+/// rounding lets nothing more through.
+std::string rounding_text(const SearchFindings& search);
 /// What a random search left out; empty if nothing.
 std::string left_out_text(const adversary::SearchResult& result);
 inline constexpr std::string_view kUnbounded = "as many as were sent: no bound was found";

@@ -332,16 +332,14 @@ class DecisionComparison {
 
 // --- Searches ------------------------------------------------------------------------------------
 
-/// See SearchFindings::clock. Rounding to 1 ms is left out, since TTLs are in ms, too; a coarser
-/// clock is a fault.
+/// See SearchFindings::clock.
 const traffic::Placeholder* clock_of(const traffic::Candidate& candidate, microseconds window) {
-  constexpr int kTicksOfWindow = 1'000;
+  constexpr int kTicksOfWindow = 10;
   constexpr microseconds kExact{1};
   if (!candidate.foreign || names_time(*candidate.foreign)) return nullptr;
   const auto* clock = finest_time(*candidate.foreign);
-  const bool is_used = clock != nullptr && clock->tick > kExact && clock->tick <= kLongestTick &&
-                       kTicksOfWindow * clock->tick <= window &&
-                       window % clock->tick == microseconds{0};
+  const bool is_used =
+      clock != nullptr && clock->tick > kExact && kTicksOfWindow * clock->tick <= window;
   return is_used ? clock : nullptr;
 }
 
@@ -757,14 +755,17 @@ class Session {
     const auto& candidate = plan_.candidates[number];
     Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
     auto& findings = run.search.emplace();
-    findings.limit = plan_.limits.front().limit;
+    findings.limit = plan_.limits.front();
     findings.clock = clock_of(candidate, plan_.limits.front().window);
     LimiterTrial limiter(candidate, plan_.model ? nullptr : server_.get(), programs_);
     if (limiter.script() != nullptr) warn_of_change(*limiter.script());
     auto* script = limiter.script_trial();
     if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
     findings.result = search(number, limiter, findings.tick());
-    if (!findings.result.interrupted) limiter.finish();
+    if (!findings.result.interrupted) {
+      if (!candidate.is_bundled()) probe(candidate, limiter.trial(), findings);
+      limiter.finish();
+    }
     const auto& most = findings.result.most;
     std::int64_t highest_cost = 1;
     for (const auto& request : most.schedule) {
@@ -785,6 +786,22 @@ class Session {
     run.hint = reply_hint(run, candidate, plan_.costs == std::vector<std::int64_t>{1});
     progress_.clear();  // cleaning up may write a warning
     return run;
+  }
+
+  /// Asks for what is known of the bundled algorithms; their time is the server's.
+  void probe(const traffic::Candidate& candidate, adversary::Trial& trial,
+             SearchFindings& findings) const try {
+    const adversary::Ask ask = [&](const adversary::Schedule& schedule) {
+      findings.result.requests_sent += static_cast<std::int64_t>(schedule.size());
+      return trial.run({&schedule, 1}).front();
+    };
+    const auto start = search_base(plan_);
+    findings.bucket_burst = adversary::find_bucket(findings.limit, start, ask);
+    const bool is_told = candidate.program || coarsest_time(*candidate.foreign) != nullptr;
+    if (!is_told || !plan_.search->steps_back()) return;
+    findings.clock_ahead = adversary::find_clock_ahead(findings.limit, start, ask);
+  } catch (const Interrupted&) {
+    findings.result.interrupted = true;
   }
 
   Run search_holders(std::size_t number, bool one_at_a_time) {

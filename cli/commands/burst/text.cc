@@ -99,28 +99,13 @@ std::string promise_of(const limiter::Algorithm& algorithm, const Plan& plan) {
   }
   const auto burst = limiter::effective_burst(algorithm, limit);
   if (!burst || algorithm.has_delay) return text;
-  // The units refilled in less than one window.
-  const auto back = std::min(limit.limit, limit.window.count()) - 1;
-  return text + fmt::format(": {} + {}", *burst, back);
-}
-
-/// Says that the search left out what the rounding of the script's time lets through; empty if it
-/// left out nothing.
-std::string rounding_text(const SearchFindings& search) {
-  if (search.clock == nullptr) return {};
-  return fmt::format(
-      "requests come only at multiples of {}, as in {{{}}}; what this rounding lets through was "
-      "not tried",
-      exact_text(search.tick()), search.clock->name);
+  return text + fmt::format(": {} + {}", *burst, refill_of(limit));
 }
 
 /// What an exhaustive search has proved, and for which schedules. Empty after another search.
 std::string proof_text(const SearchFindings& search, const Plan& plan) {
   const auto& result = search.result;
   if (!result.tried) return {};
-  const auto when = search.clock == nullptr
-                        ? std::string("at critical times")
-                        : "at critical times in multiples of " + exact_text(search.tick());
   const auto tried = *result.tried, undecided = result.undecided;
   const auto requests = counted(*plan.search->exhaustive, "request");
   std::string text;
@@ -128,11 +113,11 @@ std::string proof_text(const SearchFindings& search, const Plan& plan) {
     text =
         fmt::format("none: interrupted after {} schedules of up to {}", grouped(tried), requests);
   } else if (result.most.score.worst > plan.limits.front().limit) {
-    text =
-        fmt::format("the worst of all {} schedules of up to {} {}", grouped(tried), requests, when);
+    text = fmt::format("the worst of all {} schedules of up to {} at critical times",
+                       grouped(tried), requests);
   } else {
-    text =
-        fmt::format("no schedule of up to {} {} leaks ({} tried)", requests, when, grouped(tried));
+    text = fmt::format("no schedule of up to {} at critical times leaks ({} tried)", requests,
+                       grouped(tried));
   }
   if (undecided == 0) return text;
   return text + fmt::format("; skipped {} of them {}, and all that begin with these",
@@ -143,7 +128,7 @@ std::string proof_text(const SearchFindings& search, const Plan& plan) {
 constexpr std::string_view kCriticalTimes =
     "the time of the previous request; 1 µs later; 1/4, 1/2 and 3/4 of a window later; and 1 µs "
     "before, at, and 1 µs after the next edge of the clock's windows and one window after each "
-    "earlier request; for a limiter with a line about rounding, 1 ms instead of 1 µs";
+    "earlier request";
 
 // --- The report ----------------------------------------------------------------------------------
 
@@ -544,6 +529,19 @@ std::vector<Remark> remarks_on_search(const Report& report, const Run& run) {
   }
   if (result.is_unbounded) add("bound", std::string(kUnbounded));
   if (candidate.is_bundled()) add("promise", promise_of(*candidate.algorithm, plan));
+  const auto& search = *run.search;
+  if (search.bucket_burst && result.most.score.worst > search.limit.limit) {
+    const auto burst = *search.bucket_burst, refill = refill_of(search.limit);
+    const auto ratio = as_double(burst + refill) / as_double(search.limit.limit);
+    add("bucket", fmt::format("a token bucket with this burst allows {} times the limit: {} + {}",
+                              ratio_text(ratio), burst, refill));
+  }
+  if (const auto& found = search.clock_ahead) {
+    add("ahead", fmt::format("if the clock of one request is {} ahead, {} of {} requests after it "
+                             "are allowed, and without it {}",
+                             span_text(found->ahead), found->allowed, found->answers.size() - 1,
+                             found->usual));
+  }
   return remarks;
 }
 
@@ -551,7 +549,9 @@ std::string finding_verdict(const Finding& finding, const SearchFindings& search
                             const Look& look) {
   const auto ratio = search.ratio_of(finding);
   if (const auto kept = verdict_within_limit(finding.score.worst, ratio)) {
-    return toned(kept->text, kept->tone, look.colour);
+    const bool is_rounded = search.result.by_rounding && kept->tone == Tone::kGood;
+    return toned(std::string(kept->text) + (is_rounded ? ", but for rounding" : ""), kept->tone,
+                 look.colour);
   }
   return toned(fmt::format("{}{} the limit: {} {}", ratio_text(ratio), glyphs(look.utf8).times,
                            finding.score.worst, within_text(finding.score.worst_span)),
@@ -569,8 +569,8 @@ std::string schedule_log(const Report& report) {
   const auto& most = run.search->result.most;
   const auto& wrong = run.search->result.wrongly_denied;
   // A replay sorts requests by time, so that it cannot show what needs a clock that steps back.
-  const bool shows_wrong =
-      most.score.worst <= run.search->limit && wrong && !adversary::steps_back(wrong->schedule);
+  const bool shows_wrong = most.score.worst <= run.search->limit.limit && wrong &&
+                           !adversary::steps_back(wrong->schedule);
   const auto& finding = shows_wrong ? *wrong : most;
   auto log = fmt::format("# {}\n# {}\n# {}: {} allowed {}, {} of {} requests wrongly denied\n",
                          command_line(report.plan.replay_command),

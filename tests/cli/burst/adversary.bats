@@ -82,30 +82,27 @@ END
   assert_equal "$(gojq -c '[.runs[] | .most_stepping_back, .undecided] | unique, length' <<<"$models")" $'[null,0]\n16'
 }
 
-@test "times are multiples of a millisecond that a script is told, and the report says so" {
-  cp "$project/tests/limiters/constant-ttl.lua" rounding.lua
+@test "the most is measured as the clock of a script sees it, if its unit is known" {
+  cp "$project/tests/limiters/rounded-times.lua" rounding.lua
   local ms=(--script rounding.lua --args '{now_ms} {window_ms} {limit} {id}')
-  local seconds=(--script rounding.lua --args '{now_s} {window_s} {limit} {id}')
-  run -0 search "${ms[@]}" --assert 'worst<=1' --assert 'wrongly_denied==0'
-  without_blanks
-  assert_line 'rounding.lua never above the limit'
-  assert_line 'denied nothing that an exact log would allow'
-  output=$(tr -s ' \n' ' ' <<<"$output")
-  assert_output --partial ' rounding requests come only at multiples of 1 ms, as in {now_ms}; what this rounding lets through was not tried '
   run -0 search "${ms[@]}" --json
-  assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[1000,5,null]'
-  assert_equal "$(gojq -c '.base_us as $base | [.runs[0].most_stepping_back.schedule[].at_us - $base] | all(. % 1000 == 0)' <<<"$output")" true
-  run -0 --separate-stderr search "${ms[@]}" --assert 'worst<=1' -q
-  assert_regex "$stderr" 'rlctl: burst: warning: rounding.lua: the assertions cover requests at multiples of 1 ms only, as in \{now_ms\}'
-  # Of a script that is told more, and of one that asks for the time, every microsecond is tried.
+  assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed, .by_rounding.worst.allowed, .by_rounding.worst.span_us > 59999000]' <<<"$output")" '[1000,5,10,true]'
+  # Not of a script that is told more, nor of one that asks for the time.
   run -0 search "${ms[@]:0:3}" '{now_ms} {window_ms} {limit} {id} {now_us}' --json
-  assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed]' <<<"$output")" '[1,10]'
+  assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed, .by_rounding]' <<<"$output")" '[1,10,null]'
   (echo "redis.call('TIME')" && cat rounding.lua) >asking.lua
   run -0 search --script asking.lua "${ms[@]:2}" --json
-  assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed]' <<<"$output")" '[1,10]'
-  # What a coarser time lets through is a fault.
-  run -0 search "${seconds[@]}" --json
-  assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed]' <<<"$output")" '[1,10]'
+  assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed, .by_rounding]' <<<"$output")" '[1,10,null]'
+}
+
+@test "a script is asked with a clock that is ahead if it is told the time, and the clock may step back" {
+  local bucket=(--script "$project/tests/limiters/told-bucket.lua" --args '{limit} {window_us} {now_us}' --json)
+  run -0 search "${bucket[@]}"
+  assert_equal "$(gojq -c '.runs[0] | [.bucket_allows, .clock_ahead]' <<<"$output")" '[9,{"ahead_us":3600000000,"allowed":4,"allowed_without":99,"requests":99}]'
+  run -0 search "${bucket[@]}" --monotonic
+  assert_equal "$(gojq -c '.runs[0] | [.bucket_allows, .clock_ahead]' <<<"$output")" '[9,null]'
+  run -0 search --algorithm gcra --json
+  assert_equal "$(gojq -c '.runs[0] | [.bucket_allows, .clock_ahead]' <<<"$output")" '[null,null]'
 }
 
 @test "another server is refused to a script that has one key for all requests" {
