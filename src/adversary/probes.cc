@@ -5,11 +5,6 @@
 namespace rlctl::adversary {
 namespace {
 
-std::int64_t count_allowed(const Answers& answers, std::size_t first) {
-  return std::count_if(answers.begin() + static_cast<std::ptrdiff_t>(first), answers.end(),
-                       [](const Answer& answer) { return answer.allowed; });
-}
-
 /// A request whose clock is ahead, and those of a client that takes no more than its share.
 Schedule after_clock(const limiter::Limit& limit, microseconds start, microseconds ahead,
                      microseconds length) {
@@ -24,6 +19,11 @@ Schedule after_clock(const limiter::Limit& limit, microseconds start, microsecon
 
 }  // namespace
 
+std::int64_t allowed_from(const Answers& answers, std::size_t first) {
+  return std::count_if(answers.begin() + static_cast<std::ptrdiff_t>(first), answers.end(),
+                       [](const auto& answer) { return answer.allowed; });
+}
+
 std::optional<ClockAhead> find_clock_ahead(const limiter::Limit& limit, microseconds start,
                                            const Ask& ask) {
   for (const microseconds ahead :
@@ -32,8 +32,8 @@ std::optional<ClockAhead> find_clock_ahead(const limiter::Limit& limit, microsec
     found.answers = ask(found.schedule);
     const auto usual = ask(after_clock(limit, start, microseconds{0}, ahead));
     if (found.answers.empty() || usual.empty()) continue;
-    found.allowed = count_allowed(found.answers, 1);
-    found.usual = count_allowed(usual, 1);
+    found.allowed = allowed_from(found.answers, 1);
+    found.usual = allowed_from(usual, 1);
     if (2 * found.allowed < found.usual) return found;
   }
   return std::nullopt;
@@ -41,25 +41,22 @@ std::optional<ClockAhead> find_clock_ahead(const limiter::Limit& limit, microsec
 
 std::optional<std::int64_t> find_bucket(const limiter::Limit& limit, microseconds start,
                                         const Ask& ask) {
-  const auto at_once = static_cast<std::size_t>(2 * requests_to_fill(limit, 1) + 1);
-  Schedule schedule(at_once, {.at = start});
+  const auto at_once = 2 * requests_to_fill(limit, 1) + 1;
+  Schedule schedule(static_cast<std::size_t>(at_once), {.at = start});
   // Two requests each time, a little late, since clocks and buckets round.
   const auto share = limit.window / limit.limit;
   for (std::int64_t i = 1; i < limit.limit; ++i) {
-    schedule.insert(schedule.end(), 2, {.at = start + limit.window * i / limit.limit + share / 10});
+    schedule.insert(schedule.end(), 2, {.at = start + i * share + share / 10});
   }
   const auto answers = ask(schedule);
-  if (answers.empty() || limit.limit < 2) return std::nullopt;
-  const auto first_refill = answers.begin() + static_cast<std::ptrdiff_t>(at_once);
-  const auto denied = std::find_if(answers.begin(), first_refill,
-                                   [](const Answer& answer) { return !answer.allowed; });
-  for (auto answer = answers.begin(); answer != answers.end(); ++answer) {
-    const bool is_first = answer >= first_refill && (answer - first_refill) % 2 == 0;
-    if (answer->allowed != (answer < denied || is_first)) return std::nullopt;
-    if (answer->delay > microseconds{0}) return std::nullopt;
+  const auto burst = std::ranges::find(answers, false, &Answer::allowed) - answers.begin();
+  if (burst == 0 || burst >= at_once || limit.limit == 1) return std::nullopt;
+  for (std::int64_t i = 0; i < std::ssize(answers); ++i) {
+    const bool has_refilled = i >= at_once && (i - at_once) % 2 == 0;
+    const Answer expected{.allowed = i < burst || has_refilled};
+    if (answers[static_cast<std::size_t>(i)] != expected) return std::nullopt;
   }
-  if (denied == answers.begin() || denied == first_refill) return std::nullopt;
-  return denied - answers.begin();
+  return burst + std::min(limit.limit, limit.window.count()) - 1;
 }
 
 }  // namespace rlctl::adversary

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -15,6 +14,9 @@ namespace rlctl::adversary {
 
 /// Answers each schedule on an empty state; not at all if the answers depend on chance.
 using Ask = std::function<Answers(const Schedule& schedule)>;
+
+/// The number of allowed requests, without those before the index `first`.
+std::int64_t allowed_from(const Answers& answers, std::size_t first);
 
 /// A request whose clock is ahead, and what it does to those after it whose clocks are right.
 struct ClockAhead {
@@ -31,9 +33,10 @@ struct ClockAhead {
 std::optional<ClockAhead> find_clock_ahead(const limiter::Limit& limit, microseconds start,
                                            const Ask& ask);
 
-/// The burst of a limiter that behaves as a token bucket: at `start`, the beginning of a window, it
-/// allows the burst, and then one request whenever one has refilled. std::nullopt if it does not,
-/// or if one request is the limit, so that nothing refills within a window.
+/// The most that a token bucket allows within one window if it has the burst of this limiter, which
+/// behaves as one: at `start`, the beginning of a window, it allows the burst, and then one request
+/// whenever one has refilled. std::nullopt if it does not, or if one request is the limit, so that
+/// nothing refills within a window.
 std::optional<std::int64_t> find_bucket(const limiter::Limit& limit, microseconds start,
                                         const Ask& ask);
 

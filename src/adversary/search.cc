@@ -445,14 +445,11 @@ void SearchResult::keep_early_denial(const Schedule& schedule, const Answers& an
 }
 
 bool is_confirmed(Trial& trial, SearchResult& result) try {
-  const auto holds = [&trial](const Finding& finding) {
-    return trial.confirms(finding.schedule, finding.answers);
-  };
-  const auto may_hold = [&](const std::optional<Finding>& found) {
-    return !found || holds(*found);
-  };
-  return holds(result.most) && may_hold(result.most_stepping_back) &&
-         may_hold(result.by_rounding) && may_hold(result.wrongly_denied);
+  for (const auto& found : {std::optional(result.most), result.most_stepping_back,
+                            result.by_rounding, result.wrongly_denied}) {
+    if (found && !trial.confirms(found->schedule, found->answers)) return false;
+  }
+  return true;
 } catch (const Interrupted&) {
   result.interrupted = true;
   return true;

@@ -38,11 +38,6 @@ Schedule joined(Schedule schedule, microseconds at, std::int64_t cost, std::size
   return schedule;
 }
 
-std::int64_t allowed_from(const Answers& answers, std::size_t first) {
-  return std::count_if(answers.begin() + static_cast<std::ptrdiff_t>(first), answers.end(),
-                       [](const auto& answer) { return answer.allowed; });
-}
-
 std::string schedule_text(const Schedule& schedule, const Answers& answers) {
   const auto instants = adversary::instants_of(schedule);
   std::string text;

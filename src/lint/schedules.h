@@ -15,7 +15,7 @@
 
 namespace rlctl::lint {
 
-using adversary::Ask;
+using adversary::allowed_from, adversary::Ask;
 
 /// When schedules begin: early in a window of the clock, at a time with six decimals.
 std::chrono::microseconds start_of_traffic(std::chrono::microseconds window);
@@ -28,8 +28,6 @@ std::chrono::microseconds shortest_gap(std::chrono::microseconds window);
 /// The schedule with `count` more requests.
 adversary::Schedule joined(adversary::Schedule schedule, std::chrono::microseconds at,
                            std::int64_t cost, std::size_t count = 1);
-/// The number of allowed requests, without those before the index `first`.
-std::int64_t allowed_from(const adversary::Answers& answers, std::size_t first);
 
 /// "5 of 6 allowed at 0 s, 0 of 31 each 2 s until 62 s", from the first request on.
 std::string schedule_text(const adversary::Schedule& schedule, const adversary::Answers& answers);

@@ -2,7 +2,7 @@
 --
 -- $ rlctl burst adversary --tries 5000 --script told-bucket.lua --args '{limit} {window_us} {now_us}'
 -- > told-bucket.lua 1.80× the limit: 9 within
--- > bucket a token bucket with this burst allows 1.80 times the limit: 5 + 4
+-- > bucket a token bucket with this burst allows 9, 1.80 times the limit
 -- > ahead if the clock of one request is 1h ahead, 4 of 99 requests after it
 
 local limit, window, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -12,7 +12,7 @@ if now > at then left, at = math.min(limit * window, left + (now - at) * limit),
 -- It holds one more than it began with:
 -- or: if now > at then left, at = left + (now - at) * limit, now; left = math.min(left, limit * window * 6 / 5) end
 -- > told-bucket.lua 2.00× the limit: 10 within
--- > bucket a token bucket with this burst allows 1.80 times the limit: 5 + 4
+-- > bucket a token bucket with this burst allows 9, 1.80 times the limit
 if left < window then return 0 end
 redis.call('HSET', KEYS[1], 'left', string.format('%.0f', left - window), 'at', string.format('%.0f', at))
 redis.call('EXPIRE', KEYS[1], 3600)

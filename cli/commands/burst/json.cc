@@ -309,8 +309,7 @@ void write_findings(JsonWriter& json, const Plan& plan, const Run& run) {
   json.field("tick_us", run.search->tick()).field("unbounded", result.is_unbounded);
   json.field("tried", result.tried).field("undecided", result.undecided);
   json.field("ttls_left_out", result.ttls_left_out);
-  const auto& burst = run.search->bucket_burst;
-  json.field("bucket_allows", burst ? std::optional(*burst + refill_of(run.search->limit)) : burst);
+  json.field("bucket_allows", run.search->bucket_allows);
   const auto& late = run.search->clock_ahead;
   write_object(json, "clock_ahead", late.has_value(), [&] {
     json.field("ahead_us", late->ahead).field("requests", late->answers.size() - 1);

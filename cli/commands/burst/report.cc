@@ -50,10 +50,6 @@ std::string difference_text(const Plan& plan, const Difference& found) {
       found.at_end_of_ttl ? ", within the millisecond in which a key in Redis expires" : "");
 }
 
-std::int64_t refill_of(const limiter::Limit& limit) {
-  return std::min(limit.limit, limit.window.count()) - 1;
-}
-
 std::string rounding_text(const SearchFindings& search) {
   const auto& found = search.result.by_rounding;
   if (!found) return {};

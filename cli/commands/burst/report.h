@@ -30,8 +30,9 @@ struct SearchFindings {
   /// it is measured in µs, since the unit is unknown or longer than a tenth of a window.
   const traffic::Placeholder* clock = nullptr;
   std::optional<adversary::ClockAhead> clock_ahead = {};  ///< if it locks others out
-  /// The burst of a limiter that is not bundled and behaves as a token bucket.
-  std::optional<std::int64_t> bucket_burst = {};
+  /// What a token bucket with its burst allows, of a limiter that is not bundled and behaves as
+  /// one.
+  std::optional<std::int64_t> bucket_allows = {};
   bool has_refunds = false;  ///< in the schedule that allows the most: its outcome lacks them
 
   std::chrono::microseconds tick() const {
@@ -165,8 +166,6 @@ std::string difference_text(const Plan& plan, const Difference& found);
 /// What a search skips, after a number of schedules.
 inline constexpr std::string_view kUndecided =
     "whose result depends on the exact moment a key expires";
-/// The units that refill in less than one window: with its burst, what a token bucket allows.
-std::int64_t refill_of(const limiter::Limit& limit);
 /// "10 within 59.999 s, which a clock of 1 ms, as in {now_ms}, cannot tell from 60 s"; empty if
 /// rounding lets nothing more through.
 std::string rounding_text(const SearchFindings& search);

@@ -756,7 +756,7 @@ class Session {
     Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
     auto& findings = run.search.emplace();
     findings.limit = plan_.limits.front();
-    findings.clock = clock_of(candidate, plan_.limits.front().window);
+    findings.clock = clock_of(candidate, findings.limit.window);
     LimiterTrial limiter(candidate, plan_.model ? nullptr : server_.get(), programs_);
     if (limiter.script() != nullptr) warn_of_change(*limiter.script());
     auto* script = limiter.script_trial();
@@ -796,7 +796,7 @@ class Session {
       return trial.run({&schedule, 1}).front();
     };
     const auto start = search_base(plan_);
-    findings.bucket_burst = adversary::find_bucket(findings.limit, start, ask);
+    findings.bucket_allows = adversary::find_bucket(findings.limit, start, ask);
     const bool is_told = candidate.program || coarsest_time(*candidate.foreign) != nullptr;
     if (!is_told || !plan_.search->steps_back()) return;
     findings.clock_ahead = adversary::find_clock_ahead(findings.limit, start, ask);

@@ -99,7 +99,9 @@ std::string promise_of(const limiter::Algorithm& algorithm, const Plan& plan) {
   }
   const auto burst = limiter::effective_burst(algorithm, limit);
   if (!burst || algorithm.has_delay) return text;
-  return text + fmt::format(": {} + {}", *burst, refill_of(limit));
+  // The units refilled in less than one window.
+  const auto back = std::min(limit.limit, limit.window.count()) - 1;
+  return text + fmt::format(": {} + {}", *burst, back);
 }
 
 /// What an exhaustive search has proved, and for which schedules. Empty after another search.
@@ -530,11 +532,10 @@ std::vector<Remark> remarks_on_search(const Report& report, const Run& run) {
   if (result.is_unbounded) add("bound", std::string(kUnbounded));
   if (candidate.is_bundled()) add("promise", promise_of(*candidate.algorithm, plan));
   const auto& search = *run.search;
-  if (search.bucket_burst && result.most.score.worst > search.limit.limit) {
-    const auto burst = *search.bucket_burst, refill = refill_of(search.limit);
-    const auto ratio = as_double(burst + refill) / as_double(search.limit.limit);
-    add("bucket", fmt::format("a token bucket with this burst allows {} times the limit: {} + {}",
-                              ratio_text(ratio), burst, refill));
+  if (search.bucket_allows && result.most.score.worst > search.limit.limit) {
+    const auto ratio = as_double(*search.bucket_allows) / as_double(search.limit.limit);
+    add("bucket", fmt::format("a token bucket with this burst allows {}, {} times the limit",
+                              *search.bucket_allows, ratio_text(ratio)));
   }
   if (const auto& found = search.clock_ahead) {
     add("ahead", fmt::format("if the clock of one request is {} ahead, {} of {} requests after it "
