@@ -29,8 +29,7 @@ microseconds start_of_traffic(microseconds window) {
 }
 
 microseconds shortest_gap(microseconds window) {
-  constexpr microseconds kMillisecond{1000};
-  return std::min(kMillisecond, window / kPartOfWindow);
+  return std::min<microseconds>(std::chrono::milliseconds{1}, window / kPartOfWindow);
 }
 
 Schedule joined(Schedule schedule, microseconds at, std::int64_t cost, std::size_t count) {
