@@ -25,9 +25,12 @@ namespace {
 constexpr std::array kKinds{
     FindingKind{"undeclared-key", "a command names a key that is not in KEYS"},
     FindingKind{"cross-slot", "the KEYS of one call are in different slots of a Cluster"},
+    FindingKind{"doubled-key", "one key is in KEYS twice, and a request counts twice"},
     FindingKind{"no-ttl", "a key that the script wrote never expires"},
     FindingKind{"short-ttl", "a key expires while what it counts still counts"},
     FindingKind{"long-ttl", "a key stays a thousand times as long as it counts"},
+    FindingKind{"never-pruned", "under steady traffic, what is stored grows without end"},
+    FindingKind{"growing-work", "each request takes more calls than the one before"},
     FindingKind{"mixed-units", "seconds where milliseconds are meant, or the reverse"},
     FindingKind{"coarse-time", "times in whole seconds, for a window of a few"},
     FindingKind{"number-as-text", "tostring() or .. has cut digits off a number"},
@@ -131,6 +134,7 @@ void find_undeclared_keys(const Observation& observation, Flaws& flaws) {
 }
 
 void find_cross_slots(const Observation& observation, Flaws& flaws) {
+  std::optional<Finding> unused;
   for (const auto& request : observation.requests) {
     const auto& keys = request.keys;
     const auto other = std::find_if(keys.begin(), keys.end(), [&](const auto& key) {
@@ -139,19 +143,44 @@ void find_cross_slots(const Observation& observation, Flaws& flaws) {
     if (other == keys.end()) continue;
     const auto uses = [&](const Call& call) { return contains(call.keys, *other); };
     const auto call = std::find_if(request.calls.begin(), request.calls.end(), uses);
-    if (call == request.calls.end()) continue;
-    flaws.add(
-        {.name = "cross-slot",
-         .line = call->line,
-         .what = text_of(*call),
-         .detail = fmt::format(
-             "The keys {} and {} are in the slots {} and {}. A Cluster refuses a call whose "
-             "keys are in different slots.",
-             quoted_and_masked(keys.front()), quoted_and_masked(*other),
-             redis::slot_of(keys.front()), redis::slot_of(*other)),
-         .fix = "give all keys of a call one hash tag: --keys '{{key}}:a' --keys '{{key}}:b'"});
-    return;
+    const bool is_used = call != request.calls.end();
+    Finding finding{
+        .name = "cross-slot",
+        .line = is_used ? call->line : 1,
+        .what = is_used ? text_of(*call) : "KEYS " + text_of({.words = keys}),
+        .detail = fmt::format(
+            "The keys {} and {} are in the slots {} and {}. A Cluster refuses a call whose "
+            "keys are in different slots.",
+            quoted_and_masked(keys.front()), quoted_and_masked(*other),
+            redis::slot_of(keys.front()), redis::slot_of(*other)),
+        .fix = is_used
+                   ? "give all keys of a call one hash tag: --keys '{{key}}:a' --keys '{{key}}:b'"
+                   : "pass what no command uses as a key in ARGV: --args"};
+    if (is_used) return flaws.add(finding);
+    unused = std::move(finding);
   }
+  if (unused) flaws.add(*unused);
+}
+
+void find_doubled_keys(const Observation& observation, Flaws& flaws) {
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    // Other runs have other costs, which a loop may count.
+    if (request.run != observation.requests.front().run || call.keys.size() != 1) return;
+    const auto& key = call.keys.front();
+    if (!call.writes || is_upkeep(call) || std::ranges::count(request.keys, key) < 2) return;
+    const auto counts_first = [&](const Call& first) {
+      if (first.keys != call.keys || command_of(first) != command_of(call)) return false;
+      if (first.words != call.words) return first.line == call.line;
+      return integer_reply(call).value_or(0) != 0 && first.reply != call.reply;
+    };
+    if (std::none_of(request.calls.data(), &call, counts_first)) return;
+    flaws.add({.name = "doubled-key",
+               .line = call.line,
+               .severity = Severity::kCritical,
+               .what = text_of(call),
+               .detail = quoted_and_masked(key) + " is in KEYS twice, and counts twice.",
+               .fix = "pass each key once, or let the script skip a key that it has seen"});
+  });
 }
 
 // ---- TTLs ----
@@ -188,6 +217,42 @@ void find_missing_ttls(const Observation& observation, Flaws& flaws) {
                       : "set a TTL of at least the window on each call that writes the key: "
                         "PEXPIRE"});
     }
+  }
+}
+
+// ---- What grows ----
+
+/// A call of the line that has written the most different elements of the key, or has called the
+/// command for the most; null if there is none.
+const Call* growing_call(const Observation& observation, const Sizes::key_type& size) {
+  const auto& [command, key] = size;
+  std::map<int, std::set<std::string>> elements;
+  const Call* found = nullptr;
+  for_each_call(observation, [&](const Request& /*request*/, const Call& call) {
+    const bool adds = call.writes && !is_upkeep(call) && contains(call.keys, key);
+    if (command.empty() ? !adds : command_of(call) != command) return;
+    elements[call.line].insert(call.words.size() > 2 ? call.words[2] : call.words.back());
+    if (!found || elements[call.line].size() > elements[found->line].size()) found = &call;
+  });
+  return found;
+}
+
+void find_growth(const Observation& observation, Flaws& flaws) {
+  const auto& [span, half, whole] = observation.growth;
+  for (const auto& [size, value] : whole) {
+    const auto* call = growing_call(observation, size);
+    const auto& [command, key] = size;
+    const bool is_work = !command.empty();
+    flaws.add({.name = is_work ? "growing-work" : "never-pruned",
+               .line = call == nullptr ? 1 : call->line,
+               .what = call == nullptr ? escaped_text(command + key) : text_of(*call),
+               .detail = fmt::format(
+                   "While a client asks steadily, {} more and more: about {:.0f} {} after {}, and "
+                   "{:.0f} after {}.",
+                   is_work ? "each request calls " + command : quoted_and_masked(key) + " takes",
+                   half.at(size), is_work ? "times" : "bytes", span_text(span / 2), value,
+                   span_text(span)),
+               .fix = "remove what has left the window before you count"});
   }
 }
 
@@ -920,7 +985,9 @@ std::vector<Finding> find_flaws(const Observation& observation) {
   Flaws flaws;
   find_undeclared_keys(observation, flaws);
   find_cross_slots(observation, flaws);
+  find_doubled_keys(observation, flaws);
   find_missing_ttls(observation, flaws);
+  find_growth(observation, flaws);
   find_ttls_in_other_units(observation, flaws);
   find_long_ttls(observation, flaws);  // after the units, which may explain it
   find_forgotten(observation, flaws);  // likewise

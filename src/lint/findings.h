@@ -3,10 +3,12 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 // The flaws of a script, judged without a server from the calls that it made under traffic.
@@ -57,7 +59,7 @@ struct LockOut {
 
 /// A client that never exceeds half the limit, and was denied.
 struct Renewal {
-  std::chrono::microseconds gap{0};  ///< between two requests
+  std::chrono::microseconds gap{0};    ///< between two requests
   std::chrono::microseconds phase{0};  ///< of the first, in a window of the clock
   std::int64_t sent = 0, denied = 0;
   std::int64_t limit = 0;     ///< that it was sent for
@@ -78,6 +80,15 @@ struct FreePass {
   std::string schedule = {};                ///< all requests, in words
 };
 
+/// The bytes of a key, by an empty text and its name; or the calls for a request, by a command.
+using Sizes = std::map<std::pair<std::string, std::string>, double>;
+
+/// What grows while a client asks steadily.
+struct Growth {
+  std::chrono::microseconds span{0};  ///< for which it asks
+  Sizes half = {}, whole = {};        ///< after half the time, and after all of it
+};
+
 /// A script, and what it did under traffic.
 struct Observation {
   std::string source = {};  ///< as its author wrote it
@@ -90,6 +101,7 @@ struct Observation {
   std::optional<Renewal> renewal = {};
   std::optional<Forgotten> forgotten = {};
   std::optional<FreePass> free_pass = {};
+  Growth growth = {};
   /// A denied request that is allowed if PTTL and TTL reply 0, although its calls are the same.
   std::optional<std::size_t> zero_wait = {};
   /// The first request after so long that nothing may count was denied.

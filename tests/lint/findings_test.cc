@@ -87,7 +87,7 @@ TEST_CASE("a denied request that only renews a TTL is found where it does") {
   seen.lock_out = {.denial = 1};
   CHECK(found(seen) == Found{"2 cross-slot", "3 denied-write!"});
   seen.requests[1].calls.clear();
-  CHECK(found(seen) == Found{"1 locked-out!"});
+  CHECK(found(seen) == Found{"1 cross-slot", "1 locked-out!"});
 }
 
 TEST_CASE("a key without a TTL is found at its last write, and is critical if it locks out") {
@@ -108,6 +108,52 @@ TEST_CASE("keys in one slot are no finding, keys in two are") {
   seen = observe({{call(1, "GET ann", "NULL", false), call(2, "GET bob", "NULL", false)}});
   seen.requests[0].keys = {"ann", "bob"};
   CHECK(found(seen) == Found{"2 cross-slot"});
+  // A Cluster looks at KEYS, not at what the script does with them.
+  seen.requests[0].calls.pop_back();
+  CHECK(found(seen) == Found{"1 cross-slot"});
+}
+
+TEST_CASE("a key that is in KEYS twice is found if a request counts it twice") {
+  struct Row {
+    std::string first, reply;
+    std::string second, again;
+    bool is_found;
+  };
+  const std::array rows{
+      Row{"INCR ann", "1", "INCR ann", "2", true},
+      Row{"DECR ann", "4", "DECR ann", "3", true},
+      Row{"RPUSH ann 9", "1", "RPUSH ann 9", "2", true},
+      Row{"SET ann 4", "+OK", "SET ann 3", "+OK", true},
+      Row{"SET ann 4", "+OK", "SET ann 4", "+OK", false},
+      Row{"ZADD ann 9 a", "1", "ZADD ann 9 a", "0", false},
+      Row{"INCR ann", "1", "PEXPIRE ann 9", "1", false},
+  };
+  for (const auto& [first, reply, second, again, is_found] : rows) {
+    CAPTURE(second);
+    auto seen = observe({{call(2, first, reply), call(2, second, again)}});
+    CHECK(found(seen).empty());
+    seen.requests[0].keys = {"ann", "ann"};
+    CHECK(found(seen) == (is_found ? Found{"2 doubled-key!"} : Found{}));
+  }
+  // Two fields of one hash are written by lines of their own.
+  auto seen = observe({{call(2, "HSET ann n 1", "1"), call(3, "HSET ann at 9", "1")}});
+  seen.requests[0].keys = {"ann", "ann"};
+  CHECK(found(seen).empty());
+}
+
+TEST_CASE("what grows is found where the most different elements are written or asked for") {
+  auto seen = observe({{call(1, "HGET ann 7", "1", false), call(2, "HSET ann 7 1", "1"),
+                        call(3, "HSET ann last 7", "1")},
+                       {call(1, "HGET ann 8", "1", false), call(2, "HSET ann 8 1", "1"),
+                        call(3, "HSET ann last 8", "0")}});
+  seen.growth = {.span = 1200s, .half = {{{"", "ann"}, 500}}, .whole = {{{"", "ann"}, 1000}}};
+  CHECK(found(seen) == Found{"2 never-pruned"});
+  CHECK(find_flaws(seen).front().detail ==
+        "While a client asks steadily, 'ann' takes more and more: about 500 bytes after 10m, and "
+        "1000 after 20m.");
+  seen.growth.half[{"hget", ""}] = 50;
+  seen.growth.whole[{"hget", ""}] = 100;
+  CHECK(found(seen) == Found{"1 growing-work", "2 never-pruned"});
 }
 
 TEST_CASE("a TTL of a thousand windows is another unit; one that varies is computed") {

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/errors/failure.h"
@@ -27,6 +28,7 @@
 #include "lua/substitute.h"
 #include "redis/connection.h"
 #include "redis/error.h"
+#include "redis/server.h"
 #include "traffic/key_aging.h"
 
 namespace rlctl::cli::lint {
@@ -39,6 +41,7 @@ using rlctl::lint::joined;
 using rlctl::lint::kTtlStep;
 using rlctl::lint::Observation;
 using rlctl::lint::Request;
+using rlctl::lint::Sizes;
 using std::chrono::microseconds;
 
 /// The most requests sent to reach the limit, at one instant and again one tick apart.
@@ -108,6 +111,7 @@ class Observer {
       send_in_two_parts();
       send_costs();
       if (!is_held_up()) run_probes();
+      if (!is_held_up()) watch_growth();
     } else {
       not_tested_.push_back({"retries, idle gaps, costs and figures", doubts_.front()});
     }
@@ -126,6 +130,7 @@ class Observer {
       seen_.renewal.reset();
       seen_.forgotten.reset();
       seen_.free_pass.reset();
+      seen_.growth = {};
       figures_seen_ = {};
       conduct_.clear();
       doubts_.clear();
@@ -359,6 +364,79 @@ class Observer {
     if (at_once == 0 || at_once > 2 * most) return;
     conduct_ = rlctl::lint::judge_conduct(rlctl::lint::profile_of(subject_.candidate), at_once,
                                           certain, tested_);
+  }
+
+  /// The sizes after so many requests.
+  static Sizes sizes_of(redis::Connection& connection, const traffic::Script& script,
+                        double requests) {
+    Sizes sizes;
+    const auto counts = redis::read_call_counts(connection).value();
+    for (const auto& [command, calls] : counts) sizes[{command, ""}] = as_double(calls) / requests;
+    const auto hash = script.key_of_ttls().value_or("");
+    const auto keys = connection.call({"KEYS", "*"});
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto key = keys[i].text();
+      // No virtual time passes for keys with TTLs that are not among KEYS.
+      const bool is_known = connection.call({"PTTL", key}).integer() == -1 ||
+                            connection.call({"HEXISTS", hash, key}).integer() == 1;
+      if (key == hash || !is_known) continue;
+      sizes[{"", std::string(key)}] =
+          as_double(connection.call({"MEMORY", "USAGE", key, "SAMPLES", "0"}).integer());
+    }
+    return sizes;
+  }
+
+  /// Sends slightly more than the limit allows, for twice as long each time, while anything grows;
+  /// and again after a pause in which no key expires, since a script may prune what is a day old.
+  void watch_growth() {
+    // A script may keep a thousand entries. A loop over them is slow.
+    constexpr std::int64_t kEnough = 2000, kEnoughLoops = 500;
+    constexpr double kMore = 1.4, kLess = 0.5;
+    constexpr int kWindows = 10, kRounds = 2;
+    const auto& limit = subject_.candidate.limits.front();
+    const auto cost = subject_.costs.front();
+    const auto gap = std::max(microseconds{1}, limit.window * cost * 10 / (11 * limit.limit));
+    begin_run();
+    auto connection = connector_.open();
+    const auto script = traffic::make_script(subject_.candidate, names_, "");
+    traffic::ScriptDecider decider(connection, *script);
+    decider.send_one_at_a_time();
+    std::int64_t sent = 0;
+    auto at = start_;
+    const auto send = [&](microseconds length) {
+      std::vector<traffic::Arrival> arrivals;
+      for (const auto end = at + length; at < end; at += gap) {
+        arrivals.push_back({.at = at, .cost = cost});
+      }
+      std::vector<limiter::Decision> decisions(arrivals.size());
+      connection.call({"CONFIG", "RESETSTAT"});
+      decider.decide(arrivals, decisions);
+      sent += std::ssize(arrivals);
+      return sizes_of(connection, *script, as_double(std::ssize(arrivals)));
+    };
+    auto& [span, half, whole] = seen_.growth;
+    span = kWindows * limit.window;
+    whole = send(span);
+    for (int round = 0; !whole.empty(); ++round) {
+      const bool has_loops = !whole.rbegin()->first.first.empty();
+      if (round >= kRounds && sent >= (has_loops ? kEnoughLoops : kEnough)) break;
+      half = std::exchange(whole, send(span));
+      span *= 2;
+      std::erase_if(whole, [&](const auto& each) {
+        const auto before = half.find(each.first);
+        return before == half.end() || each.second < kMore * before->second + 1;
+      });
+    }
+    if (!whole.empty()) {
+      const auto pause = latest_ - start_ + std::chrono::hours{25};
+      decider.set_ttl_slack(2 * pause);
+      at += pause;
+      auto later = send(kWindows * limit.window);
+      std::erase_if(whole, [&](auto& each) { return later[each.first] < kLess * each.second; });
+    }
+    probes_sent_ += sent;
+    tested_.push_back("a client that asks slightly more often than the limit allows, for " +
+                      span_text(span) + ": whether keys or calls grow");
   }
 
   /// A script with a limit of its own, lower than the one that it is tested for, shows little of
