@@ -4,7 +4,7 @@
 -- What goes wrong: tostring(), like '..', writes 14 digits. For seconds since 1970, these reach down to
 -- a tenth of a millisecond. At 30,000 a second, the next turn is 0.03 ms later and becomes the same
 -- text as the last one, so nobody waits. 60,000 requests at one instant, which should take two seconds,
--- all proceed at once. (Besides, the key has no TTL, and the queue has no limit.)
+-- all proceed at once. (Besides, the key has no TTL, nothing leaves it, and the queue has no limit.)
 --
 -- $ rlctl burst steady --limit 30000/1s --rate 1000M/s --requests 60000 \
 --     --script seconds-as-text.lua --args '{now} {limit}' --allowed-when always --delay 'tonumber(r) s' \
@@ -23,5 +23,7 @@ local last = redis.call('ZRANGE', key, -1, -1)[1]
 local turn = now
 if last then turn = math.max(now, tonumber(last) + 1 / rate) end
 local text = tostring(turn)
-redis.call('ZADD', key, turn, text) -- want: number-as-text warning, non-unique-member critical, no-ttl warning
+redis.call('ZADD', key, turn, text)
+-- want: number-as-text warning at 'ZADD', non-unique-member critical at 'ZADD'
+-- want: no-ttl warning at 'ZADD', never-pruned warning at 'ZADD'
 return tostring(turn - now)

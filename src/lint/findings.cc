@@ -153,9 +153,9 @@ void find_cross_slots(const Observation& observation, Flaws& flaws) {
             "keys are in different slots.",
             quoted_and_masked(keys.front()), quoted_and_masked(*other),
             redis::slot_of(keys.front()), redis::slot_of(*other)),
-        .fix = is_used
-                   ? "give all keys of a call one hash tag: --keys '{{key}}:a' --keys '{{key}}:b'"
-                   : "pass what no command uses as a key in ARGV: --args"};
+        .fix =
+            "give all keys of a call one hash tag: --keys '{{key}}:a' --keys '{{key}}:b'; pass "
+            "what is not a key in --args"};
     if (is_used) return flaws.add(finding);
     unused = std::move(finding);
   }
@@ -242,17 +242,16 @@ void find_growth(const Observation& observation, Flaws& flaws) {
   for (const auto& [size, value] : whole) {
     const auto* call = growing_call(observation, size);
     const auto& [command, key] = size;
-    const bool is_work = !command.empty();
-    flaws.add({.name = is_work ? "growing-work" : "never-pruned",
-               .line = call == nullptr ? 1 : call->line,
-               .what = call == nullptr ? escaped_text(command + key) : text_of(*call),
-               .detail = fmt::format(
-                   "While a client asks steadily, {} more and more: about {:.0f} {} after {}, and "
-                   "{:.0f} after {}.",
-                   is_work ? "each request calls " + command : quoted_and_masked(key) + " takes",
-                   half.at(size), is_work ? "times" : "bytes", span_text(span / 2), value,
-                   span_text(span)),
-               .fix = "remove what has left the window before you count"});
+    const auto what = command.empty() ? "bytes of " + quoted_and_masked(key)
+                                      : "calls of " + command + " for a request";
+    flaws.add(
+        {.name = command.empty() ? "never-pruned" : "growing-work",
+         .line = call == nullptr ? 1 : call->line,
+         .what = call == nullptr ? what : text_of(*call),
+         .detail = fmt::format("While a client asks steadily, the {} grow: about {:.0f} "
+                               "after {}, and {:.0f} after {}.",
+                               what, half.at(size), span_text(span / 2), value, span_text(span)),
+         .fix = "remove what has left the window before you count"});
   }
 }
 

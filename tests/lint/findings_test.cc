@@ -148,9 +148,10 @@ TEST_CASE("what grows is found where the most different elements are written or 
                         call(3, "HSET ann last 8", "0")}});
   seen.growth = {.span = 1200s, .half = {{{"", "ann"}, 500}}, .whole = {{{"", "ann"}, 1000}}};
   CHECK(found(seen) == Found{"2 never-pruned"});
-  CHECK(find_flaws(seen).front().detail ==
-        "While a client asks steadily, 'ann' takes more and more: about 500 bytes after 10m, and "
-        "1000 after 20m.");
+  CHECK(
+      find_flaws(seen).front().detail ==
+      "While a client asks steadily, the bytes of 'ann' grow: about 500 after 10m, and 1000 after "
+      "20m.");
   seen.growth.half[{"hget", ""}] = 50;
   seen.growth.whole[{"hget", ""}] = 100;
   CHECK(found(seen) == Found{"1 growing-work", "2 never-pruned"});
