@@ -225,7 +225,7 @@ void find_missing_ttls(const Observation& observation, Flaws& flaws) {
 /// A call of the line that has written the most different elements of the key, or has called the
 /// command for the most; null if there is none.
 const Call* growing_call(const Observation& observation, const Sizes::key_type& size) {
-  const auto& [command, key] = size;
+  const auto &command = size.first, &key = size.second;
   std::map<int, std::set<std::string>> elements;
   const Call* found = nullptr;
   for_each_call(observation, [&](const Request& /*request*/, const Call& call) {

@@ -417,7 +417,8 @@ class Observer {
       sent += std::ssize(arrivals);
       return sizes_of(connection, *script, as_double(std::ssize(arrivals)));
     };
-    auto& [span, half, whole] = seen_.growth;
+    auto &half = seen_.growth.half, &whole = seen_.growth.whole;
+    auto& span = seen_.growth.span;
     span = kWindows * limit.window;
     whole = send(span);
     const bool are_known = !whole.empty() && !whole.rbegin()->first.first.empty();
