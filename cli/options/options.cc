@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/options/cli11.h"
+#include "limiter/limit.h"
 
 namespace rlctl::cli {
 namespace {
@@ -278,6 +279,23 @@ bool is_duration(const std::string& text) {
 
 std::int64_t parse_cost(const std::string& text) {
   return parse_whole(text, "--cost");
+}
+
+std::vector<std::int64_t> parse_costs(const std::string& text) {
+  std::vector<std::int64_t> costs;
+  for (const auto& word : split_at_commas(text)) {
+    const auto cost = parse_between(word, "--cost", -limiter::kLargestCost, limiter::kLargestCost);
+    if (std::ranges::find(costs, cost) == costs.end()) costs.push_back(cost);
+  }
+  std::ranges::stable_sort(costs, std::greater{},
+                           [](std::int64_t cost) { return (cost > 0 ? 1 : 0) - (cost < 0 ? 1 : 0); });
+  return costs;
+}
+
+void require_cost_above_0(const std::vector<std::int64_t>& costs) {
+  if (costs.front() > 0) return;
+  throw UsageError(fmt::format("--cost {}: a cost above 0 is needed, too", fmt::join(costs, ",")),
+                   fmt::format("--cost 1,{}", fmt::join(costs, ",")));
 }
 
 std::chrono::microseconds parse_time_of(const std::string& text, std::string_view option) {

@@ -215,6 +215,11 @@ double parse_share(const std::string& text, std::string_view option, double most
 bool is_duration(const std::string& text);
 /// Parses the value of --cost, a whole number that may be negative.
 std::int64_t parse_cost(const std::string& text);
+/// Parses several, separated by commas: without duplicates, in the order of first mention, but 0
+/// comes after all above 0, and refunds, which are below 0, come last.
+std::vector<std::int64_t> parse_costs(const std::string& text);
+/// Throws UsageError if no cost is above 0.
+void require_cost_above_0(const std::vector<std::int64_t>& costs);
 /// Parses a time, in µs since 1970. Refuses a number that looks like seconds or milliseconds, such
 /// as the output of `date +%s`, which would mean January 1970.
 std::chrono::microseconds parse_time_of(const std::string& text, std::string_view option);

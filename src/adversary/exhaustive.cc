@@ -112,7 +112,7 @@ class Exhaustion {
   /// Whether the answer is worse than what was found so far. Most are not: the score is computed
   /// only if it may be.
   void judge(const Node& node, const Request& request, const Answer& answer) {
-    if (request.cost < 0) return;
+    if (request.cost <= 0) return;
     const bool is_delayed = node.has_delay || answer.delay > microseconds{0};
     if (is_delayed || result_.most.schedule.empty()) return keep(node, request, answer);
     const auto in_window = node.log.counted(request.at) + request.cost;

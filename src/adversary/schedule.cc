@@ -144,7 +144,8 @@ Schedule shifted(Schedule schedule, microseconds by) {
 }
 
 std::int64_t requests_to_fill(const limiter::Limit& limit, std::int64_t cost) {
-  return std::max<std::int64_t>(1, std::max(limit.limit, limit.burst_or_limit()) / cost);
+  return std::max<std::int64_t>(
+      1, std::max(limit.limit, limit.burst_or_limit()) / std::max<std::int64_t>(cost, 1));
 }
 
 namespace {
@@ -191,7 +192,7 @@ Score score_of(const Schedule& schedule, const Answers& answers, const limiter::
     if (answers[i].allowed) {
       departures.push_back({std::max(latest, at + answers[i].delay), cost});
       log.add(latest, cost);
-    } else if (log.counted(at) + cost <= limit.limit) {
+    } else if (cost != 0 && log.counted(at) + cost <= limit.limit) {
       // More units count at the earlier of the two times, so what fits then fits at both.
       score.wrongly_denied.push_back(i);
       if (log.counted(at, tick) + cost > limit.limit) ++score.denied_at_edge;

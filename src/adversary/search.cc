@@ -150,7 +150,7 @@ class SearchPass {
   void add_waiting(std::vector<Schedule>& known, std::size_t place) const {
     const auto lag = std::max(request_.clock_unit, request_.tick);
     for (const auto cost : request_.costs) {
-      if (cost < 0) continue;
+      if (cost <= 0) continue;
       for (const auto ttl : ttls_) {
         const auto waiting = ttl_schedules(request_.limit, cost, most_with_ttl(cost), ttl, lag);
         known.insert(std::next(known.begin(), static_cast<std::ptrdiff_t>(place)), waiting.begin(),
@@ -164,7 +164,10 @@ class SearchPass {
     // A script that starts over whenever a key expires is bounded all the same.
     const bool is_at_once =
         !best_.empty() && (ttls_.empty() || best_[0].score.worst_span < ttls_.front() / 2);
-    return is_at_once && best_[0].schedule.size() >= most_requests_ &&
+    const auto takes = [](const Request& request) { return request.cost > 0; };
+    return is_at_once &&
+           std::ranges::count_if(best_[0].schedule, takes) >=
+               static_cast<std::ptrdiff_t>(most_requests_) &&
            best_[0].score.worst >= units_of(best_[0].schedule);
   }
 
@@ -177,7 +180,7 @@ class SearchPass {
     std::vector<Schedule> all;
     for (const auto cost : request_.costs) {
       const auto most = static_cast<std::int64_t>(most_requests_);
-      auto some = cost < 0            ? refunding_schedules(request_.limit, request_.costs[0], cost)
+      auto some = cost <= 0           ? refunding_schedules(request_.limit, request_.costs[0], cost)
                   : clock_steps_back_ ? backward_schedules(request_.limit, cost)
                                       : forward_schedules(request_.limit, cost, most);
       std::move(some.begin(), some.end(), std::back_inserter(all));
@@ -435,7 +438,7 @@ void SearchResult::keep_early_denial(const Schedule& schedule, const Answers& an
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     const auto at = schedule[i].at;
     const auto cost = schedule[i].cost;
-    if (at != schedule.front().at || cost < 0 || units + cost > at_once) return;
+    if (at != schedule.front().at || cost <= 0 || units + cost > at_once) return;
     if (!answers[i].allowed) {
       denied_after = std::min(denied_after.value_or(units), units);
       return;

@@ -24,7 +24,8 @@ inline constexpr std::int64_t kDefaultTries = 50'000;
 
 struct SearchRequest {
   limiter::Limit limit = {};  ///< the limit that must hold
-  /// Each request has one of these; the first is above 0, one below 0 is a refund.
+  /// Each request has one of these; the first is above 0; 0 is a look, and one
+  /// below 0 a refund.
   std::vector<std::int64_t> costs{1};
   /// How many requests the search sends; shrinking sends at most as many again for each finding.
   std::int64_t tries = kDefaultTries;

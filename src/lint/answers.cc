@@ -68,21 +68,6 @@ void add_let_in(const AnswerObservation& observation, std::vector<Finding>& find
          .fix = "keep a client for at least the window, and for the time in which a bucket "
                 "refills, after each request"});
   }
-  if (const auto& cost = observation.cost) {
-    const bool is_ignored = cost->allowed == cost->allowed_of_one;
-    findings.push_back(
-        {.name = "wrong-cost",
-         .severity = is_ignored ? Severity::kNote : Severity::kCritical,
-         .what = cost->schedule,
-         .detail = is_ignored
-                       ? fmt::format("A request of cost {} counts as one of cost 1.", cost->cost)
-                       : fmt::format("At one instant, {} of cost {} were allowed, which is {} "
-                                     "units; of cost 1, {}.",
-                                     counted(cost->allowed, "request"), cost->cost,
-                                     cost->allowed * cost->cost, cost->allowed_of_one),
-         .fix = is_ignored ? "count the cost; or use --cost 1 if there is no other"
-                           : "compare what is counted with the cost added, not without it"});
-  }
   if (const auto& schedule = observation.whole_seconds) {
     findings.push_back(
         {.name = "coarse-time",

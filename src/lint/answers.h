@@ -21,13 +21,6 @@ struct WrongFigure {
   std::string schedule = {};
 };
 
-/// More units than fit with requests of cost 1.
-struct WrongCost {
-  std::int64_t cost = 1, allowed = 0;  ///< requests of this cost at one instant
-  std::int64_t allowed_of_one = 0;     ///< requests of cost 1 at one instant
-  std::string schedule = {};
-};
-
 /// A client that was idle got more than one that kept asking.
 struct IdleGap {
   std::chrono::microseconds gap{0};
@@ -45,7 +38,6 @@ struct AnswerObservation {
   std::optional<IdleGap> forgotten = {};
   std::optional<std::string> denied_for_ever = {};  ///< the schedule
   std::optional<std::string> whole_seconds = {};    ///< the schedules whose ends show it
-  std::optional<WrongCost> cost = {};
   std::optional<WrongFigure> short_wait = {}, long_wait = {};
   std::optional<WrongFigure> much_remaining = {}, little_remaining = {};
   std::optional<WrongFigure> early_reset = {}, late_reset = {};

@@ -38,17 +38,21 @@ struct Examination {
 /// The rows return a finding, or std::nullopt if nothing is wrong or nothing can be said.
 using Verdict = std::optional<Finding>;
 
+bool is_delayed(const Answers& answers) {
+  return std::ranges::any_of(answers,
+                             [](const auto& answer) { return answer.delay > microseconds{0}; });
+}
+
 // ---- The limit ----
 
 Verdict judge_limit(const Examination& exam) {
   const auto& limit = exam.profile.limit;
   const auto promised = limit.burst_or_limit(), got = exam.at_once;
-  if (!exam.profile.has_limit || got == promised) return std::nullopt;
+  if (!exam.profile.has_limit) return std::nullopt;
   const auto schedule = exam.filling(0);
   const auto answers = exam.ask(schedule);
   // A queue lets the first one through at once, and holds the limit besides.
-  const auto waits = [](const auto& answer) { return answer.delay > microseconds{0}; };
-  if (answers.empty() || std::ranges::any_of(answers, waits)) return std::nullopt;
+  if (got == promised || answers.empty() || is_delayed(answers)) return std::nullopt;
   return Finding{
       .name = "wrong-limit",
       .severity = Severity::kCritical,
@@ -142,6 +146,148 @@ Verdict judge_future_clock(const Examination& exam) {
       .fix = "let the limiter take the server's time (TIME), not that of each client"};
 }
 
+// ---- Costs ----
+
+/// The first request that was allowed though it costs more than is left.
+struct Excess {
+  std::size_t index = 0;
+  std::int64_t left = 0;
+};
+std::optional<Excess> excess_of(const Schedule& schedule, const Answers& answers,
+                                std::int64_t left) {
+  const auto most = left;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i].allowed) continue;
+    if (schedule[i].cost > left) return Excess{.index = i, .left = left};
+    // A refund gives back no more than was taken.
+    left = std::min(left - schedule[i].cost, most);
+  }
+  return std::nullopt;
+}
+
+/// Schedules of which no more units than the limit may be allowed: they end before any refills.
+std::vector<Schedule> schedules_within_limit(const Examination& exam) {
+  const auto most = exam.at_once;
+  const auto all = static_cast<std::size_t>(most) + 1;
+  const auto start = exam.start, later = start + shortest_gap(exam.window());
+  std::vector<Schedule> schedules;
+  auto costs = exam.profile.costs;
+  for (const auto cost : costs) {
+    if (cost > 1) schedules.push_back(joined({}, start, cost, all));
+  }
+  schedules.push_back(joined({}, start, most + 1));
+  costs.insert(costs.end(), {most, most + 1});
+  for (const auto cost : costs) {
+    if (cost > 1) {
+      const auto one_left = joined({}, start, 1, all - 2);
+      schedules.push_back(joined(joined(one_left, start, cost), later, cost));
+    } else if (cost < 0) {
+      const auto refunds = static_cast<std::size_t>(most / -cost) + 2;
+      schedules.push_back(joined(joined({}, start, cost), start, 1, all));
+      const auto filled = joined({}, start, 1, all);
+      schedules.push_back(joined(joined(filled, start, cost, refunds), start, 1, all));
+    }
+  }
+  return schedules;
+}
+
+/// When the window has passed in which a schedule of exam.start began, and a bucket is full: not at
+/// a time when a whole unit refills, which rounding may move.
+microseconds end_of(const Examination& exam) {
+  const auto& limit = exam.profile.limit;
+  const auto unit = exam.window() / limit.limit;
+  return exam.start + std::max(exam.window(), unit * limit.burst_or_limit()) + unit / 2 + kTtlStep;
+}
+
+/// Whether fewer requests are allowed later because of the last one of a schedule.
+bool is_paid_later(const Examination& exam, Schedule schedule) {
+  const auto allowed_later = [&] {
+    const auto count = static_cast<std::size_t>(exam.at_once);
+    const auto answers = exam.ask(joined(schedule, end_of(exam), 1, count));
+    return answers.empty() ? 0 : allowed_from(answers, schedule.size());
+  };
+  const auto with = allowed_later();
+  schedule.pop_back();
+  return with < allowed_later();
+}
+
+Verdict judge_units(const Examination& exam) {
+  for (auto schedule : schedules_within_limit(exam)) {
+    const auto answers = exam.ask(schedule);
+    const auto excess = excess_of(schedule, answers, exam.at_once);
+    if (!excess || is_delayed(answers)) continue;
+    const auto cost = schedule[excess->index].cost;
+    const bool is_ignored = schedule.size() > 1 && schedule.front().cost == cost && cost > 1 &&
+                            allowed_from(answers, 0) == exam.at_once;
+    const auto seen = schedule_text(schedule, answers);
+    schedule.resize(excess->index + 1);
+    const bool is_paid = !is_ignored && is_paid_later(exam, schedule);
+    return Finding{
+        .name = "wrong-cost",
+        .severity = is_ignored ? Severity::kNote
+                    : is_paid  ? Severity::kWarning
+                               : Severity::kCritical,
+        .what = seen,
+        .detail =
+            is_ignored
+                ? fmt::format("A request of cost {} counts as one of cost 1.", cost)
+                : fmt::format("A request of cost {} was allowed with {} of {} units left{}.", cost,
+                              excess->left, exam.at_once,
+                              is_paid ? "; fewer are allowed later" : ""),
+        .fix = is_ignored ? "count the cost; or use --cost 1 if there is no other"
+                          : "compare what is counted with the cost added, not without it; a refund "
+                            "gives back no more than was taken"};
+  }
+  return std::nullopt;
+}
+
+/// Compares a schedule with the same one without the requests of this cost.
+Verdict judge_trace(const Examination& exam, Schedule schedule, std::int64_t cost) {
+  const auto answers = exam.ask(schedule);
+  Schedule others;
+  std::vector<bool> with, without;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (schedule[i].cost == cost) {
+      if (cost > 0 && answers[i].allowed) return std::nullopt;
+      continue;
+    }
+    others.push_back(schedule[i]);
+    with.push_back(answers[i].allowed);
+  }
+  const auto usual = others.empty() ? Answers{} : exam.ask(others);
+  for (const auto& answer : usual) without.push_back(answer.allowed);
+  if (usual.empty() || with == without) return std::nullopt;
+  auto ones = schedule;
+  for (auto& request : ones) request.cost = 1;
+  const bool is_one = cost == 0 && exam.ask(ones) == answers;
+  return Finding{
+      .name = "wrong-cost",
+      .severity = is_one ? Severity::kNote : Severity::kCritical,
+      .what = schedule_text(schedule, answers),
+      .detail = is_one ? "A request of cost 0 counts as one of cost 1."
+                       : fmt::format("A request of cost {} changes what follows. Without it: {}.",
+                                     cost, schedule_text(others, usual)),
+      .fix = cost == 0 ? "change nothing if the cost is 0, no TTL either, or refuse such requests"
+                       : "change nothing if the request is denied"};
+}
+
+Verdict judge_costs(const Examination& exam) {
+  if (exam.profile.costs.empty()) return std::nullopt;
+  if (auto finding = judge_units(exam)) return finding;
+  const auto above = exam.at_once + 1;
+  const auto full = static_cast<std::size_t>(above);
+  // Looks at a full limit, from its first request on, and before any request.
+  const auto begun = joined(joined({}, exam.start, 0), exam.start, 1, full);
+  const auto third = exam.window() / 3, end = end_of(exam);
+  const auto looks = joined(joined(begun, exam.start + third, 0), exam.start + 2 * third, 0);
+  for (const auto& [before, cost] : {std::pair{looks, std::int64_t{0}},
+                                     {joined({}, exam.start, 0), 0},
+                                     {joined({}, exam.start, above), above}}) {
+    if (auto finding = judge_trace(exam, joined(before, end, 1, full), cost)) return finding;
+  }
+  return std::nullopt;
+}
+
 struct Row {
   std::string_view tested;  ///< what is sent
   Verdict (*judge)(const Examination& exam);
@@ -151,12 +297,13 @@ constexpr std::array kRows{
     Row{"clients that ask slightly more often than what refills, and far more often", judge_refill},
     Row{"a second client after one that has reached the limit", judge_second_client},
     Row{"a request whose clock is ahead by a second, a window, an hour", judge_future_clock},
+    Row{"costs of 0, of more than is left, and above the limit", judge_costs},
 };
 
 }  // namespace
 
-Profile profile_of(const traffic::Candidate& candidate) {
-  Profile profile{.limit = candidate.limits.front()};
+Profile profile_of(const traffic::Candidate& candidate, std::vector<std::int64_t> costs) {
+  Profile profile{.limit = candidate.limits.front(), .costs = std::move(costs)};
   if (!candidate.foreign) return profile;
   const auto any = [](const std::vector<traffic::Template>& words, auto holds) {
     return std::ranges::any_of(words, holds);
@@ -175,13 +322,19 @@ Profile profile_of(const traffic::Candidate& candidate) {
 std::vector<Finding> judge_conduct(const Profile& profile, std::int64_t at_once, const Ask& ask,
                                    std::vector<std::string>& tested) {
   std::vector<Finding> findings;
+  bool is_answered = false;
+  const Ask ask_noting = [&](const Schedule& schedule) {
+    auto answers = ask(schedule);
+    is_answered |= !answers.empty();
+    return answers;
+  };
   const Examination exam{.profile = profile,
                          .at_once = at_once,
-                         .ask = ask,
+                         .ask = ask_noting,
                          .start = start_of_traffic(profile.limit.window)};
   for (const auto& row : kRows) {
-    tested.emplace_back(row.tested);
     if (auto finding = row.judge(exam)) findings.push_back(std::move(*finding));
+    if (std::exchange(is_answered, false)) tested.emplace_back(row.tested);
   }
   return findings;
 }

@@ -24,12 +24,15 @@ struct Profile {
   bool has_time = false;
   bool has_client = true;  ///< in a key or an argument
   bool is_global = false;  ///< its calls name the same keys for all clients
+  /// What requests cost, also 0 and refunds; empty if each costs 1.
+  std::vector<std::int64_t> costs = {};
 };
-Profile profile_of(const traffic::Candidate& candidate);
+Profile profile_of(const traffic::Candidate& candidate, std::vector<std::int64_t> costs = {});
 
 /// Judges a limiter that allows so many requests of cost 1 at one instant, and then denies, by all
 /// rows that apply to it. `ask` answers a schedule, or not at all if the answers depend on when
-/// keys expire within the precision of TTLs. Adds what was sent to `tested`.
+/// keys expire within the precision of TTLs, or if the limiter refuses a cost other than 1 with an
+/// error. Adds what was answered to `tested`.
 std::vector<Finding> judge_conduct(const Profile& profile, std::int64_t at_once, const Ask& ask,
                                    std::vector<std::string>& tested);
 

@@ -57,7 +57,7 @@ constexpr std::array kKinds{
     FindingKind{"shared-limit", "the requests of one client count against another"},
     FindingKind{"future-clock", "one clock that is ahead locks all others out"},
     FindingKind{"free-pass", "after a pause, more is allowed at an instant than at first"},
-    FindingKind{"wrong-cost", "a request counts for less than its cost"},
+    FindingKind{"wrong-cost", "a request counts for more or less than its cost"},
     FindingKind{"wrong-wait", "retry_after is not when the request is allowed"},
     FindingKind{"wrong-remaining", "remaining is not what is allowed next"},
     FindingKind{"wrong-reset", "reset_after is not when the whole limit is there"},

@@ -50,7 +50,7 @@ struct Arrival {
   microseconds ahead{0};
   std::uint32_t key = 0;          ///< see Traffic::key_name()
   Event event = Event::kRequest;  ///< kRequest unless there is a holder
-  std::int64_t cost = 1;  ///< at least 1; the units of a reservation, also when it is settled
+  std::int64_t cost = 1;  ///< 0: a look; the units of a reservation, also when it is settled
   /// The number of the request among those of its key, of which the first, 1, finds an empty state;
   /// 0 if it is not known.
   std::uint32_t place = 0;

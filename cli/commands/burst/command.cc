@@ -67,19 +67,6 @@ double parse_skew(const std::string& text) {
                                quoted_and_masked(text)));
 }
 
-/// Several costs, of which a pattern takes only one: without duplicates, in the order of first
-/// mention, but refunds, which are below 0, come last.
-std::vector<std::int64_t> parse_costs(const std::string& text) {
-  std::vector<std::int64_t> costs;
-  for (const auto& word : split_at_commas(text)) {
-    const auto cost = parse_between(word, "--cost", -limiter::kLargestCost, limiter::kLargestCost);
-    if (cost == 0) throw UsageError("--cost 0 takes nothing, and gives nothing back");
-    if (std::find(costs.begin(), costs.end(), cost) == costs.end()) costs.push_back(cost);
-  }
-  std::stable_partition(costs.begin(), costs.end(), [](std::int64_t cost) { return cost > 0; });
-  return costs;
-}
-
 /// Whether the clock is the real one.
 bool parse_clock(const std::string& text) {
   if (text == kReal || text == kVirtual) return text == kReal;

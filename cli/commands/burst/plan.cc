@@ -421,17 +421,14 @@ void require_consistent(const Options& options, const Plan& plan) {
   }
   const bool has_refunds = plan.costs.back() < 0;
   if (!plan.search && (plan.costs.size() > 1 || has_refunds)) {
-    throw UsageError(fmt::format("--cost must be one number above 0 for a pattern, not '{}'",
+    throw UsageError(fmt::format("--cost must be one number, 0 or more, for a pattern, not '{}'",
                                  fmt::join(plan.costs, ",")),
                      "rlctl burst adversary takes several costs, and refunds");
   }
-  if (plan.costs.front() < 0) {
-    throw UsageError(
-        fmt::format("--cost {}: a search also needs a cost above 0", plan.costs.front()),
-        fmt::format("--cost 1,{}", plan.costs.front()));
-  }
-  if (has_refunds && plan.search->write) {
-    refuse_both("--cost " + std::to_string(plan.costs.back()), "--write", "a log has no refunds");
+  if (plan.search) require_cost_above_0(plan.costs);
+  if (plan.search && plan.costs.back() <= 0 && plan.search->write) {
+    refuse_both("--cost " + std::to_string(plan.costs.back()), "--write",
+                "a log has only costs above 0");
   }
 }
 

@@ -27,14 +27,6 @@ using rlctl::lint::Severity;
 /// Each probe asks for all.
 constexpr std::int64_t kMostLeases = 1000;
 
-std::vector<std::int64_t> parse_costs(const std::string& text) {
-  std::vector<std::int64_t> costs;
-  for (const auto& word : split_at_commas(text)) {
-    costs.push_back(parse_between(word, "--cost", 1, limiter::kLargestCost));
-  }
-  return costs;
-}
-
 void add_options(Options& options, Plan& plan) {
   // The rows refer to their texts.
   static const auto kLimitHelp = fmt::format(
@@ -46,8 +38,8 @@ void add_options(Options& options, Plan& plan) {
   options.value("--burst", "NUMBER", plan.burst, kScriptBurstHelp);
   options.value(
       "--cost", "NUMBER", into(plan.costs, parse_costs),
-      "costs of requests, for a script that takes {cost}: 1,3 (default: 1, the limit, and "
-      "one between)");
+      "costs of requests, for a script that takes {cost}: 1,3; 0 looks, -1 refunds (default: 1, "
+      "the limit, and one between)");
   options.list("--keys", "KEY", plan.script.keys,
                "one of the KEYS of the script, with the placeholders below (default: {key})");
   add_script_options(options, plan.script, false);
@@ -168,7 +160,7 @@ std::string next_steps(const std::vector<Subject>& subjects) {
 }
 
 ExitStatus run(const Plan& plan, Invocation& invocation) {
-  const auto subjects = make_subjects(plan, invocation);
+  auto subjects = make_subjects(plan, invocation);
   if (names_server(invocation.connection)) {
     throw UsageError("lint runs scripts on a private server, never on one that an option names",
                      kNameNoServer);
@@ -182,7 +174,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   bool is_complete = true;
   std::int64_t requests = 0;
   std::string coverage;
-  for (const auto& subject : subjects) {
+  for (auto& subject : subjects) {
     const auto& place = subject.debuggee.name;
     const bool is_program = subject.candidate.program != nullptr;
     const auto observed =
@@ -195,9 +187,12 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
     }
     is_complete &= observed.not_tested.empty();
     requests += observed.requests;
+    bool ignores_costs = false;
     for (const auto& finding : observed.findings) {
       add_finding(findings, place, finding, invocation.json);
+      ignores_costs |= finding.name == "wrong-cost" && finding.severity == Severity::kNote;
     }
+    if (!subject.adversary.empty() && !ignores_costs) subject.adversary += subject.adversary_costs;
     if (invocation.json) {
       write_coverage(invocation.out, place, observed);
     } else {

@@ -345,9 +345,17 @@ class Observer {
   void judge_figures(const std::map<std::int64_t, Fill>& fills, adversary::Trial& usual,
                      adversary::Trial& careful) {
     const auto ask_of = [this](adversary::Trial& trial) -> Ask {
-      return [this, &trial](const adversary::Schedule& schedule) {
+      return [this, &trial](const adversary::Schedule& schedule) -> adversary::Answers {
         probes_sent_ += std::ssize(schedule);
-        return trial.run({&schedule, 1}).front();
+        try {
+          return trial.run({&schedule, 1}).front();
+        } catch (const redis::Error& error) {
+          if (error.failure() != redis::Failure::kRejected ||
+              !note_refusal(schedule, error.what(), tested_))
+            throw;
+          connector_.private_server()->remove_keys();
+          return {};
+        }
       };
     };
     const auto ask = ask_of(usual), certain = ask_of(careful);
@@ -362,8 +370,8 @@ class Observer {
     }
     figures.check(fills, at_once, figures_seen_, tested_, not_tested_);
     if (at_once == 0 || at_once > 2 * most) return;
-    conduct_ = rlctl::lint::judge_conduct(rlctl::lint::profile_of(subject_.candidate), at_once,
-                                          certain, tested_);
+    conduct_ = rlctl::lint::judge_conduct(
+        rlctl::lint::profile_of(subject_.candidate, subject_.all_costs), at_once, certain, tested_);
   }
 
   /// The sizes after so many requests. No virtual time passes for keys with TTLs that are not among

@@ -174,9 +174,18 @@ void set_requests(Subject& subject, const std::vector<std::int64_t>& costs) {
                      "add {cost} to --args");
   }
   const auto most = std::min(limit.limit, limit.burst_or_limit());
+  if (!costs.empty()) require_cost_above_0(costs);
   std::set<std::int64_t> all(costs.begin(), costs.end());
-  if (all.empty()) all = {1, (most + 1) / 2, most};
-  subject.costs.assign(all.begin(), all.end());
+  if (all.empty()) {
+    all = {1, (most + 1) / 2, most};
+    const auto& typed = subject.unscaled.value_or(limit);
+    if (most > 1 && !subject.candidate.is_bundled()) {
+      subject.adversary_costs =
+          fmt::format(" --cost 1,{}", std::min(typed.limit, typed.burst_or_limit()));
+    }
+  }
+  subject.costs.assign(all.upper_bound(0), all.end());
+  if (costs != std::vector<std::int64_t>{1}) subject.all_costs.assign(all.begin(), all.end());
 }
 
 }  // namespace
@@ -225,6 +234,16 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
   if (plan.concurrency || plan.reserve) return subjects;
   for (auto& subject : subjects) set_requests(subject, plan.costs);
   return subjects;
+}
+
+bool note_refusal(const adversary::Schedule& schedule, std::string_view why,
+                  std::vector<std::string>& tested) {
+  const auto other =
+      std::ranges::find_if(schedule, [](const auto& each) { return each.cost != 1; });
+  if (other == schedule.end()) return false;
+  auto refused = fmt::format("a cost of {}, which is refused: ", other->cost);
+  if (tested.empty() || !tested.back().starts_with(refused)) tested.push_back(refused.append(why));
+  return true;
 }
 
 void note_scaling(const Subject& subject, Observed& observed) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "adversary/schedule.h"
 #include "cli/app/command.h"
 #include "cli/options/exec_options.h"
 #include "cli/options/script_options.h"
@@ -46,7 +47,10 @@ struct Subject {
   ldb::Debuggee debuggee = {};
   traffic::Candidate candidate = {};
   std::string adversary = {};  ///< the command that searches for the worst schedule; may be empty
-  std::vector<std::int64_t> costs = {1};  ///< what requests cost, ascending
+  std::string adversary_costs = {};  ///< what it takes if the limiter counts costs; may be empty
+  /// The costs above 0 of requests that reach the limit, ascending.
+  std::vector<std::int64_t> costs = {1};
+  std::vector<std::int64_t> all_costs = {};  ///< see rlctl::lint::Profile::costs
   /// The limit as typed, if `candidate` has a smaller one instead, which the traffic can exceed.
   std::optional<limiter::Limit> unscaled = {};
 };
@@ -87,6 +91,9 @@ Observed observe_leases(const Subject& subject, Connector& connector,
 Observed observe_budget(const Subject& subject, const Plan& plan, Connector& connector,
                         const exec::Settings& settings, const Invocation& invocation);
 
+/// Adds to what was tested that a cost of the schedule was refused; false if each costs 1.
+bool note_refusal(const adversary::Schedule& schedule, std::string_view why,
+                  std::vector<std::string>& tested);
 /// Adds to what was observed that the limit was scaled down, if it was.
 void note_scaling(const Subject& subject, Observed& observed);
 

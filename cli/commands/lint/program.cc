@@ -82,17 +82,10 @@ class ProgramObserver {
   }
 
   Observed observe() {
-    const auto make_trial = [&](const traffic::Candidate& candidate) {
-      auto limiter = std::make_unique<LimiterTrial>();
-      limiter->program = std::make_unique<WatchedProgram>(candidate, limiter->keys, settings_,
-                                                          progress_, requests_);
-      limiter->trial = std::make_unique<adversary::ForgetfulTrial>(*limiter->program);
-      return limiter;
-    };
-    limiter_ = make_trial(subject_.candidate);
+    limiter_ = make_trial_(subject_.candidate);
     if (can_be_judged()) {
       auto probed =
-          probe(subject_, make_trial, {.start = start_, .tick = tick_, .costs = subject_.costs});
+          probe(subject_, make_trial_, {.start = start_, .tick = tick_, .costs = subject_.costs});
       seen_.lock_out = probed.lock_out;
       seen_.renewal = probed.renewal;
       seen_.free_pass = probed.free_pass;
@@ -178,7 +171,6 @@ class ProgramObserver {
   }
 
   void run_own_probes() {
-    check_costs();
     const auto& [cost, fill] = *fills_.begin();
     if (fill.wait) {
       find_forgotten(fill, cost);
@@ -187,27 +179,18 @@ class ProgramObserver {
     figures_.check(fills_, at_once_, seen_, observed_.tested, observed_.not_tested);
     const auto most = std::max(limit_.limit, limit_.burst_or_limit());
     if (at_once_ > 2 * most) return;  // nothing was denied at one instant
-    conduct_ = rlctl::lint::judge_conduct(rlctl::lint::profile_of(subject_.candidate), at_once_,
-                                          ask_, observed_.tested);
-  }
-
-  // ---- Costs ----
-
-  void check_costs() {
-    for (const auto& [cost, fill] : fills_) {
-      const auto allowed = std::ssize(fill.schedule) - 1;
-      if (seen_.cost || cost == 1 || cost * allowed <= at_once_) continue;
-      if (fill.schedule.front().at != fill.schedule.back().at) continue;
-      seen_.cost = {.cost = cost,
-                    .allowed = allowed,
-                    .allowed_of_one = at_once_,
-                    .schedule = text_of(fill.schedule, decisions_of(fill.schedule))};
-    }
-    std::string costs;
-    for (const auto& [cost, fill] : fills_) {
-      costs += (costs.empty() ? "" : ", ") + std::to_string(cost);
-    }
-    observed_.tested.push_back("requests at one instant of cost " + costs);
+    const auto ask = [this](const Schedule& schedule) -> adversary::Answers {
+      try {
+        return ask_(schedule);
+      } catch (const exec::ProgramError& error) {
+        if (!note_refusal(schedule, error.what(), observed_.tested)) throw;
+        limiter_ = make_trial_(subject_.candidate);
+        return {};
+      }
+    };
+    conduct_ = rlctl::lint::judge_conduct(
+        rlctl::lint::profile_of(subject_.candidate, subject_.all_costs), at_once_, ask,
+        observed_.tested);
   }
 
   // ---- What is forgotten ----
@@ -296,6 +279,13 @@ class ProgramObserver {
   microseconds window_, start_, tick_;
   Progress progress_{is_terminal(STDERR_FILENO)};
   std::int64_t requests_ = 0;  ///< that were sent
+  MakeTrial make_trial_ = [this](const traffic::Candidate& candidate) {
+    auto limiter = std::make_unique<LimiterTrial>();
+    limiter->program = std::make_unique<WatchedProgram>(candidate, limiter->keys, settings_,
+                                                        progress_, requests_);
+    limiter->trial = std::make_unique<adversary::ForgetfulTrial>(*limiter->program);
+    return limiter;
+  };
   std::unique_ptr<LimiterTrial> limiter_;
   std::int64_t at_once_ = 0;  ///< the requests of cost 1 that are allowed at one instant
   std::map<std::int64_t, Fill> fills_;

@@ -300,7 +300,7 @@ ExitStatus parse_denied_status(const std::string& text) {
 void add_options(Options& options, Plan& plan) {
   add_limit_options(options, plan.limit, false);
   options.value("--cost", "NUMBER",
-                into(plan.cost, number_between("--cost", 1, limiter::kLargestCost)),
+                into(plan.cost, number_between("--cost", 0, limiter::kLargestCost)),
                 "units of the limits that a run takes (default: 1)");
   options.value("--concurrency", "NUMBER",
                 into(plan.concurrency, number_between("--concurrency", 1, limiter::kLargestLimit)),

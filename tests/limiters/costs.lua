@@ -1,0 +1,34 @@
+-- A counter of costs, and what becomes of requests that cost nothing, more than is left, or less than nothing.
+--
+-- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}'
+-- > no findings in 1 script
+-- > costs of 0, of more than is left, and above the limit
+-- > rlctl burst adversary --script costs.lua --limit 5/60s --args '{limit} {window_ms} {cost}' --cost 1,5
+-- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 0,1,-2
+-- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 1
+-- $ rlctl burst adversary --tries 5000 --cost 0,1 --script costs.lua --args '{limit} {window_ms} {cost}'
+
+local limit, cost = tonumber(ARGV[1]), tonumber(ARGV[3])
+-- An error refuses a cost, and is not a flaw:
+-- or: if cost < 1 or cost > limit then return redis.error_reply('ERR cost ' .. cost) end
+-- > a cost of 0, which is refused: ERR cost 0
+-- A request costs at least 1:
+-- or: cost = math.max(cost, 1)  -- want: wrong-cost note (1 2)
+-- or: cost = 1  -- want: wrong-cost note (1 2)
+local used = tonumber(redis.call('GET', KEYS[1]) or 0)
+local allowed = used + cost <= limit
+-- Whoever has a unit left takes any cost:
+-- or: local allowed = used < limit  -- want: wrong-cost critical (1 2)
+-- A larger cost than the limit is let through:
+-- or: local allowed = used + cost <= limit or cost > limit  -- want: wrong-cost critical (1 2)
+-- A look is denied at a full limit, which is no flaw:
+-- or: local allowed = used < limit and used + cost <= limit
+if not allowed then return 0 end
+used = redis.call('INCRBY', KEYS[1], math.max(cost, 0 - used))
+-- The count falls below 0:
+-- or: used = redis.call('INCRBY', KEYS[1], cost)  -- want: wrong-cost critical (2)
+local is_new = redis.call('PTTL', KEYS[1]) < 0
+-- A look renews the window:
+-- or: local is_new = redis.call('PTTL', KEYS[1]) < 0 or cost == 0  -- want: wrong-cost critical (1 2)
+if is_new then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+return 1
