@@ -172,11 +172,10 @@ std::vector<Schedule> schedules_within_limit(const Examination& exam) {
   const auto start = exam.start, later = start + shortest_gap(exam.window());
   std::vector<Schedule> schedules;
   auto costs = exam.profile.costs;
+  costs.insert(costs.end(), {most, most + 1});
   for (const auto cost : costs) {
     if (cost > 1) schedules.push_back(joined({}, start, cost, all));
   }
-  schedules.push_back(joined({}, start, most + 1));
-  costs.insert(costs.end(), {most, most + 1});
   for (const auto cost : costs) {
     if (cost > 1) {
       const auto one_left = joined({}, start, 1, all - 2);
@@ -241,16 +240,13 @@ Verdict judge_units(const Examination& exam) {
   return std::nullopt;
 }
 
-/// Compares a schedule with the same one without the requests of this cost.
-Verdict judge_trace(const Examination& exam, Schedule schedule, std::int64_t cost) {
+/// Compares a schedule with the same one without its looks, which are requests of cost 0.
+Verdict judge_looks(const Examination& exam, const Schedule& schedule) {
   const auto answers = exam.ask(schedule);
   Schedule others;
   std::vector<bool> with, without;
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (schedule[i].cost == cost) {
-      if (cost > 0 && answers[i].allowed) return std::nullopt;
-      continue;
-    }
+    if (schedule[i].cost == 0) continue;
     others.push_back(schedule[i]);
     with.push_back(answers[i].allowed);
   }
@@ -259,33 +255,27 @@ Verdict judge_trace(const Examination& exam, Schedule schedule, std::int64_t cos
   if (usual.empty() || with == without) return std::nullopt;
   auto ones = schedule;
   for (auto& request : ones) request.cost = 1;
-  const bool is_one = cost == 0 && exam.ask(ones) == answers;
+  const bool is_one = exam.ask(ones) == answers;
   return Finding{
       .name = "wrong-cost",
       .severity = is_one ? Severity::kNote : Severity::kCritical,
       .what = schedule_text(schedule, answers),
       .detail = is_one ? "A request of cost 0 counts as one of cost 1."
-                       : fmt::format("A request of cost {} changes what follows. Without it: {}.",
-                                     cost, schedule_text(others, usual)),
-      .fix = cost == 0 ? "change nothing if the cost is 0, no TTL either, or refuse such requests"
-                       : "change nothing if the request is denied"};
+                       : fmt::format("A request of cost 0 changes what follows. Without it: {}.",
+                                     schedule_text(others, usual)),
+      .fix = "change nothing if the cost is 0, no TTL either, or refuse such requests"};
 }
 
 Verdict judge_costs(const Examination& exam) {
   if (exam.profile.costs.empty()) return std::nullopt;
   if (auto finding = judge_units(exam)) return finding;
-  const auto above = exam.at_once + 1;
-  const auto full = static_cast<std::size_t>(above);
-  // Looks at a full limit, from its first request on, and before any request.
-  const auto begun = joined(joined({}, exam.start, 0), exam.start, 1, full);
+  const auto full = static_cast<std::size_t>(exam.at_once) + 1;
   const auto third = exam.window() / 3, end = end_of(exam);
-  const auto looks = joined(joined(begun, exam.start + third, 0), exam.start + 2 * third, 0);
-  for (const auto& [before, cost] : {std::pair{looks, std::int64_t{0}},
-                                     {joined({}, exam.start, 0), 0},
-                                     {joined({}, exam.start, above), above}}) {
-    if (auto finding = judge_trace(exam, joined(before, end, 1, full), cost)) return finding;
-  }
-  return std::nullopt;
+  const auto first = joined({}, exam.start, 0), filled = joined(first, exam.start, 1, full);
+  // Looks with the first request and at a full limit, and one before any request.
+  const auto looks = joined(joined(filled, exam.start + third, 0), exam.start + 2 * third, 0);
+  auto finding = judge_looks(exam, joined(looks, end, 1, full));
+  return finding ? finding : judge_looks(exam, joined(first, end, 1, full));
 }
 
 struct Row {

@@ -5,23 +5,30 @@
 -- > costs of 0, of more than is left, and above the limit
 -- > rlctl burst adversary --script costs.lua --limit 5/60s --args '{limit} {window_ms} {cost}' --cost 1,5
 -- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 0,1,-2
+-- > --cost 0,1,-2
 -- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 1
--- $ rlctl burst adversary --tries 5000 --cost 0,1 --script costs.lua --args '{limit} {window_ms} {cost}'
+-- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 0,-1
+-- ! --cost 0,-1: a cost above 0 is needed, too
+-- [3]
+-- $ rlctl burst adversary --tries 2000 --cost 0,1 --script costs.lua --args '{limit} {window_ms} {cost}'
+-- > denied nothing that an exact log would allow
 
-local limit, cost = tonumber(ARGV[1]), tonumber(ARGV[3])
+local limit = tonumber(ARGV[1])
+local cost = tonumber(ARGV[3])
 -- An error refuses a cost, and is not a flaw:
--- or: if cost < 1 or cost > limit then return redis.error_reply('ERR cost ' .. cost) end
--- > a cost of 0, which is refused: ERR cost 0
--- A request costs at least 1:
--- or: cost = math.max(cost, 1)  -- want: wrong-cost note (1 2)
--- or: cost = 1  -- want: wrong-cost note (1 2)
+-- or: local cost = tonumber(ARGV[3]) if cost < 1 or cost > limit then return redis.error_reply('COST ' .. cost) end
+-- > a cost of 6, which is refused: costs.lua: COST 6
+-- > a cost of 0, which is refused: costs.lua: COST 0
+-- A request costs at least 1, or always:
+-- or: local cost = math.max(tonumber(ARGV[3]), 1)  -- want: wrong-cost note (1 2)
+-- or: local cost = 1  -- want: wrong-cost note (1 2)
 local used = tonumber(redis.call('GET', KEYS[1]) or 0)
 local allowed = used + cost <= limit
 -- Whoever has a unit left takes any cost:
 -- or: local allowed = used < limit  -- want: wrong-cost critical (1 2)
--- A larger cost than the limit is let through:
+-- A cost above the limit is let through:
 -- or: local allowed = used + cost <= limit or cost > limit  -- want: wrong-cost critical (1 2)
--- A look is denied at a full limit, which is no flaw:
+-- A look is denied at a full limit, which is not a flaw:
 -- or: local allowed = used < limit and used + cost <= limit
 if not allowed then return 0 end
 used = redis.call('INCRBY', KEYS[1], math.max(cost, 0 - used))

@@ -53,15 +53,6 @@ TEST_CASE("whole seconds are critical for a window of at most two") {
   CHECK(names_of({.window = 2s + 1us, .whole_seconds = "full"}) == Names{"coarse-time"});
 }
 
-TEST_CASE("a cost that is ignored is a note, and more units than fit are critical") {
-  const auto costs = [](std::int64_t allowed) {
-    return names_of(
-        {.window = 60s, .cost = WrongCost{.cost = 3, .allowed = allowed, .allowed_of_one = 5}});
-  };
-  CHECK(costs(5) == Names{"wrong-cost?"});
-  CHECK(costs(2) == Names{"wrong-cost!"});
-}
-
 TEST_CASE("a wait that is too long by at most a second is a note") {
   const auto long_wait = [](std::int64_t told) {
     return names_of({.window = 60s, .long_wait = WrongFigure{.told = told, .actual = 2'500'000}});

@@ -241,8 +241,9 @@ bool note_refusal(const adversary::Schedule& schedule, std::string_view why,
   const auto other =
       std::ranges::find_if(schedule, [](const auto& each) { return each.cost != 1; });
   if (other == schedule.end()) return false;
-  auto refused = fmt::format("a cost of {}, which is refused: ", other->cost);
-  if (tested.empty() || !tested.back().starts_with(refused)) tested.push_back(refused.append(why));
+  const auto refused = fmt::format("a cost of {}, which is refused: ", other->cost);
+  const auto is_known = [&](const auto& text) { return text.starts_with(refused); };
+  if (std::ranges::none_of(tested, is_known)) tested.push_back(refused + std::string(why));
   return true;
 }
 
