@@ -287,8 +287,9 @@ std::vector<std::int64_t> parse_costs(const std::string& text) {
     const auto cost = parse_between(word, "--cost", -limiter::kLargestCost, limiter::kLargestCost);
     if (std::ranges::find(costs, cost) == costs.end()) costs.push_back(cost);
   }
-  std::ranges::stable_sort(costs, std::greater{},
-                           [](std::int64_t cost) { return (cost > 0 ? 1 : 0) - (cost < 0 ? 1 : 0); });
+  std::ranges::stable_sort(costs, std::greater{}, [](std::int64_t cost) {
+    return (cost > 0 ? 1 : 0) - (cost < 0 ? 1 : 0);
+  });
   return costs;
 }
 

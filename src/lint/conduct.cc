@@ -148,91 +148,55 @@ Verdict judge_future_clock(const Examination& exam) {
 
 // ---- Costs ----
 
-/// The first request that was allowed though it costs more than is left.
-struct Excess {
-  std::size_t index = 0;
-  std::int64_t left = 0;
-};
-std::optional<Excess> excess_of(const Schedule& schedule, const Answers& answers,
-                                std::int64_t left) {
-  const auto most = left;
+/// The cost of the first request that was allowed though less is left.
+std::optional<std::int64_t> excess_of(const Schedule& schedule, const Answers& answers,
+                                      std::int64_t most) {
+  auto left = most;
   for (std::size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i].allowed) continue;
-    if (schedule[i].cost > left) return Excess{.index = i, .left = left};
+    if (schedule[i].cost > left) return schedule[i].cost;
     // A refund gives back no more than was taken.
     left = std::min(left - schedule[i].cost, most);
   }
   return std::nullopt;
 }
 
-/// Schedules of which no more units than the limit may be allowed: they end before any refills.
-std::vector<Schedule> schedules_within_limit(const Examination& exam) {
-  const auto most = exam.at_once;
-  const auto all = static_cast<std::size_t>(most) + 1;
+/// Schedules that end before a unit refills.
+std::vector<Schedule> schedules_of_costs(const Examination& exam) {
   const auto start = exam.start, later = start + shortest_gap(exam.window());
-  std::vector<Schedule> schedules;
+  const auto most = static_cast<std::size_t>(exam.at_once);
+  std::vector<Schedule> same, mixed;
   auto costs = exam.profile.costs;
-  costs.insert(costs.end(), {most, most + 1});
-  for (const auto cost : costs) {
-    if (cost > 1) schedules.push_back(joined({}, start, cost, all));
-  }
+  costs.insert(costs.end(), {exam.at_once, exam.at_once + 1});
   for (const auto cost : costs) {
     if (cost > 1) {
-      const auto one_left = joined({}, start, 1, all - 2);
-      schedules.push_back(joined(joined(one_left, start, cost), later, cost));
+      same.push_back(joined({}, start, cost, most + 1));
+      mixed.push_back(joined(joined(joined({}, start, 1, most - 1), start, cost), later, cost));
     } else if (cost < 0) {
-      const auto refunds = static_cast<std::size_t>(most / -cost) + 2;
-      schedules.push_back(joined(joined({}, start, cost), start, 1, all));
-      const auto filled = joined({}, start, 1, all);
-      schedules.push_back(joined(joined(filled, start, cost, refunds), start, 1, all));
+      mixed.push_back(joined(joined({}, start, cost), start, 1, most + 1));
+      const auto refunded = joined(joined({}, start, 1, most + 1), start, cost, most + 1);
+      mixed.push_back(joined(refunded, start, 1, most + 1));
     }
   }
-  return schedules;
-}
-
-/// When the window has passed in which a schedule of exam.start began, and a bucket is full: not at
-/// a time when a whole unit refills, which rounding may move.
-microseconds end_of(const Examination& exam) {
-  const auto& limit = exam.profile.limit;
-  const auto unit = exam.window() / limit.limit;
-  return exam.start + std::max(exam.window(), unit * limit.burst_or_limit()) + unit / 2 + kTtlStep;
-}
-
-/// Whether fewer requests are allowed later because of the last one of a schedule.
-bool is_paid_later(const Examination& exam, Schedule schedule) {
-  const auto allowed_later = [&] {
-    const auto count = static_cast<std::size_t>(exam.at_once);
-    const auto answers = exam.ask(joined(schedule, end_of(exam), 1, count));
-    return answers.empty() ? 0 : allowed_from(answers, schedule.size());
-  };
-  const auto with = allowed_later();
-  schedule.pop_back();
-  return with < allowed_later();
+  same.insert(same.end(), mixed.begin(), mixed.end());
+  return same;
 }
 
 Verdict judge_units(const Examination& exam) {
-  for (auto schedule : schedules_within_limit(exam)) {
+  for (const auto& schedule : schedules_of_costs(exam)) {
     const auto answers = exam.ask(schedule);
-    const auto excess = excess_of(schedule, answers, exam.at_once);
-    if (!excess || is_delayed(answers)) continue;
-    const auto cost = schedule[excess->index].cost;
-    const bool is_ignored = schedule.size() > 1 && schedule.front().cost == cost && cost > 1 &&
-                            allowed_from(answers, 0) == exam.at_once;
-    const auto seen = schedule_text(schedule, answers);
-    schedule.resize(excess->index + 1);
-    const bool is_paid = !is_ignored && is_paid_later(exam, schedule);
+    const auto cost = excess_of(schedule, answers, exam.at_once);
+    if (!cost || is_delayed(answers)) continue;
+    const bool is_same = schedule.front().cost == schedule.back().cost;
+    const bool is_ignored = is_same && allowed_from(answers, 0) == exam.at_once;
     return Finding{
         .name = "wrong-cost",
-        .severity = is_ignored ? Severity::kNote
-                    : is_paid  ? Severity::kWarning
-                               : Severity::kCritical,
-        .what = seen,
-        .detail =
-            is_ignored
-                ? fmt::format("A request of cost {} counts as one of cost 1.", cost)
-                : fmt::format("A request of cost {} was allowed with {} of {} units left{}.", cost,
-                              excess->left, exam.at_once,
-                              is_paid ? "; fewer are allowed later" : ""),
+        .severity = is_ignored ? Severity::kNote : Severity::kCritical,
+        .what = schedule_text(schedule, answers),
+        .detail = is_ignored
+                      ? fmt::format("A request of cost {} counts as one of cost 1.", *cost)
+                      : fmt::format("A request of cost {} was allowed though less is left of {}.",
+                                    *cost, counted(exam.at_once, "unit")),
         .fix = is_ignored ? "count the cost; or use --cost 1 if there is no other"
                           : "compare what is counted with the cost added, not without it; a refund "
                             "gives back no more than was taken"};
@@ -240,22 +204,40 @@ Verdict judge_units(const Examination& exam) {
   return std::nullopt;
 }
 
-/// Compares a schedule with the same one without its looks, which are requests of cost 0.
+/// Some time after all that a schedule took is there again, between two units that refill.
+microseconds end_of(const Examination& exam) {
+  const auto& limit = exam.profile.limit;
+  const auto unit = exam.window() / limit.limit;
+  return exam.start + std::max(exam.window(), unit * limit.burst_or_limit()) + unit / 2 + kTtlStep;
+}
+
+/// Compares a schedule with the same one without its looks, which are requests of cost 0. The
+/// others cost 1.
 Verdict judge_looks(const Examination& exam, const Schedule& schedule) {
-  const auto answers = exam.ask(schedule);
-  Schedule others;
-  std::vector<bool> with, without;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (schedule[i].cost == 0) continue;
-    others.push_back(schedule[i]);
-    with.push_back(answers[i].allowed);
-  }
-  const auto usual = others.empty() ? Answers{} : exam.ask(others);
-  for (const auto& answer : usual) without.push_back(answer.allowed);
-  if (usual.empty() || with == without) return std::nullopt;
-  auto ones = schedule;
-  for (auto& request : ones) request.cost = 1;
-  const bool is_one = exam.ask(ones) == answers;
+  const auto is_look = [](const auto& request) { return request.cost == 0; };
+  const auto with_cost = [&](std::int64_t cost) {
+    auto changed = schedule;
+    for (auto& request : changed) request.cost = is_look(request) ? cost : request.cost;
+    return exam.ask(changed);
+  };
+  const auto answers_to_others = [&](const Answers& answers) {
+    std::vector<bool> allowed;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (!is_look(schedule[i])) allowed.push_back(answers[i].allowed);
+    }
+    return allowed;
+  };
+  auto others = schedule;
+  std::erase_if(others, is_look);
+  const auto answers = exam.ask(schedule), usual = exam.ask(others);
+  if (answers.empty() || usual.empty()) return std::nullopt;
+  const auto after = answers_to_others(answers);
+  const auto allowed = std::ranges::count(after, true), usually = allowed_from(usual, 0);
+  // If denied requests do the same, that is another finding.
+  const bool is_of_denials =
+      allowed < usually && answers_to_others(with_cost(exam.at_once + 1)) == after;
+  if (allowed == usually || is_of_denials) return std::nullopt;
+  const bool is_one = with_cost(1) == answers;
   return Finding{
       .name = "wrong-cost",
       .severity = is_one ? Severity::kNote : Severity::kCritical,
@@ -287,7 +269,8 @@ constexpr std::array kRows{
     Row{"clients that ask slightly more often than what refills, and far more often", judge_refill},
     Row{"a second client after one that has reached the limit", judge_second_client},
     Row{"a request whose clock is ahead by a second, a window, an hour", judge_future_clock},
-    Row{"costs of 0, of more than is left, and above the limit", judge_costs},
+    Row{"costs of 0, of more than is left, and above the limit, unless an error refuses them",
+        judge_costs},
 };
 
 }  // namespace

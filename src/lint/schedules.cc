@@ -37,6 +37,10 @@ Schedule joined(Schedule schedule, microseconds at, std::int64_t cost, std::size
   return schedule;
 }
 
+bool has_other_costs(const Schedule& schedule) {
+  return std::ranges::any_of(schedule, [](const auto& request) { return request.cost != 1; });
+}
+
 std::string schedule_text(const Schedule& schedule, const Answers& answers) {
   const auto instants = adversary::instants_of(schedule);
   std::string text;

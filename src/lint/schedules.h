@@ -28,6 +28,8 @@ std::chrono::microseconds shortest_gap(std::chrono::microseconds window);
 /// The schedule with `count` more requests.
 adversary::Schedule joined(adversary::Schedule schedule, std::chrono::microseconds at,
                            std::int64_t cost, std::size_t count = 1);
+/// Whether a request costs more or less than 1, which a limiter may refuse with an error.
+bool has_other_costs(const adversary::Schedule& schedule);
 
 /// "5 of 6 allowed at 0 s, 0 of 31 each 2 s until 62 s", from the first request on.
 std::string schedule_text(const adversary::Schedule& schedule, const adversary::Answers& answers);

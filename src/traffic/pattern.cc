@@ -325,7 +325,8 @@ void require_meaning(const Pattern& pattern, const PatternRequest& request) {
   if (request.rate) require_positive("rate", *request.rate);
   if (request.duration) require_positive("duration", as_double(*request.duration));
   if (request.requests) require_positive("requests", as_double(*request.requests));
-  if (request.cost < 0) throw UsageError(fmt::format("cost must be 0 or more, not {}", request.cost));
+  if (request.cost < 0)
+    throw UsageError(fmt::format("cost must be 0 or more, not {}", request.cost));
   require_positive("keys", request.keys);
   if (request.keys > kMaxPatternKeys) {
     throw UsageError(fmt::format("keys must be at most {}, not {}", kMaxPatternKeys, request.keys));

@@ -12,7 +12,7 @@ left, at = math.min(size, left + refilled), now
 -- or: if left < size then left, at = math.min(size, left + refilled), now end  -- want: wrong-cost critical
 local allowed = left >= cost
 -- A debt is paid, or forgiven:
--- or: local allowed = left >= 1  -- want: wrong-cost warning
+-- or: local allowed = left >= 1  -- want: wrong-cost critical
 -- or: local allowed = left >= 1 cost = math.min(cost, left)  -- want: wrong-cost critical
 if not allowed then return 0 end
 redis.call('HSET', KEYS[1], 'left', left - cost, 'at', string.format('%d', at))

@@ -2,13 +2,14 @@
 --
 -- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}'
 -- > no findings in 1 script
--- > costs of 0, of more than is left, and above the limit
+-- > costs of 0, of more than is left, and above the limit, unless an error
 -- > rlctl burst adversary --script costs.lua --limit 5/60s --args '{limit} {window_ms} {cost}' --cost 1,5
 -- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 0,1,-2
 -- > --cost 0,1,-2
 -- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 1
 -- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 0,-1
 -- ! --cost 0,-1: a cost above 0 is needed, too
+-- ! hint: --cost 1,0,-1
 -- [3]
 -- $ rlctl burst adversary --tries 2000 --cost 0,1 --script costs.lua --args '{limit} {window_ms} {cost}'
 -- > denied nothing that an exact log would allow
@@ -17,8 +18,6 @@ local limit = tonumber(ARGV[1])
 local cost = tonumber(ARGV[3])
 -- An error refuses a cost, and is not a flaw:
 -- or: local cost = tonumber(ARGV[3]) if cost < 1 or cost > limit then return redis.error_reply('COST ' .. cost) end
--- > a cost of 6, which is refused: costs.lua: COST 6
--- > a cost of 0, which is refused: costs.lua: COST 0
 -- A request costs at least 1, or always:
 -- or: local cost = math.max(tonumber(ARGV[3]), 1)  -- want: wrong-cost note (1 2)
 -- or: local cost = 1  -- want: wrong-cost note (1 2)

@@ -37,6 +37,7 @@ namespace {
 using ldb::Ending;
 using rlctl::lint::allowed_from;
 using rlctl::lint::Ask;
+using rlctl::lint::has_other_costs;
 using rlctl::lint::joined;
 using rlctl::lint::kTtlStep;
 using rlctl::lint::Observation;
@@ -350,9 +351,7 @@ class Observer {
         try {
           return trial.run({&schedule, 1}).front();
         } catch (const redis::Error& error) {
-          if (error.failure() != redis::Failure::kRejected ||
-              !note_refusal(schedule, error.what(), tested_))
-            throw;
+          if (error.failure() != redis::Failure::kRejected || !has_other_costs(schedule)) throw;
           connector_.private_server()->remove_keys();
           return {};
         }

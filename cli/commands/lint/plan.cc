@@ -236,17 +236,6 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
   return subjects;
 }
 
-bool note_refusal(const adversary::Schedule& schedule, std::string_view why,
-                  std::vector<std::string>& tested) {
-  const auto other =
-      std::ranges::find_if(schedule, [](const auto& each) { return each.cost != 1; });
-  if (other == schedule.end()) return false;
-  const auto refused = fmt::format("a cost of {}, which is refused: ", other->cost);
-  const auto is_known = [&](const auto& text) { return text.starts_with(refused); };
-  if (std::ranges::none_of(tested, is_known)) tested.push_back(refused + std::string(why));
-  return true;
-}
-
 void note_scaling(const Subject& subject, Observed& observed) {
   if (!subject.unscaled) return;
   auto scaled = fmt::format("the limit {} is scaled down to {}: the traffic must exceed it",

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "adversary/schedule.h"
 #include "cli/app/command.h"
 #include "cli/options/exec_options.h"
 #include "cli/options/script_options.h"
@@ -91,9 +90,6 @@ Observed observe_leases(const Subject& subject, Connector& connector,
 Observed observe_budget(const Subject& subject, const Plan& plan, Connector& connector,
                         const exec::Settings& settings, const Invocation& invocation);
 
-/// Adds to what was tested that a cost of the schedule was refused; false if each costs 1.
-bool note_refusal(const adversary::Schedule& schedule, std::string_view why,
-                  std::vector<std::string>& tested);
 /// Adds to what was observed that the limit was scaled down, if it was.
 void note_scaling(const Subject& subject, Observed& observed);
 

@@ -182,15 +182,15 @@ class ProgramObserver {
     const auto ask = [this](const Schedule& schedule) -> adversary::Answers {
       try {
         return ask_(schedule);
-      } catch (const exec::ProgramError& error) {
-        if (!note_refusal(schedule, error.what(), observed_.tested)) throw;
+      } catch (const exec::ProgramError&) {
+        if (!rlctl::lint::has_other_costs(schedule)) throw;
         limiter_ = make_trial_(subject_.candidate);
         return {};
       }
     };
-    conduct_ = rlctl::lint::judge_conduct(
-        rlctl::lint::profile_of(subject_.candidate, subject_.all_costs), at_once_, ask,
-        observed_.tested);
+    conduct_ =
+        rlctl::lint::judge_conduct(rlctl::lint::profile_of(subject_.candidate, subject_.all_costs),
+                                   at_once_, ask, observed_.tested);
   }
 
   // ---- What is forgotten ----
@@ -281,8 +281,8 @@ class ProgramObserver {
   std::int64_t requests_ = 0;  ///< that were sent
   MakeTrial make_trial_ = [this](const traffic::Candidate& candidate) {
     auto limiter = std::make_unique<LimiterTrial>();
-    limiter->program = std::make_unique<WatchedProgram>(candidate, limiter->keys, settings_,
-                                                        progress_, requests_);
+    limiter->program =
+        std::make_unique<WatchedProgram>(candidate, limiter->keys, settings_, progress_, requests_);
     limiter->trial = std::make_unique<adversary::ForgetfulTrial>(*limiter->program);
     return limiter;
   };
