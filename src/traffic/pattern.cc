@@ -38,14 +38,14 @@ struct Rate {
 
 /// How many requests of one key fill its limit.
 std::int64_t filling(const PatternRequest& request) {
-  return std::max<std::int64_t>(1, request.limit.limit / std::max<std::int64_t>(request.cost, 1));
+  return std::max<std::int64_t>(1, request.limit.limit / request.cost);
 }
 
 /// The rate of all requests: as requested, or a multiple of what the limit allows all keys.
 Rate rate_or(double multiple_of_limit, const PatternRequest& request) {
   if (request.rate) return {.count = *request.rate, .per_us = kMicro};
   return {.count = multiple_of_limit * as_double(request.limit.limit) * request.keys,
-          .per_us = as_double(request.limit.window) * std::max(as_double(request.cost), 1.0)};
+          .per_us = as_double(request.limit.window) * as_double(request.cost)};
 }
 
 /// How many µs a pattern lasts: as requested, or kPatternWindows windows.
@@ -325,8 +325,7 @@ void require_meaning(const Pattern& pattern, const PatternRequest& request) {
   if (request.rate) require_positive("rate", *request.rate);
   if (request.duration) require_positive("duration", as_double(*request.duration));
   if (request.requests) require_positive("requests", as_double(*request.requests));
-  if (request.cost < 0)
-    throw UsageError(fmt::format("cost must be 0 or more, not {}", request.cost));
+  require_positive("cost", as_double(request.cost));
   require_positive("keys", request.keys);
   if (request.keys > kMaxPatternKeys) {
     throw UsageError(fmt::format("keys must be at most {}, not {}", kMaxPatternKeys, request.keys));

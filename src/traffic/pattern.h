@@ -86,7 +86,7 @@ PatternRequest starting_at(const Pattern& pattern, const PatternRequest& request
                            microseconds earliest);
 
 /// Throws UsageError if the request does not fit the pattern: a rate that it does not take, a
-/// duration or number of requests of 0, a cost below 0, or traffic that would last beyond the
+/// duration or number of requests of 0, a cost below 1, or traffic that would last beyond the
 /// latest time of the contract.
 std::unique_ptr<Traffic> make_traffic(const Pattern& pattern, const PatternRequest& request);
 

@@ -115,7 +115,7 @@ void require_costs_of_search(const traffic::Candidate& candidate,
     for (const auto cost : costs) {
       if (cost > 0) require_taken(*candidate.algorithm, candidate.limits.front(), cost);
     }
-    if (last > 0 || candidate.algorithm->has_refund) return;
+    if (last >= 0 || candidate.algorithm->has_refund) return;
     throw UsageError(fmt::format("--cost {}: {} takes no refunds", last, candidate.algorithm->name),
                      "name others with --algorithm");
   }
@@ -419,11 +419,10 @@ void require_consistent(const Options& options, const Plan& plan) {
   if (options.is_given("--key-skew") && plan.keys.value_or(1) == 1) {
     throw UsageError("--key-skew needs more than one key", "add --keys NUMBER");
   }
-  const bool has_refunds = plan.costs.back() < 0;
-  if (!plan.search && (plan.costs.size() > 1 || has_refunds)) {
-    throw UsageError(fmt::format("--cost must be one number, 0 or more, for a pattern, not '{}'",
+  if (!plan.search && (plan.costs.size() > 1 || plan.costs.front() <= 0)) {
+    throw UsageError(fmt::format("--cost must be one number above 0 for a pattern, not '{}'",
                                  fmt::join(plan.costs, ",")),
-                     "rlctl burst adversary takes several costs, and refunds");
+                     "rlctl burst adversary takes several costs, looks of cost 0, and refunds");
   }
   if (plan.search) require_cost_above_0(plan.costs);
   if (plan.search && plan.costs.back() <= 0 && plan.search->write) {
