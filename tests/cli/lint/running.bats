@@ -153,7 +153,7 @@ longer than the TTLs; try again, or use a longer window"
   run -2 --separate-stderr rlctl lint --config my.toml mine gcra
   assert_line --index 0 'mine: locked-out'
   assert_line --regexp '^1 critical finding in 2 limiters \([0-9]+ requests\)$'
-  assert_line '    rlctl burst adversary --script mine --config my.toml --limit 5/60s'
+  assert_line '    rlctl burst adversary --script mine --config my.toml --limit 5/60s --cost 1,5'
   run -2 --separate-stderr rlctl lint --json --config my.toml mine
   assert_equal "$(gojq -rc 'select(.finding) | [.finding, .script, .line, .call, (.schedule | length > 0)]' <<<"$output")" \
     '["locked-out","mine",null,null,true]'
