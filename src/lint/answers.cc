@@ -31,8 +31,10 @@ void add_lock_outs(const AnswerObservation& observation, std::vector<Finding>& f
                         .severity = Severity::kCritical,
                         .what = lock_out->schedule,
                         .detail = lock_out_detail(*lock_out, counts),
-                        .fix = "change what is stored only if the request is allowed; for a "
-                               "bucket, keep the part of a unit that has refilled"});
+                        .fix = counts && !observation.renewal
+                                   ? "change what is stored only if the request is allowed; for a "
+                                     "bucket, keep the part of a unit that has refilled"
+                                   : "let requests leave the window when it ends"});
   }
   if (const auto& renewal = observation.renewal; renewal && findings.empty()) {
     findings.push_back(

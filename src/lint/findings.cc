@@ -365,8 +365,35 @@ const Call* counting_call(const Observation& observation, const std::vector<Call
   return likeliest;
 }
 
+/// The last call in a request that was allowed, or in one that was denied, that set the TTL of a
+/// key which had one for longer than a busy machine may have cut off; null if none did.
+const Call* renewing_call(const Observation& observation, bool allowed) {
+  constexpr double kPart = 100;
+  std::map<std::pair<int, std::string>, double> ends;  // by run and key, in µs since 1970
+  const Call* last = nullptr;
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    const auto ttl = ttl_set_by(call);
+    if (!ttl) return;
+    for (const auto& key : call.keys) {
+      auto& end = ends[{request.run, key}];
+      const auto left = end - as_double(request.at);
+      if (request.allowed == allowed && left > as_double(observation.window) / kPart) last = &call;
+      end = ttl->value * as_double(ttl->unit) + (ttl->is_absolute ? 0 : as_double(request.at));
+    }
+  });
+  return last;
+}
+
+bool has_cause(const Observation& observation, Cause::Kind kind) {
+  return observation.cause && observation.cause->kind == kind;
+}
+
+constexpr auto kKeepTtl = "set the TTL only when the key is new",
+               kLetLeave = "let a request leave the window when it ends";
+
 void find_counted_denials(const Observation& observation, Flaws& flaws) {
   if (!observation.lock_out || !observation.lock_out->denial) return;
+  if (has_cause(observation, Cause::Kind::kUnequalTtls)) return;
   for (const auto name : {"no-ttl", "late-pruning", "mixed-units"}) {
     if (flaws.has(name, Severity::kCritical)) return;  // that is why
   }
@@ -379,35 +406,25 @@ void find_counted_denials(const Observation& observation, Flaws& flaws) {
     if (!requests[i].calls.empty()) last = &requests[i].calls.back();
   }
   const bool counts = call != nullptr;
+  const auto* renewing = has_cause(observation, Cause::Kind::kRenewedTtl)
+                             ? renewing_call(observation, false)
+                             : nullptr;
   if (!counts) call = last;
+  if (renewing != nullptr) call = renewing;
+  // A client that waited in silence is one whose denials left no trace.
+  const bool is_cured = observation.lock_out->counts_denials && !observation.renewal;
   flaws.add({.name = counts ? "denied-write" : "locked-out",
              .line = call == nullptr ? 1 : call->line,
              .severity = Severity::kCritical,
              .what = call == nullptr ? "no call" : text_of(*call),
-             .detail = lock_out_detail(*observation.lock_out, counts),
-             .fix = "count first, and write only if the request is allowed"});
+             .detail = (renewing != nullptr ? "Denied requests renew the TTL. " : "") +
+                       lock_out_detail(*observation.lock_out, counts && renewing == nullptr),
+             .fix = renewing != nullptr  ? kKeepTtl
+                    : counts && is_cured ? "count first, and write only if the request is allowed"
+                                         : kLetLeave});
 }
 
 // ---- Windows that are renewed ----
-
-/// The last call in an allowed request that set the TTL of a key which had one for longer than a
-/// busy machine may have cut off; null if none did.
-const Call* renewing_call(const Observation& observation) {
-  constexpr double kPart = 100;
-  std::map<std::pair<int, std::string>, double> ends;  // by run and key, in µs since 1970
-  const Call* last = nullptr;
-  for_each_call(observation, [&](const Request& request, const Call& call) {
-    const auto ttl = ttl_set_by(call);
-    if (!ttl) return;
-    for (const auto& key : call.keys) {
-      auto& end = ends[{request.run, key}];
-      const auto left = end - as_double(request.at);
-      if (request.allowed == true && left > as_double(observation.window) / kPart) last = &call;
-      end = ttl->value * as_double(ttl->unit) + (ttl->is_absolute ? 0 : as_double(request.at));
-    }
-  });
-  return last;
-}
 
 /// The last call of the observation that writes, or the last one.
 const Call* any_call(const Observation& observation) {
@@ -420,9 +437,9 @@ const Call* any_call(const Observation& observation) {
 
 void find_renewed_windows(const Observation& observation, Flaws& flaws) {
   if (!observation.renewal || flaws.has_critical()) return;  // which may be why
-  const auto* call = renewing_call(observation);
-  const bool is_renewed = call != nullptr;
-  if (!is_renewed) call = any_call(observation);
+  const bool is_renewed = has_cause(observation, Cause::Kind::kRenewedTtl);
+  const auto* call = renewing_call(observation, true);
+  if (call == nullptr) call = any_call(observation);
   if (call == nullptr) return;
   flaws.add({.name = is_renewed ? "renewed-window" : "locked-out",
              .line = call->line,
@@ -433,15 +450,16 @@ void find_renewed_windows(const Observation& observation, Flaws& flaws) {
                  is_renewed ? "Each allowed request renews the TTL, so that requests which have "
                               "left the window still count."
                             : "Requests which have left the window still count."),
-             .fix = is_renewed ? "set the TTL only when the key is new"
-                               : "let a request leave the window when it ends"});
+             .fix = is_renewed ? kKeepTtl : kLetLeave});
 }
 
 // ---- What is forgotten too early ----
 
 void find_forgotten(const Observation& observation, Flaws& flaws) {
-  if (!observation.forgotten) return;
-  const auto& forgotten = *observation.forgotten;
+  const bool is_unequal = has_cause(observation, Cause::Kind::kUnequalTtls);
+  if ((!observation.forgotten && !is_unequal) || has_cause(observation, Cause::Kind::kUnit)) return;
+  const auto forgotten = observation.forgotten.value_or(Forgotten{});
+  const auto ttl_sought = is_unequal ? std::chrono::microseconds{0} : forgotten.ttl;
   const Call* found = nullptr;
   auto nearest = std::chrono::microseconds::max();
   for_each_call(observation, [&](const Request& request, const Call& call) {
@@ -449,23 +467,31 @@ void find_forgotten(const Observation& observation, Flaws& flaws) {
     if (!ttl) return;
     const auto from = ttl->is_absolute ? request.at : std::chrono::microseconds{0};
     const std::chrono::microseconds end{std::llround(ttl->value * as_double(ttl->unit))};
-    const auto distance = std::chrono::abs(end - from - forgotten.ttl);
+    const auto distance = std::chrono::abs(end - from - ttl_sought);
     if (distance >= nearest) return;
     nearest = distance;
     found = &call;
   });
   if (found == nullptr || flaws.has(found->line, "mixed-units")) return;
+  auto detail =
+      observation.forgotten
+          ? fmt::format("The key expires while what it counts still counts: after a TTL of {}, the "
+                        "script allows {} at one instant, and {} if the key stays.",
+                        span_text(forgotten.ttl), counted(forgotten.allowed, "request"),
+                        forgotten.allowed_if_kept)
+      : observation.lock_out ? lock_out_detail(*observation.lock_out, false)
+                             : renewal_detail(*observation.renewal);
+  if (is_unequal) detail += " One of the keys ends before another: not so if all end together.";
   flaws.add({.name = "short-ttl",
              .line = found->line,
              .severity = Severity::kCritical,
              .what = text_of(*found),
-             .detail = fmt::format(
-                 "The key expires while what it counts still counts: after a TTL of {}, the script "
-                 "allows {} at one instant, and {} if the key stays.",
-                 span_text(forgotten.ttl), counted(forgotten.allowed, "request"),
-                 forgotten.allowed_if_kept),
-             .fix = "set a TTL of at least the window, and of the time in which a bucket refills, "
-                    "on each call that writes"});
+             .detail = std::move(detail),
+             .fix = is_unequal ? "give all keys one TTL, and set it on each call that writes one"
+                    : forgotten.is_window
+                        ? "set a TTL of at least the window"
+                        : "set a TTL of at least the window, and of the time in which a bucket "
+                          "refills, on each call that writes"});
 }
 
 // ---- Waits of 0 ----
@@ -768,6 +794,27 @@ void find_bounds_in_other_units(const Observation& observation, Flaws& flaws) {
   }
 }
 
+/// A time that the script compares with a window in another unit.
+void find_time_in_other_unit(const Observation& observation, Flaws& flaws) {
+  const auto* call = time_stored_in(observation);
+  if (!has_cause(observation, Cause::Kind::kUnit) || call == nullptr) return;
+  const auto& [kind, given, meant, is_idle] = *observation.cause;
+  const auto seen = observation.lock_out  ? " " + lock_out_detail(*observation.lock_out, false)
+                    : observation.renewal ? " " + renewal_detail(*observation.renewal)
+                                          : "";
+  flaws.add({.name = "mixed-units",
+             .line = call->line,
+             .severity = is_idle ? Severity::kWarning : Severity::kCritical,
+             .what = text_of(*call),
+             .detail = fmt::format("The stored time is in another unit than what it is compared "
+                                   "with: {} the window of {}{}.{} With {}, this is not so.",
+                                   is_idle ? "only the expiry of the key ends"
+                                           : "requests do not leave",
+                                   period_text(observation.window), is_idle ? "" : " in time", seen,
+                                   meant),
+             .fix = fmt::format("use {} in place of {}", meant, given)});
+}
+
 // ---- Times too coarse for the window ----
 
 void add_coarse_time(const Observation& observation, const Call& call, Flaws& flaws) {
@@ -860,6 +907,7 @@ void find_coarse_words(const Observation& observation, Flaws& flaws) {
 void find_coarse_times(const Observation& observation, Flaws& flaws) {
   constexpr int kPartOfWindow = 100;
   if (observation.window > kPartOfWindow * kOneSecond) return;
+  if (has_cause(observation, Cause::Kind::kUnit)) return;  // their unit is why
   find_coarse_scores(observation, flaws);
   // The number of a window of one second is its time.
   if (observation.window > kOneSecond) find_coarse_words(observation, flaws);
@@ -980,6 +1028,20 @@ std::string renewal_detail(const Renewal& renewal) {
       span_text(renewal.phase));
 }
 
+const Call* time_stored_in(const Observation& observation) {
+  const Call* first = nullptr;
+  for_each_call(observation, [&](const Request& request, const Call& call) {
+    if (first != nullptr || !call.writes || is_upkeep(call)) return;
+    for (std::size_t i = 1; i < call.words.size(); ++i) {
+      if (contains(call.keys, call.words[i])) continue;
+      for (const auto& number : numbers_in(call.words[i])) {
+        if (unit_of(number_in(number).value_or(0), request.at) != nullptr) first = &call;
+      }
+    }
+  });
+  return first;
+}
+
 std::vector<Finding> find_flaws(const Observation& observation) {
   Flaws flaws;
   find_undeclared_keys(observation, flaws);
@@ -991,6 +1053,7 @@ std::vector<Finding> find_flaws(const Observation& observation) {
   find_long_ttls(observation, flaws);  // after the units, which may explain it
   find_forgotten(observation, flaws);  // likewise
   find_bounds_in_other_units(observation, flaws);
+  find_time_in_other_unit(observation, flaws);
   find_coarse_times(observation, flaws);
   find_lost_digits(observation, flaws);
   find_shared_members(observation, flaws);

@@ -70,6 +70,7 @@ struct Renewal {
 struct Forgotten {
   std::chrono::microseconds ttl{0};
   std::int64_t allowed = 0, allowed_if_kept = 0;
+  bool is_window = false;  ///< nothing but the expiry lets a client in
 };
 
 /// An instant at which nobody was denied, so soon after the limit was reached.
@@ -89,6 +90,18 @@ struct Growth {
   Sizes half = {}, whole = {};        ///< after half the time, and after all of it
 };
 
+/// Why a script shows a flaw: with this one thing changed, the same traffic shows none.
+struct Cause {
+  enum class Kind {
+    kUnit,         ///< it gets a time in a unit other than what it compares it with
+    kUnequalTtls,  ///< one of its keys ends before another
+    kRenewedTtl,   ///< a request sets the TTL of a counter that has one
+  };
+  Kind kind = Kind::kUnit;
+  std::string given = {}, meant = {};  ///< of kUnit: the placeholder, and that of the other unit
+  bool is_idle = false;  ///< of kUnit: nobody is locked out or let in, as the TTL ends a window
+};
+
 /// A script, and what it did under traffic.
 struct Observation {
   std::string source = {};  ///< as its author wrote it
@@ -102,6 +115,7 @@ struct Observation {
   std::optional<Forgotten> forgotten = {};
   std::optional<FreePass> free_pass = {};
   Growth growth = {};
+  std::optional<Cause> cause = {};  ///< if a counter-experiment has confirmed it
   /// A denied request that is allowed if PTTL and TTL reply 0, although its calls are the same.
   std::optional<std::size_t> zero_wait = {};
   /// The first request after so long that nothing may count was denied.
@@ -164,6 +178,8 @@ std::span<const FindingKind> finding_kinds();
 std::string lock_out_detail(const LockOut& lock_out, bool counts);
 std::string renewal_detail(const Renewal& renewal);
 
+/// The first call that stores a time of about now, in any unit; null if none does.
+const Call* time_stored_in(const Observation& observation);
 /// The flaws that the observation shows, by line; of each kind, one for a line.
 std::vector<Finding> find_flaws(const Observation& observation);
 /// The flaws of a limiter that gives leases; none has a line.

@@ -12,7 +12,7 @@ if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 -- It never ends:
 -- or: -- want: no-ttl critical at 'INCR'
 -- Denied requests renew it:
--- or: redis.call('PEXPIRE', KEYS[1], ARGV[1])  -- want: denied-write critical at 'INCR'
+-- or: redis.call('PEXPIRE', KEYS[1], ARGV[1])  -- want: denied-write critical
 -- Milliseconds for seconds, which no jitter hides:
 -- or: if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1] - #KEYS[1] % 2) end  -- want: mixed-units critical
 -- A key that is not in KEYS:

@@ -7,5 +7,5 @@
 local n = tonumber(redis.call('GET', KEYS[1]) or 0)
 if n == tonumber(ARGV[1]) then return 0 end
 redis.call('INCR', KEYS[1])
-redis.call('EXPIRE', KEYS[1], ARGV[2])  -- want: renewed-window critical (1 2), locked-out critical (3)
+redis.call('EXPIRE', KEYS[1], ARGV[2])  -- want: renewed-window critical
 return 1

@@ -293,9 +293,43 @@ TEST_CASE("a renewed window is told of where an allowed request sets the TTL aga
   auto seen = observe({{call(2, "INCR ann", "1"), call(3, "EXPIRE ann 60", "1")},
                        {call(2, "INCR ann", "2"), call(3, "EXPIRE ann 60", "1")}});
   seen.renewal = {.gap = 51s, .sent = 21, .denied = 3};
-  CHECK(found(seen) == Found{"3 renewed-window!"});
-  seen.requests.pop_back();
   CHECK(found(seen) == Found{"3 locked-out!"});
+  seen.cause = Cause{.kind = Cause::Kind::kRenewedTtl};
+  CHECK(found(seen) == Found{"3 renewed-window!"});
+  CHECK(find_flaws(seen).front().fix == "set the TTL only when the key is new");
+}
+
+TEST_CASE("only what an experiment has confirmed is named as the cause of a lock-out, and cured") {
+  auto seen = observe({{call(2, "INCR ann", "5"), call(3, "EXPIRE ann 60", "1")},
+                       {call(2, "INCR ann", "6"), call(3, "EXPIRE ann 60", "1")}});
+  seen.requests[1].allowed = false;
+  const auto fix = [&] { return find_flaws(seen).front().fix; };
+  seen.lock_out = {.gap = 12s, .denial = 1};
+  CHECK(found(seen) == Found{"2 denied-write!"});
+  CHECK(fix() == "let a request leave the window when it ends");
+  seen.lock_out->counts_denials = true;
+  CHECK(fix() == "count first, and write only if the request is allowed");
+  // Those below the limit are denied as well, whatever denials leave.
+  seen.renewal = {.gap = 51s, .sent = 21, .denied = 3};
+  CHECK(fix() == "let a request leave the window when it ends");
+  seen.cause = Cause{.kind = Cause::Kind::kRenewedTtl};
+  CHECK(found(seen) == Found{"3 denied-write!"});
+  CHECK(fix() == "set the TTL only when the key is new");
+  seen.cause->kind = Cause::Kind::kUnequalTtls;
+  CHECK(found(seen) == Found{"3 short-ttl!"});
+}
+
+TEST_CASE("a time in another unit is told of where it is stored, and is why other findings are") {
+  auto seen = observe({{call(1, "ZREMRANGEBYSCORE ann 0 1767165603", "0"),
+                        call(2, "ZADD ann 1767225603 id", "1"), call(3, "PEXPIRE ann 61000", "1")}});
+  seen.requests[0].allowed = false;
+  seen.lock_out = {.gap = 12s, .denial = 0};
+  seen.cause = Cause{.given = "{now_s}", .meant = "{now_ms}"};
+  CHECK(found(seen) == Found{"2 mixed-units!"});
+  CHECK(find_flaws(seen).front().fix == "use {now_ms} in place of {now_s}");
+  seen.lock_out.reset();
+  seen.cause->is_idle = true;
+  CHECK(found(seen) == Found{"2 mixed-units"});
 }
 
 TEST_CASE("what is forgotten is told of where its TTL was set") {

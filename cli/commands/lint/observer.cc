@@ -130,6 +130,7 @@ class Observer {
       seen_.lock_out.reset();
       seen_.renewal.reset();
       seen_.forgotten.reset();
+      seen_.cause.reset();
       seen_.free_pass.reset();
       seen_.growth = {};
       figures_seen_ = {};
@@ -188,16 +189,11 @@ class Observer {
   void test_zero_wait() {
     const auto& denied = seen_.requests.back();
     if (std::ranges::none_of(denied.calls, rlctl::lint::reads_ttl)) return;
-    constexpr std::string_view kPrefix =
-        "local redis = (function() local function zero(f) return function(name, ...) "
-        "local reply = f(name, ...) "
-        "if type(reply) == 'number' and reply > 0 and string.find(string.lower(name), '^p?ttl$') "
-        "then return 0 end return reply end end "
-        "return setmetatable({call = zero(redis.call), pcall = zero(redis.pcall)}, "
-        "{__index = redis}) end)() ";
     const auto source = debuggee_.source;
-    const auto line = source.starts_with("#!") ? source.find('\n') + 1 : std::size_t{0};
-    debuggee_.source.insert(line, kPrefix);
+    debuggee_.source = with_calls(
+        source,
+        "local reply = f(name, ...) if type(reply) == 'number' and reply > 0 and "
+        "string.find(n, '^p?ttl$') then return 0 end return reply ");
     Request request{.at = denied.at, .keys = denied.keys, .arguments = denied.arguments};
     const auto result = trace({.at = denied.at}, request, ldb::Mode::kForked);
     debuggee_.source = source;
@@ -312,13 +308,26 @@ class Observer {
     seen_.forgotten = probed.forgotten;
     seen_.free_pass = probed.free_pass;
     probes_sent_ = probed.requests;
+    const auto probe_again = [&](const Subject& changed) -> std::optional<Probed> {
+      try {
+        auto again = probe(changed, make_trial, request);
+        probes_sent_ += again.requests;
+        return again;
+      } catch (const UsageError&) {
+      } catch (const redis::Error&) {  // replies to its requests may be unread
+        begin_run();
+        connection = connector_.open();
+      }
+      return std::nullopt;
+    };
+    seen_.cause = find_cause(subject_, probed, time_stored_in(seen_) != nullptr, probe_again);
     tested_.insert(tested_.end(), probed.tested.begin(), probed.tested.end());
     if (!probed.fills.empty()) {
       const auto usual = make_trial(subject_.candidate);
       const auto careful = make_trial_within(subject_.candidate, kTtlStep);
       judge_figures(probed.fills, *usual->trial, *careful->trial);
     }
-    const bool is_known = !doubts_.empty() || seen_.is_denied_for_ever;  // why
+    const bool is_known = !doubts_.empty() || seen_.is_denied_for_ever || seen_.cause;  // why
     for (const auto& [what, why] : probed.not_tested) {
       if (is_known) {
         not_tested_.push_back({what, why});

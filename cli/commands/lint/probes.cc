@@ -492,7 +492,7 @@ class Probes {
       const auto answers = answers_to(schedule);
       if (answers.back().allowed && !answers_if_kept({schedule}).front().back().allowed &&
           is_repeated(schedule, answers)) {
-        probed_.forgotten = {.ttl = ttl, .allowed = 1};
+        probed_.forgotten = {.ttl = ttl, .allowed = 1, .is_window = true};
       }
       return;
     }
@@ -536,7 +536,8 @@ class Probes {
     if (request_.ttls.empty()) return;
     if (!limiter_->script->key_of_ttls()) return;  // TTLs change none of its answers
     probed_.tested.push_back("requests after idle gaps of each TTL: " + texts_of(request_.ttls));
-    if (!is_timed_by_itself()) return send_after_expiry();
+    probed_.needs_expiry = !is_timed_by_itself();
+    if (probed_.needs_expiry) return send_after_expiry();
     std::vector<Schedule> schedules;
     std::vector<microseconds> ttls, paced;
     for (const auto ttl : request_.ttls) {

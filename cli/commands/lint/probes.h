@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "adversary/trial.h"
@@ -52,6 +53,7 @@ struct Probed {
   std::optional<rlctl::lint::Renewal> renewal = {};
   std::optional<rlctl::lint::Forgotten> forgotten = {};
   std::optional<rlctl::lint::FreePass> free_pass = {};
+  bool needs_expiry = false;  ///< as the traffic showed, it lets nobody in while its keys stay
   std::vector<std::string> tested = {};
   std::vector<NotTested> not_tested = {};
 };
@@ -59,5 +61,18 @@ struct Probed {
 /// Runs all probes. Throws what the limiter throws, and Interrupted. A private server is empty
 /// afterwards.
 Probed probe(const Subject& subject, const MakeTrial& make_trial, const ProbeRequest& request);
+
+// ---- Causes ----
+
+using rlctl::lint::Cause;
+/// Runs all probes on a changed script; std::nullopt if it fails.
+using ProbeAgain = std::function<std::optional<Probed>(const Subject& changed)>;
+/// Why the script showed what the probes saw, as a counter-experiment confirms; std::nullopt if
+/// none does. `stores_time`: see time_stored_in().
+std::optional<Cause> find_cause(const Subject& subject, const Probed& probed, bool stores_time,
+                                const ProbeAgain& probe_again);
+/// The source with Lua in place of redis.call and redis.pcall, which gets the call's `name` and
+/// `...`, the name in lower case as `n`, the function `f` that it replaces, and `real`, with all.
+std::string with_calls(std::string source, std::string_view body);
 
 }  // namespace rlctl::cli::lint
