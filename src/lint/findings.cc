@@ -384,6 +384,12 @@ const Call* renewing_call(const Observation& observation, bool allowed) {
   return last;
 }
 
+/// The text about those who are denied, after a blank.
+std::string denial_detail(const Observation& observation) {
+  if (observation.lock_out) return " " + lock_out_detail(*observation.lock_out, false);
+  return observation.renewal ? " " + renewal_detail(*observation.renewal) : "";
+}
+
 bool has_cause(const Observation& observation, Cause::Kind kind) {
   return observation.cause && observation.cause->kind == kind;
 }
@@ -473,15 +479,14 @@ void find_forgotten(const Observation& observation, Flaws& flaws) {
     found = &call;
   });
   if (found == nullptr || flaws.has(found->line, "mixed-units")) return;
-  auto detail =
-      observation.forgotten
-          ? fmt::format("The key expires while what it counts still counts: after a TTL of {}, the "
-                        "script allows {} at one instant, and {} if the key stays.",
-                        span_text(forgotten.ttl), counted(forgotten.allowed, "request"),
-                        forgotten.allowed_if_kept)
-      : observation.lock_out ? lock_out_detail(*observation.lock_out, false)
-                             : renewal_detail(*observation.renewal);
-  if (is_unequal) detail += " One of the keys ends before another: not so if all end together.";
+  auto detail = fmt::format(
+      "The key expires while what it counts still counts: after a TTL of {}, the script allows {} "
+      "at one instant, and {} if the key stays.",
+      span_text(forgotten.ttl), counted(forgotten.allowed, "request"), forgotten.allowed_if_kept);
+  if (is_unequal) {
+    detail = "One of the keys ends before another: not so if all end together." +
+             (observation.forgotten ? " " + detail : denial_detail(observation));
+  }
   flaws.add({.name = "short-ttl",
              .line = found->line,
              .severity = Severity::kCritical,
@@ -798,21 +803,17 @@ void find_bounds_in_other_units(const Observation& observation, Flaws& flaws) {
 void find_time_in_other_unit(const Observation& observation, Flaws& flaws) {
   const auto* call = time_stored_in(observation);
   if (!has_cause(observation, Cause::Kind::kUnit) || call == nullptr) return;
-  const auto& [kind, given, meant, is_idle] = *observation.cause;
-  const auto seen = observation.lock_out  ? " " + lock_out_detail(*observation.lock_out, false)
-                    : observation.renewal ? " " + renewal_detail(*observation.renewal)
-                                          : "";
-  flaws.add({.name = "mixed-units",
-             .line = call->line,
-             .severity = is_idle ? Severity::kWarning : Severity::kCritical,
-             .what = text_of(*call),
-             .detail = fmt::format("The stored time is in another unit than what it is compared "
-                                   "with: {} the window of {}{}.{} With {}, this is not so.",
-                                   is_idle ? "only the expiry of the key ends"
-                                           : "requests do not leave",
-                                   period_text(observation.window), is_idle ? "" : " in time", seen,
-                                   meant),
-             .fix = fmt::format("use {} in place of {}", meant, given)});
+  const auto& [kind, given, meant] = *observation.cause;
+  flaws.add(
+      {.name = "mixed-units",
+       .line = call->line,
+       .severity = Severity::kCritical,
+       .what = text_of(*call),
+       .detail = fmt::format("The stored time is in another unit than what it is compared "
+                             "with, so that requests do not leave the window of {} in "
+                             "time.{} With {}, they do.",
+                             period_text(observation.window), denial_detail(observation), meant),
+       .fix = fmt::format("use {} in place of {}", meant, given)});
 }
 
 // ---- Times too coarse for the window ----
@@ -1031,13 +1032,10 @@ std::string renewal_detail(const Renewal& renewal) {
 const Call* time_stored_in(const Observation& observation) {
   const Call* first = nullptr;
   for_each_call(observation, [&](const Request& request, const Call& call) {
-    if (first != nullptr || !call.writes || is_upkeep(call)) return;
-    for (std::size_t i = 1; i < call.words.size(); ++i) {
-      if (contains(call.keys, call.words[i])) continue;
-      for (const auto& number : numbers_in(call.words[i])) {
-        if (unit_of(number_in(number).value_or(0), request.at) != nullptr) first = &call;
-      }
-    }
+    const bool holds_time = std::ranges::any_of(call.words, [&](const auto& word) {
+      return unit_of(number_in(word).value_or(0), request.at) != nullptr;
+    });
+    if (first == nullptr && call.writes && !is_upkeep(call) && holds_time) first = &call;
   });
   return first;
 }

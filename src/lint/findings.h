@@ -99,7 +99,6 @@ struct Cause {
   };
   Kind kind = Kind::kUnit;
   std::string given = {}, meant = {};  ///< of kUnit: the placeholder, and that of the other unit
-  bool is_idle = false;  ///< of kUnit: nobody is locked out or let in, as the TTL ends a window
 };
 
 /// A script, and what it did under traffic.

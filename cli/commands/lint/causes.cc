@@ -1,5 +1,6 @@
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <utility>
 
@@ -33,52 +34,45 @@ constexpr std::string_view kKeepTtl =
     "left = real.call('PTTL', key) end local reply = f(name, ...) "
     "if left > 0 then real.call('PEXPIRE', key, left) end return reply ";
 
-std::shared_ptr<Script> with_body(const Script& script, std::string_view body) {
-  auto changed = std::make_shared<Script>(script);
-  changed->source = with_calls(script.source, body);
-  return changed;
-}
-
-/// The arguments with another placeholder.
-std::shared_ptr<Script> with_unit(const Script& script, const Cause& cause) {
-  auto changed = std::make_shared<Script>(script);
-  for (auto& argument : changed->arguments) {
-    auto text = argument.source();
-    const auto at = text.find(cause.given);
-    if (at == text.npos) continue;
-    argument = traffic::Template(text.replace(at, cause.given.size(), cause.meant));
+/// How the placeholder ends that gives the arguments this time, as "_ms" of {now_ms}.
+std::optional<std::string_view> unit_given(const Script& script, std::string_view name) {
+  for (const std::string_view unit : {"_us", "_ms", "_s", ""}) {
+    const auto placeholder = fmt::format("{{{}{}}}", name, unit);
+    if (std::ranges::count(script.arguments, placeholder, &traffic::Template::source) > 0)
+      return unit;
   }
-  return changed;
+  return std::nullopt;
 }
 
-/// Each placeholder for a time, and for a window, that could be in the unit of the other, or in any
-/// if the script is not given the other.
-std::vector<Cause> other_units(const Script& script) {
-  constexpr std::array<std::string_view, 4> kUnits{"", "_s", "_ms", "_us"};
-  const auto names = [&](std::string_view name, std::string_view unit) {
-    return std::ranges::any_of(script.arguments, [&](const auto& argument) {
-      return argument.holds(std::string(name).append(unit));
-    });
-  };
-  std::vector<Cause> all;
+/// The script and its arguments, changed in one thing, by the cause that this would be.
+using Experiments = std::vector<std::pair<Cause, std::shared_ptr<Script>>>;
+
+void add_body(const Script& script, const Cause& cause, std::string_view body,
+              Experiments& experiments) {
+  experiments.emplace_back(cause, std::make_shared<Script>(script)).second->source =
+      with_calls(script.source, body);
+}
+
+/// The time in the unit of the window, or the reverse; in any, if the script is not given both.
+void add_units(const Script& script, Experiments& experiments) {
   for (const auto& [name, other] : {std::pair{"now", "window"}, std::pair{"window", "now"}}) {
-    const bool has_other =
-        std::ranges::any_of(kUnits, [&](const auto unit) { return names(other, unit); });
-    for (std::size_t from = 0; from < kUnits.size(); ++from) {
-      for (std::size_t to = 0; to < kUnits.size(); ++to) {
-        // The first two are one unit.
-        if (std::max<std::size_t>(from, 1) == std::max<std::size_t>(to, 1) ||
-            !names(name, kUnits.at(from)) || (has_other ? !names(other, kUnits.at(to)) : to == 0)) {
-          continue;
-        }
-        const auto placeholder = [&](std::size_t unit) {
-          return std::string("{").append(name).append(kUnits.at(unit)).append("}");
-        };
-        all.push_back({.kind = Kind::kUnit, .given = placeholder(from), .meant = placeholder(to)});
-      }
+    const auto given = unit_given(script, name), wanted = unit_given(script, other);
+    for (const std::string_view unit : {"_ms", "_s", "_us"}) {
+      const auto is_in = [unit](const auto& each) {
+        return each == unit || (each == "" && unit == "_s");
+      };
+      if (!given || is_in(given) || (wanted && !is_in(wanted))) continue;
+      const Cause cause{.given = fmt::format("{{{}{}}}", name, *given),
+                        .meant = fmt::format("{{{}{}}}", name, unit)};
+      auto changed = std::make_shared<Script>(script);
+      std::ranges::replace(changed->arguments, cause.given, traffic::Template(cause.meant),
+                           &traffic::Template::source);
+      experiments.emplace_back(cause, std::move(changed));
     }
   }
-  return all;
+  if (!traffic::names_time(script)) return;
+  add_body(script, {.given = "t[1] of TIME", .meant = "t[1] * 1000 + math.floor(t[2] / 1000)"},
+           kMilliseconds, experiments);
 }
 
 }  // namespace
@@ -98,39 +92,30 @@ std::optional<Cause> find_cause(const Subject& subject, const Probed& probed, bo
   const auto& script = subject.candidate.foreign;
   if (!script || !script->function.empty()) return std::nullopt;
   const bool is_denied = probed.lock_out || probed.renewal;
-  const bool is_idle =
-      !is_denied &&
-      std::ranges::find(probed.not_tested, "windows", &NotTested::what) == probed.not_tested.end();
-  const auto is_cured = [&](std::shared_ptr<const Script> changed, bool is_unit) {
+  const bool is_excess = std::ranges::count(probed.not_tested, "windows", &NotTested::what) > 0;
+  Experiments experiments;
+  if (stores_time && (is_denied || is_excess || probed.needs_expiry)) {
+    add_units(*script, experiments);
+  }
+  // The keys of a counter and of a ban may end apart.
+  if (script->keys.size() > 1 && (is_denied ? stores_time : probed.forgotten.has_value())) {
+    add_body(*script, {.kind = Kind::kUnequalTtls}, kOneEnd, experiments);
+  }
+  // The TTL of a time is not its window.
+  if (is_denied && !stores_time && probed.needs_expiry) {
+    add_body(*script, {.kind = Kind::kRenewedTtl}, kKeepTtl, experiments);
+  }
+  for (auto& [cause, changed] : experiments) {
     auto other = subject;
     other.candidate.foreign = std::move(changed);
     const auto seen = probe_again(other);
-    // Once a time decides, so may a TTL that only its expiry made right.
-    return seen && !seen->lock_out && !seen->renewal && !seen->free_pass &&
-           seen->not_tested.empty() &&
-           (is_unit ? !seen->needs_expiry && (is_idle || !seen->forgotten) : !seen->forgotten);
-  };
-  if (stores_time && (!is_idle || probed.needs_expiry)) {
-    for (auto& cause : other_units(*script)) {
-      cause.is_idle = is_idle;
-      if (is_cured(with_unit(*script, cause), true)) return cause;
+    const bool is_unit = cause.kind == Kind::kUnit;
+    if (!seen || seen->lock_out || seen->renewal || seen->free_pass || !seen->not_tested.empty() ||
+        (is_unit && seen->needs_expiry)) {
+      continue;
     }
-    if (traffic::names_time(*script) && is_cured(with_body(*script, kMilliseconds), true)) {
-      return Cause{.kind = Kind::kUnit,
-                   .given = "t[1] of TIME",
-                   .meant = "t[1] * 1000 + math.floor(t[2] / 1000)",
-                   .is_idle = is_idle};
-    }
-  }
-  // The keys of a counter and of a ban may end apart.
-  if (script->keys.size() > 1 && ((is_denied && stores_time) || (!is_denied && probed.forgotten)) &&
-      is_cured(with_body(*script, kOneEnd), false)) {
-    return Cause{.kind = Kind::kUnequalTtls};
-  }
-  // The TTL of what tells when it ends is not its window.
-  if (!stores_time && probed.needs_expiry && is_denied &&
-      is_cured(with_body(*script, kKeepTtl), false)) {
-    return Cause{.kind = Kind::kRenewedTtl};
+    // Once a stored time decides, a TTL may be wrong that was a window.
+    if (!seen->forgotten || (is_unit && !is_denied && !is_excess)) return cause;
   }
   return std::nullopt;
 }

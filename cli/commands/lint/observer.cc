@@ -190,10 +190,10 @@ class Observer {
     const auto& denied = seen_.requests.back();
     if (std::ranges::none_of(denied.calls, rlctl::lint::reads_ttl)) return;
     const auto source = debuggee_.source;
-    debuggee_.source = with_calls(
-        source,
-        "local reply = f(name, ...) if type(reply) == 'number' and reply > 0 and "
-        "string.find(n, '^p?ttl$') then return 0 end return reply ");
+    debuggee_.source =
+        with_calls(source,
+                   "local reply = f(name, ...) if type(reply) == 'number' and reply > 0 and "
+                   "string.find(n, '^p?ttl$') then return 0 end return reply ");
     Request request{.at = denied.at, .keys = denied.keys, .arguments = denied.arguments};
     const auto result = trace({.at = denied.at}, request, ldb::Mode::kForked);
     debuggee_.source = source;
