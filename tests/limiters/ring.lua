@@ -15,6 +15,4 @@ local oldest = redis.call('HGET', KEYS[1], place)
 if oldest and now - oldest < window then return 0 end
 redis.call('HSET', KEYS[1], place, now, 'next', (place + 1) % limit)  -- want: mixed-units critical (2 3)
 redis.call('PEXPIRE', KEYS[1], window + 1000)
--- The ring ends with the first of its times, which makes it a counter:
--- or: if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], window + 1000) end  -- want: short-ttl critical (1), mixed-units critical at 'HSET' (2)
 return 1
