@@ -9,7 +9,7 @@ local left = 60 - tonumber(ARGV[2]) % 60000 / 1000
 local n = tonumber(redis.call('GET', KEYS[1]) or 0)
 if n >= tonumber(ARGV[1]) then return 0 end
 redis.call('INCR', KEYS[1])
-redis.call('EXPIRE', KEYS[1], math.ceil(left))  -- want: renewed-window critical (1 3), locked-out critical (2)
+redis.call('EXPIRE', KEYS[1], math.ceil(left))  -- want: renewed-window critical
 -- The same by the command that writes:
 -- or: redis.call('SET', KEYS[1], n + 1, 'EX', math.ceil(left))  -- want: renewed-window critical (1 3)
 -- Only a new key has the rounded TTL, or the end is exact:
