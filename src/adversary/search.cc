@@ -23,9 +23,6 @@ constexpr std::size_t kAtOnce = 64;
 constexpr std::size_t kBest = 12;
 /// The share of the tries for clocks that step back.
 constexpr double kBackwardShare = 0.1;
-/// The tries must fill the limit this many times, so that at least the most promising schedules are
-/// tried.
-constexpr std::int64_t kMinFills = 40;
 /// The latest time of a request, in windows, unless the known schedules take longer. Those with a
 /// clock that steps back, or with refunds, do not.
 constexpr std::int64_t kMaxWindows = 8;

@@ -21,6 +21,9 @@ namespace rlctl::adversary {
 
 /// The requests that a search sends unless the user chooses another number.
 inline constexpr std::int64_t kDefaultTries = 50'000;
+/// The tries must fill the limit this many times, so that at least the most promising schedules are
+/// tried.
+inline constexpr std::int64_t kMinFills = 40;
 
 struct SearchRequest {
   limiter::Limit limit = {};  ///< the limit that must hold

@@ -3,6 +3,7 @@
 # $ rlctl lint --limit 5/60s --exec 'perl bucket.pl'
 # $ rlctl lint --limit 1000/60s --exec 'perl bucket.pl'
 # ! rlctl: lint: warning: bucket.pl: the limit 1000/60s is scaled down to 20/60s: the traffic must exceed it
+# [3]
 
 use strict;
 use warnings;

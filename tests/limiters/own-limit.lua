@@ -13,6 +13,7 @@
 -- [3]
 -- $ rlctl lint own-limit.lua --limit 20000/60s --burst 5
 -- ! is scaled down to 20/60s: the traffic must exceed it
+-- [3]
 -- $ rlctl lint own-limit.lua --limit 3/60s
 -- ! own-limit.lua: not tested: requests below the limit: the limit of the script is not --limit
 -- [3]

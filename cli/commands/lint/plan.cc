@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "adversary/search.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/options/holder_options.h"
@@ -159,8 +160,9 @@ bool takes_cost(const traffic::Candidate& candidate) {
 void set_requests(Subject& subject, const std::vector<std::int64_t>& costs) {
   auto& limit = subject.candidate.limits.front();
   constexpr std::int64_t kScaled = 20;
-  if (std::max(limit.limit, limit.burst_or_limit()) > kLargestLimit) {
+  if (const auto most = std::max(limit.limit, limit.burst_or_limit()); most > kLargestLimit) {
     subject.unscaled = limit;
+    if (most > adversary::kDefaultTries / adversary::kMinFills) subject.adversary.clear();
     if (limit.burst.value_or(0) > kLargestLimit) {
       const auto bursts =
           static_cast<double>(*limit.burst) / static_cast<double>(std::max(limit.limit, kScaled));
@@ -238,11 +240,11 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
 
 void note_scaling(const Subject& subject, Observed& observed) {
   if (!subject.unscaled) return;
-  auto scaled = fmt::format("the limit {} is scaled down to {}: the traffic must exceed it",
-                            limiter::format_limit(*subject.unscaled),
-                            limiter::format_limit(subject.candidate.limits.front()));
-  observed.tested.insert(observed.tested.begin(), scaled);
-  observed.warnings.insert(observed.warnings.begin(), std::move(scaled));
+  auto limit = "the limit " + limiter::format_limit(*subject.unscaled);
+  auto why = fmt::format("is scaled down to {}: the traffic must exceed it",
+                         limiter::format_limit(subject.candidate.limits.front()));
+  observed.warnings.insert(observed.warnings.begin(), fmt::format("{} {}", limit, why));
+  observed.not_tested.push_back({std::move(limit), "it " + why});
 }
 
 }  // namespace rlctl::cli::lint

@@ -168,3 +168,11 @@ longer than the TTLs; try again, or use a longer window"
   run -0 ends_by INT 'test -e asked' rlctl lint --timeout 100s --exec "$sleeps"
   assert_output 'signal 2'
 }
+
+@test "a limit that the traffic does not exceed is not tested, and a search is named only if it takes the limit" {
+  run -3 rlctl lint gcra --limit 1000/60s
+  assert_line --partial 'the limit 1000/60s: it is scaled down to 20/60s'
+  assert_line --partial 'rlctl burst adversary'
+  run -3 rlctl lint gcra --limit 2000/60s
+  refute_output --partial 'rlctl burst adversary'
+}
