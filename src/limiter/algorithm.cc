@@ -151,7 +151,8 @@ void require_burst(const Limit& limit) {
   if (Wide{limit.limit} * burst > kLargestProduct) {
     throw UsageError(
         fmt::format("limit {} x burst {} is more than 2^53; use a smaller limit or a smaller burst",
-                    limit.limit, burst));
+                    limit.limit, burst),
+        "a bucket is a rate; for a budget of so many units, use fixed-window or budget");
   }
   if (Wide{burst} * limit.window.count() > Wide{kLongestRefill.count()} * limit.limit) {
     throw UsageError(

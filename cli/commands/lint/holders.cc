@@ -211,9 +211,17 @@ Observed observe_budget(const Subject& subject, const Plan& plan, Connector& con
         std::ranges::any_of(steps, [](const auto& step) { return step.note == "settled before"; });
     seen.is_for_ever = result.leaks_for_ever;
   }
-  if (!allows_nothing &&
-      ((*trial).leaves_endless_key({reserve}) || (*trial).leaves_endless_key({reserve, settle}))) {
-    seen.endless_key = fmt::format("r1 reserves {0} and settles {0}", search.units);
+  // A late settle may write a key anew that has expired.
+  auto late = settle;
+  late.at += search.hold + limit.window + result.settles;
+  const auto leaves_key = [&](const adversary::Schedule& schedule) {
+    return !allows_nothing && (*trial).leaves_endless_key(schedule);
+  };
+  const bool is_soon = leaves_key({reserve}) || leaves_key({reserve, settle});
+  if (is_soon || leaves_key({reserve, late})) {
+    seen.endless_key =
+        fmt::format("r1 reserves {0} and settles {0}{1}", search.units,
+                    is_soon ? "" : fmt::format(", {} later", span_text(late.at - reserve.at)));
   }
   trial.finish();
   Observed observed{.findings = find_budget_flaws(seen), .requests = result.requests_sent};
