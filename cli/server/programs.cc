@@ -1,6 +1,11 @@
 #include "cli/server/programs.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
+#include <utility>
+
+#include "adversary/trial.h"
 
 namespace rlctl::cli {
 
@@ -11,6 +16,30 @@ exec::Settings program_settings(const ExecOptions& options, const ConnectionOpti
   return {.clocks = options.clocks,
           .timeout = settings.timeout_from == Origin::kDefault ? kPatience : settings.timeout,
           .interrupt = &interrupt};
+}
+
+std::optional<std::string> own_clock_hint(const traffic::Candidate& program,
+                                          const exec::Settings& settings,
+                                          const adversary::Schedule& schedule) {
+  using enum exec::Clocks;
+  for (const auto& [clocks, name] : {std::pair{kWall, "wall"}, std::pair{kAll, "all"}}) {
+    if (settings.clocks && *settings.clocks >= clocks) continue;
+    auto with_clock = settings;
+    with_clock.clocks = clocks;
+    const adversary::TrialKeys keys;
+    try {
+      exec::ProgramDecider decider(program, keys, with_clock);
+      const auto answers = adversary::ForgetfulTrial(decider).run({&schedule, 1}).front();
+      if (!answers.back().allowed) continue;
+    } catch (const exec::ProgramError&) {
+      return "";
+    }
+    return fmt::format(
+        "the answers do not follow now_us: the program asks a clock of its own; try "
+        "--exec-clock {}",
+        name);
+  }
+  return std::nullopt;
 }
 
 }  // namespace rlctl::cli

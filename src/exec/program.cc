@@ -117,6 +117,12 @@ std::vector<std::chrono::microseconds> Environment::ttls() {
   return {ttls.begin(), ttls.end()};
 }
 
+std::vector<ServerCommand> Environment::commands_during(const std::function<void()>& run) {
+  if (uses_server()) return server_->commands_during(run);
+  run();
+  return {};
+}
+
 // ---- A program ----
 
 Program::Program(const traffic::Candidate& candidate, const traffic::Traffic& names,
@@ -396,6 +402,13 @@ std::size_t ProgramDecider::decide(std::span<const traffic::Arrival> arrivals,
     return answered;
   }
   return answered;
+}
+
+std::vector<ServerCommand> ProgramDecider::commands_of(const traffic::Arrival& arrival) {
+  limiter::Decision decision;
+  return program_.environment().commands_during([&] {
+    if (decide({&arrival, 1}, {&decision, 1}) == 0) throw Interrupted();
+  });
 }
 
 }  // namespace rlctl::exec

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -93,6 +94,8 @@ class Environment {
   void remove_keys();
   /// See ProgramServer::ttls().
   std::vector<std::chrono::microseconds> ttls();
+  /// See ProgramServer::commands_during(); empty if the program has not connected before.
+  std::vector<ServerCommand> commands_during(const std::function<void()>& run);
 
  private:
   bool uses_server();
@@ -132,6 +135,7 @@ class Program {
   /// ProgramError, and what Environment throws.
   void forget();
   std::vector<std::chrono::microseconds> ttls() { return environment_.ttls(); }
+  Environment& environment() noexcept { return environment_; }
   bool has_key_in_last_ms(std::chrono::microseconds at);
   /// Lets it end by itself. Throws ProgramError if it wrote more answers than there were requests.
   void finish();
@@ -185,6 +189,8 @@ class ProgramDecider final : public traffic::ForgetfulDecider {
   void forget() override { program_.forget(); }
   void finish() override { program_.finish(); }
   std::vector<std::chrono::microseconds> ttls() override { return program_.ttls(); }
+  /// The commands on its Redis server in one request; empty if it had never connected before.
+  std::vector<ServerCommand> commands_of(const traffic::Arrival& arrival);
   /// Moves the virtual clock to this time, and tells whether a key on its Redis server is in the
   /// last millisecond of its TTL.
   bool has_key_in_last_ms(std::chrono::microseconds at) { return program_.has_key_in_last_ms(at); }

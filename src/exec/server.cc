@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "redis/error.h"
@@ -116,6 +119,42 @@ std::int64_t ProgramServer::connections() {
 
 std::int64_t ProgramServer::other_connections() {
   return connections() - own_connections_;
+}
+
+std::vector<ServerCommand> ProgramServer::commands_during(const std::function<void()>& run) {
+  constexpr std::string_view kEnd = "rlctl: end of MONITOR";
+  auto monitor = redis::Connection::open(server_.url(), kTimeout);
+  ++own_connections_;
+  static_cast<void>(require_answered(monitor.call({"MONITOR"})));
+  run();
+  static_cast<void>(require_answered(connection_.call({"ECHO", kEnd})));
+  std::vector<ServerCommand> commands;
+  while (true) {
+    // 1767225600.000000 [0 127.0.0.1:50000] "GET" "key"
+    const auto reply = monitor.read();
+    const auto line = reply.text();
+    const auto client = line.find(' ', line.find('[')) + 1, end = line.find("] ", client);
+    auto& command = commands.emplace_back();
+    command.client = line.substr(client, end - client);
+    command.words = shell_words(line.substr(end + 2));
+    if (command.words.back() == kEnd) break;
+  }
+  commands.pop_back();
+  for (auto& command : commands) find_keys(command);
+  return commands;
+}
+
+void ProgramServer::find_keys(ServerCommand& command) {
+  const auto reply = require_answered(connection_.call({"COMMAND", "INFO", command.words.front()}));
+  constexpr std::size_t kFlags = 2, kFirst = 3, kLast = 4, kStep = 5;
+  if (reply.size() != 1 || reply[0].size() <= kStep || reply[0][kFirst].integer() < 1) return;
+  const auto flags = reply[0][kFlags];
+  for (std::size_t i = 0; i < flags.size(); ++i) command.writes |= flags[i].text() == "write";
+  const auto size = std::ssize(command.words), last = reply[0][kLast].integer();
+  for (auto at = reply[0][kFirst].integer(); at < size && at <= (last < 0 ? size + last : last);
+       at += std::max<std::int64_t>(1, reply[0][kStep].integer())) {
+    command.keys.push_back(command.words[static_cast<std::size_t>(at)]);
+  }
 }
 
 std::vector<milliseconds> ProgramServer::ttls() {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,14 @@
 // there, under the virtual clock if it has one.
 
 namespace rlctl::exec {
+
+/// A command that a server has executed, as MONITOR shows it.
+struct ServerCommand {
+  std::string client = {};  ///< its address; "lua" if a script called the command
+  std::vector<std::string> words = {};
+  std::vector<std::string> keys = {};  ///< those at fixed places among the words
+  bool writes = false;
+};
 
 /// A private server for programs in any language: on a port and a unix socket, with a password.
 /// Keys expire by its own TTLs: a key lives through the millisecond in which it ends, and is gone
@@ -42,6 +51,9 @@ class [[nodiscard]] ProgramServer {
   void remove_keys() { server_.remove_keys(); }
   /// How many connections others have made since it started. Throws redis::Error.
   std::int64_t other_connections();
+  /// The commands of others while a function runs, in order. Throws redis::Error and what the
+  /// function throws.
+  std::vector<ServerCommand> commands_during(const std::function<void()>& run);
   /// The TTLs of the keys of database 0 that have one, in no particular order; 0 of a key in its
   /// last millisecond, where it depends on how a limiter rounds whether it is there. Throws
   /// redis::Error.
@@ -49,6 +61,7 @@ class [[nodiscard]] ProgramServer {
 
  private:
   std::int64_t connections();
+  void find_keys(ServerCommand& command);
   void require_time(std::chrono::microseconds time, std::int64_t ttl_ms);
 
   VirtualClock* clock_;

@@ -56,6 +56,7 @@ constexpr std::array kKinds{
     FindingKind{"lost-refill", "who asks slightly too often gets half of what refills"},
     FindingKind{"shared-limit", "the requests of one client count against another"},
     FindingKind{"future-clock", "one clock that is ahead locks all others out"},
+    FindingKind{"not-atomic", "a program reads a key, and another command writes it"},
     FindingKind{"free-pass", "after a pause, more is allowed at an instant than at first"},
     FindingKind{"wrong-cost", "a request counts for more or less than its cost"},
     FindingKind{"wrong-wait", "retry_after is not when the request is allowed"},
@@ -1070,10 +1071,9 @@ std::vector<Finding> find_lease_flaws(const LeaseObservation& observation) {
     findings.push_back({.name = "endless-lease",
                         .severity = Severity::kCritical,
                         .what = leak,
-                        .detail = "A slot is still taken a year after its holder died or let its "
-                                  "lease end: nothing ends the lease.",
+                        .detail = "A slot that nobody has is still taken a year later.",
                         .fix = "store when each lease ends, and remove those that have ended "
-                               "before you count; give the key a TTL"});
+                               "before you count; give the key a TTL, also if a release writes it"});
   } else if (!leak.empty()) {
     findings.push_back({.name = "lost-slot",
                         .severity = Severity::kCritical,

@@ -784,6 +784,11 @@ class Session {
     run.outcome.interrupted = findings.result.interrupted;
     if (script != nullptr) run.outcome.replies = script->decider().replies();
     run.hint = reply_hint(run, candidate, plan_.costs == std::vector<std::int64_t>{1});
+    const auto& wrong = findings.result.wrongly_denied;
+    if (wrong && candidate.program && !run.hint && !run.outcome.interrupted) {
+      auto hint = own_clock_hint(candidate, programs_, wrong->schedule);
+      if (hint != "") run.hint = std::move(hint);
+    }
     progress_.clear();  // cleaning up may write a warning
     return run;
   }

@@ -6,17 +6,22 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/lint/plan.h"
 #include "cli/commands/lint/probes.h"
+#include "cli/server/programs.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
 #include "exec/program.h"
 #include "lint/answers.h"
+#include "lint/calls.h"
 #include "lint/conduct.h"
 #include "lint/figures.h"
 
@@ -50,6 +55,10 @@ class WatchedProgram final : public traffic::ForgetfulDecider {
   }
   void forget() override { decider_.forget(); }
   void finish() override { decider_.finish(); }
+  std::vector<exec::ServerCommand> commands_of(const traffic::Arrival& arrival) {
+    ++requests_;
+    return decider_.commands_of(arrival);
+  }
 
  private:
   traffic::Candidate candidate_;
@@ -66,6 +75,52 @@ std::string text_of(const Schedule& schedule, const Decisions& decisions) {
   adversary::Answers answers;
   for (const auto& decision : decisions) answers.push_back({.allowed = decision.allowed});
   return rlctl::lint::schedule_text(schedule, answers);
+}
+
+/// The commands of one request that read a key, and then write it, in words, if nothing makes the
+/// two one: no script, transaction, watch or lock.
+std::optional<std::string> split_update(const std::vector<exec::ServerCommand>& commands) {
+  struct Read {
+    int unit = 0;
+    std::string text = {};
+  };
+  int unit = 0;                             // the number of the command, script or transaction
+  std::map<std::string, int> transactions;  // by client
+  std::map<std::string, Read> reads;        // by key
+  std::set<std::string> is_safe;
+  std::optional<std::string> lock;
+  for (const auto& [client, words, keys, writes] : commands) {
+    const rlctl::lint::Call call{.words = words, .keys = keys, .writes = writes};
+    const auto name = command_of(call);
+    const bool is_in_script = client == "lua";
+    if (!is_in_script) ++unit;
+    if (name == "multi") transactions[client] = unit;
+    if (name == "exec" || name == "discard") transactions.erase(client);
+    const int its = transactions.contains(client) ? transactions[client] : unit;
+    const bool is_conditional =
+        name.ends_with("setnx") || (name == "set" && std::ranges::any_of(words, [](auto& word) {
+                                      return lower_case(word) == "nx" || lower_case(word) == "ifeq";
+                                    }));
+    for (const auto& key : keys) {
+      const auto read = reads.find(key);
+      if (is_conditional) {
+        reads.erase(key);
+        lock = key;
+      } else if (name == "watch") {
+        is_safe.insert(key);
+      } else if (!writes) {
+        if (reads_ttl(call) || is_safe.contains(key) || lock.value_or(key) != key) continue;
+        reads[key] = {.unit = its, .text = text_of(call)};
+      } else if (!is_upkeep(call)) {
+        if (!is_in_script && read != reads.end() && read->second.unit != its) {
+          return fmt::format("{}, then {}", read->second.text, text_of(call));
+        }
+        // A request that counts first may read afterwards.
+        if (name.find("set") == name.npos) is_safe.insert(key);
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 /// Finds out what the answers of a program tell besides what probe() does.
@@ -97,6 +152,7 @@ class ProgramObserver {
       }
       if (!fills_.empty()) run_own_probes();
     }
+    find_split_updates();
     limiter_->program->finish();
     progress_.clear();
     observed_.requests = requests_;
@@ -143,7 +199,7 @@ class ProgramObserver {
         first = decisions;
         continue;
       }
-      return true;
+      return follows_time(schedule);
     }
     const auto delays = [](const auto& decision) { return decision.delay.count() > 0; };
     return doubt(std::ranges::any_of(*first, delays)
@@ -157,17 +213,56 @@ class ProgramObserver {
     return false;
   }
 
+  /// The schedule, and one request so late that nothing may count.
+  Schedule with_late_request(Schedule schedule, std::int64_t cost) const {
+    constexpr int kLateWindows = 100;
+    const auto last = schedule.back().at;
+    const auto late =
+        std::min(window_ * kLateWindows + std::chrono::hours{2}, kLatestInstant - last);
+    return joined(std::move(schedule), last + late, cost);
+  }
+
+  /// Whether the answers follow the time of the requests, or no clock that rlctl knows of; if they
+  /// follow one of the program's own, says so.
+  bool follows_time(const Schedule& denied) {
+    const auto schedule = with_late_request(denied, 1);
+    if (decisions_of(schedule).back().allowed) return true;
+    const auto hint = own_clock_hint(subject_.candidate, settings_, schedule);
+    constexpr const char* kUnknown =
+        "no time in now_us lets a denied client in, and the program cannot be given a clock";
+    return !hint || doubt(hint->empty() ? kUnknown : *hint);
+  }
+
   /// Whether a client is denied so late that nothing may count.
   void find_endless_denials() {
     for (const auto& [cost, fill] : fills_) {
       if (fill.wait || seen_.denied_for_ever) continue;
-      constexpr int kLateWindows = 100;
-      const auto late = std::min(window_ * kLateWindows + std::chrono::hours{2},
-                                 kLatestInstant - fill.schedule.back().at);
-      const auto schedule = joined(fill.schedule, fill.schedule.back().at + late, cost);
+      const auto schedule = with_late_request(fill.schedule, cost);
       const auto decisions = decisions_of(schedule);
       if (!decisions.back().allowed) seen_.denied_for_ever = text_of(schedule, decisions);
     }
+  }
+
+  /// Looks at the commands of single requests, the last of which comes when nothing may count.
+  void find_split_updates() {
+    auto& program = static_cast<WatchedProgram&>(*limiter_->program);
+    program.forget();
+    std::optional<std::string> found;
+    bool has_commands = false;
+    for (const auto& request : with_late_request(joined({}, start_, 1, 3), 1)) {
+      const auto commands = program.commands_of({.at = request.at});
+      has_commands |= !commands.empty();
+      if (!found) found = split_update(commands);
+    }
+    if (has_commands) observed_.tested.emplace_back("the commands of requests in Redis");
+    if (!found) return;
+    conduct_.push_back(
+        {.name = "not-atomic",
+         .what = *found,
+         .detail = "A key is read, and then written by another command. A request that comes "
+                   "between them reads the same, and both may be allowed, unless the reply to the "
+                   "write decides. Nothing was sent between them to see.",
+         .fix = "read and write in one script, or decide by the reply to the write"});
   }
 
   void run_own_probes() {
