@@ -1072,8 +1072,9 @@ std::vector<Finding> find_lease_flaws(const LeaseObservation& observation) {
                         .severity = Severity::kCritical,
                         .what = leak,
                         .detail = "A slot that nobody has is still taken a year later.",
-                        .fix = "store when each lease ends, and remove those that have ended "
-                               "before you count; give the key a TTL, also if a release writes it"});
+                        .fix =
+                            "store when each lease ends, and remove those that have ended "
+                            "before you count; give the key a TTL, also if a release writes it"});
   } else if (!leak.empty()) {
     findings.push_back({.name = "lost-slot",
                         .severity = Severity::kCritical,

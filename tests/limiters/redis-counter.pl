@@ -10,7 +10,7 @@ my ($password, $address) = $ENV{RLCTL_REDIS_URL} =~ m{default:(.*)@(.*)/};
 my $redis = IO::Socket::INET->new($address);
 sub reply {
   my $line = <$redis>;
-  return join '', map { reply() } 1 .. $1 if $line =~ /^\*(\d+)/;
+  return join ' ', map { reply() } 1 .. $1 if $line =~ /^\*(\d+)/;
   $line = ':' . <$redis> if $line =~ /^\$\d/;
   return $line =~ /^[:+](.*)\r/ ? $1 : 0;
 }
@@ -33,6 +33,7 @@ while (<STDIN>) {
   # want: not-atomic warning
   # or: my $n = call('GET', $key) + $cost; my $allowed = $n <= $limit && call('SET', $key, $n); # want: not-atomic warning
   # Nothing can come between them: the key is watched, a script has both, or a lock is held.
+  # or: call('MULTI'); call('GET', $key); call('INCRBY', $key, $cost); my $allowed = (split ' ', call('EXEC'))[-1] <= $limit;
   # or: my $allowed = call('WATCH', $key) && call('GET', $key) + $cost <= $limit && call('MULTI') && call('INCRBY', $key, $cost) && call('EXEC');
   # or: my $allowed = call('EVAL', "local n = redis.call('GET', KEYS[1]) return (n or 0) + ARGV[1] <= ARGV[2] + 0 and redis.call('INCRBY', KEYS[1], ARGV[1]) or 0", 1, $key, $cost, $limit);
   # or: my $allowed = call('SET', 'lock', 1, 'NX') && call('GET', $key) + $cost <= $limit && call('INCRBY', $key, $cost); call('DEL', 'lock');
