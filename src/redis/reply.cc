@@ -264,6 +264,12 @@ Reply Reply::failed(const Error& error) {
   return Reply(root.release());
 }
 
+Reply Reply::copy_of(ReplyView reply) {
+  auto root = std::make_unique<ReplyRoot>();
+  static_cast<ReplyNode&>(*root) = *reply.node_;
+  return Reply(root.release());
+}
+
 void Reply::set_origin(std::shared_ptr<const Endpoint> server, std::string command) {
   owned_->server = std::move(server);
   owned_->command = std::move(command);

@@ -52,6 +52,7 @@ class ReplyView {
  private:
   friend Error error_about(ReplyView reply, const Error& error);
   friend const Error* failure_of(ReplyView reply);
+  friend class Reply;
 
   const ReplyNode* node_;
   const ReplyRoot* root_;  ///< the whole reply
@@ -63,6 +64,8 @@ class Reply : public ReplyView {
   explicit Reply(ReplyRoot* root);
   /// The answer to a command of which no server's reply is known: to_error() returns `error`.
   static Reply failed(const Error& error);
+  /// Without what an error about it would name.
+  static Reply copy_of(ReplyView reply);
   /// Sets the server and the command that an error of this reply names.
   void set_origin(std::shared_ptr<const Endpoint> server, std::string command);
 

@@ -390,6 +390,31 @@ std::vector<Way> ways_of(std::span<const LogFormat> formats, const Beginning& be
   return ways;
 }
 
+/// The first column of a CSV that is a time in the line after the header; empty if none is.
+std::string time_column(const Beginning& beginning) {
+  constexpr std::size_t kLongest = 2'000;  // the whole header is read for each of its columns
+  std::string storage;
+  auto rest = beginning.lines;
+  const auto header = take_until(rest, "\n"), line = take_until(rest, "\n");
+  for (auto names = header.substr(0, header.size() > kLongest ? 0 : kLongest); !names.empty();) {
+    auto name = trimmed(take_until(names, ",;\t|\r"));
+    if (name.size() > 1 && name.starts_with('"')) name = name.substr(1, name.size() - 2);
+    if (name.empty()) continue;
+    Entry entry;
+    try {
+      const std::string column(name);
+      LogReader reader(formats_of("csv", storage).front(), nullptr,
+                       {.time = column, .key = column});
+      reader.read(header, entry);
+      const bool is_read = reader.read(line, entry) == LineKind::kRequest;
+      // Not a small number that was read as a time.
+      if (is_read && entry.at > std::chrono::years{20}) return column;
+    } catch (const UsageError&) {  // the name is not that of a whole column
+    }
+  }
+  return {};
+}
+
 [[noreturn]] void unknown(const Beginning& beginning, const std::vector<Way>& ways) {
   constexpr const char* kGeneral =
       "--format takes nginx's log_format, such as '$remote_addr [$time_local] $any'; --fields "
@@ -398,10 +423,14 @@ std::vector<Way> ways_of(std::span<const LogFormat> formats, const Beginning& be
   auto rest = beginning.lines;
   const auto first = take_until(rest, "\n");
   if (ways.empty() || (ways.front().found == 0 && ways.front().requests == 0)) {
-    const bool is_header = first.find(',') != first.npos && std::ranges::none_of(first, is_digit);
+    const auto time = time_column(beginning);
+    const bool is_header =
+        !time.empty() || (first.find(',') != first.npos && std::ranges::none_of(first, is_digit));
     throw InputError(fmt::format("{}:{}: this is in none of the known formats: {}", beginning.name,
                                  beginning.line, quoted(first, kShownLine)),
-                     is_header ? "for a CSV: --format csv --fields time=NAME,key=NAME" : kGeneral);
+                     is_header ? fmt::format("for a CSV: --format csv --fields 'time={},key=NAME'",
+                                             time.empty() ? "NAME" : escape(time))
+                               : kGeneral);
   }
   const auto& nearest = ways.front();
   const auto& name = nearest.format->name;

@@ -1,11 +1,14 @@
 #include "traffic/measurement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <iterator>
 #include <limits>
 #include <tuple>
 
+#include "base/number.h"
 #include "traffic/reply.h"
 
 namespace rlctl::traffic {
@@ -347,7 +350,9 @@ void add_to(Timeline::Bin& bin, const Timeline::Bin& more) {
 }  // namespace
 
 void RepliesSeen::OtherReading::add(const Arrival& arrival, bool allowed) {
+  constexpr std::size_t kMostKeys = 10'000;
   if (!is_possible_ || arrival.cost < 0) return;
+  if (keys_.size() == kMostKeys && !keys_.contains(arrival.key)) return;
   auto& key = keys_[arrival.key];
   if (key.cost == 0 || arrival.place == 1) key = {.begin = arrival.at, .cost = arrival.cost};
   if (key.is_denied) return;
@@ -375,16 +380,18 @@ bool RepliesSeen::OtherReading::fits(const limiter::Limit& limit) const {
 void RepliesSeen::add(redis::ReplyView reply, const Arrival& arrival, bool allowed) {
   ++replies;
   all_nil = all_nil && reply.is_nil();
-  const bool has_element = reply.type() == redis::ReplyType::kArray && reply.size() > 0;
-  const auto verdict = has_element ? reply[0] : reply;
+  as_read.add(arrival, allowed);
   inverted.add(arrival, !allowed);
-  if (verdict.type() == redis::ReplyType::kInteger) {
-    not_negative.add(arrival, verdict.integer() >= 0);
-  } else {
-    not_negative.rule_out();
-  }
+  if (replies == 1) add_others(reply);
+  std::erase_if(others, [&](auto& other) {
+    try {
+      other.second.add(arrival, other.first.holds(reply, {}));
+      return !other.second.is_possible();
+    } catch (const lua::ExpressionError&) {
+      return true;
+    }
+  });
   if (all_count || all_count_before) add_count(reply, arrival);
-  if (replies == 1 || same_first) add_elements(reply);
   if (first.size() < kMax) first.push_back(reply_text(reply));
 }
 
@@ -406,33 +413,17 @@ void RepliesSeen::add_count(redis::ReplyView reply, const Arrival& arrival) {
   units += cost;
 }
 
-void RepliesSeen::add_elements(redis::ReplyView reply) {
-  if (reply.type() != redis::ReplyType::kArray || reply.size() == 0) return same_first.reset();
-  auto text = reply_text(reply[0]);
-  if (replies > 1 && text != *same_first) return same_first.reset();
-  same_first = std::move(text);
-  for (std::size_t i = 1; i < elements.size(); ++i) {
-    auto& element = elements[i];
-    const auto value = i < reply.size() ? reply_text(reply[i]) : "nil";
-    const bool is_yes = value == "1";
-    element.is_verdict &= is_yes || value == "0" || value == "nil";
-    element.any_yes |= is_yes;
-    element.any_no |= !is_yes;
-    if (replies == 1) element.was_yes_first = is_yes;
+void RepliesSeen::add_others(redis::ReplyView reply) {
+  constexpr std::size_t kMaxElements = 8;
+  const auto add = [&](const std::string& text) {
+    others.emplace_back(ReplyExpression(text), OtherReading());
+  };
+  const auto [subject, value] = verdict_of(reply);
+  if (!value.empty()) add(fmt::format("{} == {}", subject, value));
+  if (!value.empty() && is_digit(value[0])) add(fmt::format("{} >= 0", subject));
+  for (std::size_t i = 1; i < std::min(reply.size(), kMaxElements); ++i) {
+    if (reply[i].integer() == 1) add(fmt::format("r[{}] == 1", i + 1));
   }
-}
-
-std::optional<std::size_t> RepliesSeen::only_verdict() const {
-  std::optional<std::size_t> only;
-  if (!same_first) return only;
-  for (std::size_t i = 1; i < elements.size(); ++i) {
-    const auto& element = elements[i];
-    const bool is_verdict = element.is_verdict && element.any_no && element.was_yes_first;
-    if (!is_verdict) continue;
-    if (only) return std::nullopt;
-    only = i + 1;
-  }
-  return only;
 }
 
 /// The last multiple of the width at or before a time.

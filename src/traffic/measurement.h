@@ -15,6 +15,7 @@
 
 #include "limiter/limit.h"
 #include "redis/reply.h"
+#include "traffic/reply.h"
 #include "traffic/traffic.h"
 
 // What a run reports. A Measurement takes the decisions one by one, as they are made, and finds the
@@ -337,16 +338,6 @@ class Timeline {
 /// reply so far.
 struct RepliesSeen {
   static constexpr std::size_t kMax = 3;
-  /// The elements of an array that are looked at.
-  static constexpr std::size_t kMaxElements = 8;
-
-  /// The values of one element of arrays. One that does not exist is nil.
-  struct Element {
-    bool is_verdict = true;  ///< each value is 1, 0 or nil
-    bool any_yes = false, any_no = false;
-    bool was_yes_first = false;  ///< in the first reply
-  };
-
   /// What every reply would mean if it were read in another way.
   class OtherReading {
    public:
@@ -356,6 +347,7 @@ struct RepliesSeen {
     /// Whether a limiter may give these decisions: it allows the first request of every key, denies
     /// none that fits the limit, and denies one within a window before a multiple of the limit.
     bool fits(const limiter::Limit& limit) const;
+    bool is_possible() const { return is_possible_; }
 
    private:
     /// The requests of a key up to its first denial.
@@ -376,27 +368,23 @@ struct RepliesSeen {
   std::vector<std::string> first = {};  ///< as reply_text(), at most kMax
   std::int64_t replies = 0;
   bool all_nil = true;
-  OtherReading inverted = {};      ///< each reply means the opposite
-  OtherReading not_negative = {};  ///< each is a whole number, which allows unless it is negative
+  OtherReading as_read = {};   ///< as the replies are read
+  OtherReading inverted = {};  ///< each reply means the opposite
+  /// Conditions that the first reply suggests and that can read all replies, with what these then
+  /// mean.
+  std::vector<std::pair<ReplyExpression, OtherReading>> others = {};
   /// Each is a number above 0 that may count the units of the key's requests so far, this one
   /// included: at one instant, it is at most the request's cost above the one before.
   bool all_count = true;
   /// The same of a number that may be 0: a count of what came before the request.
   bool all_count_before = true;
   std::int64_t highest = 0;  ///< the highest number, as long as there may be a count
-  /// Each is an array with this first element; std::nullopt if they differ.
-  std::optional<std::string> same_first = {};
-  std::array<Element, kMaxElements> elements = {};
-
   /// `allowed`: what the reply means as it is read.
   void add(redis::ReplyView reply, const Arrival& arrival, bool allowed);
-  /// The number, from 1, of the only element after a first one that never changes which was 1 at
-  /// first, and 1, 0 or nil, both 1 and not, in all replies. std::nullopt if there is none.
-  std::optional<std::size_t> only_verdict() const;
 
  private:
   void add_count(redis::ReplyView reply, const Arrival& arrival);
-  void add_elements(redis::ReplyView reply);
+  void add_others(redis::ReplyView reply);
 
   /// The last reply of a key.
   struct Counted {

@@ -138,7 +138,7 @@ std::optional<bool> is_within_limit(redis::ReplyView reply, const limiter::Limit
 constexpr std::array kNamed{
     NamedCondition{"nonzero", "a number, or true or false", "zero", has_zero<false>},
     NamedCondition{"zero", "a number, or true or false", "nonzero", has_zero<true>},
-    NamedCondition{"nil", "nil or anything else", "nonzero",
+    NamedCondition{"nil", "nil or anything else", "",
                    [](redis::ReplyView reply, const limiter::Limit&) {
                      return std::optional(reply.is_nil());
                    }},
@@ -170,6 +170,18 @@ std::optional<microseconds> wait_of(double count, microseconds unit) {
   return microseconds(std::llround(wait));
 }
 
+constexpr std::string_view kAllowedWhen = "--allowed-when";
+
+/// With this clock in place of those of the request: "r - now_ms" for "r - now".
+std::string with_clock(std::string source, std::string_view clock) {
+  for (auto at = source.find("now"); at < source.size();
+       at = source.find("now", at + clock.size())) {
+    const auto end = source.find_first_not_of("_msun", at + 3);
+    source.replace(at, std::min(end, source.size()) - at, clock);
+  }
+  return source;
+}
+
 /// Nothing is waited for as long.
 constexpr microseconds kNotAWait = std::chrono::hours{24 * 365 * 20};
 
@@ -181,9 +193,11 @@ bool is_time(microseconds wait, microseconds now) {
 /// Reads a decision from one reply. Throws redis::Error.
 class DecisionReader {
  public:
+  /// `seen`: see read_reply(). Null: for a trial, whose times must be sensible and whose errors
+  /// have no hint.
   DecisionReader(redis::ReplyView reply, const ReplyReading& reading, const TemplateValues& values,
-                 std::string_view script)
-      : reply_(reply), reading_(reading), values_(values), script_(script) {}
+                 std::string_view script, const std::span<const SeenReply>* seen)
+      : reply_(reply), reading_(reading), values_(values), script_(script), seen_(seen) {}
 
   Decision decision() const {
     if (reply_.is_error()) {
@@ -225,7 +239,9 @@ class DecisionReader {
       return evaluate();
     } catch (const lua::ExpressionError& error) {
       refuse(option, expression, fmt::format("fails at column {}: {}", error.column, error.message),
-             error.hint.empty() ? "choose an expression that fits the script" : error.hint);
+             !error.hint.empty()
+                 ? error.hint
+                 : allowed_hint("choose an expression that fits the script", option));
     }
   }
 
@@ -236,8 +252,8 @@ class DecisionReader {
         .allowed = true, .remaining = limiter::kNotTold, .reset_after = limiter::kTimeNotTold};
     if (named == nullptr) {
       const auto& expression = *reading_.allowed_when.expression;
-      decision.allowed = evaluated("--allowed-when", expression,
-                                   [&] { return expression.holds(reply_, values_); });
+      decision.allowed =
+          evaluated(kAllowedWhen, expression, [&] { return expression.holds(reply_, values_); });
     } else if (!named->is_always()) {
       const auto allowed = named->holds(first(), values_.limit);
       if (!allowed) refuse_named();
@@ -264,28 +280,63 @@ class DecisionReader {
     const auto wait = wait_of(*count, time.unit);
     if (!wait) {
       refuse(option, time.expression, "is too long a time",
-             "choose the unit of the reply: s, ms or us");
+             time_hint(option, time, "choose the unit of the reply: s, ms or us"));
     }
     if (is_time(*wait, values_.now)) {
       refuse(option, time.expression, "is then a time since 1970, not one to wait for",
-             subtraction_hint(option, time));
+             time_hint(option, time, "subtract the time of the request in the unit of the reply"));
     }
+    // A few windows, in each of which a burst may wait.
+    const auto& limit = values_.limit;
+    const auto longest = limit.window * (10 + limit.burst_or_limit() / limit.limit);
+    if (seen_ == nullptr && (*wait < -time.unit || *wait > longest))
+      refuse("it is not sensible", "");
     return wait;
   }
 
-  /// What to subtract from a time since 1970.
-  std::string subtraction_hint(std::string_view option, const WaitExpression& time) const {
-    const auto& source = time.expression.source();
-    const auto [clock, unit] = time.unit == std::chrono::seconds{1} ? std::pair("now_s", "s")
-                               : time.unit == std::chrono::milliseconds{1}
-                                   ? std::pair("now_ms", "ms")
-                                   : std::pair("now_us", "us");
-    if (time.expression.uses_time()) {
-      return fmt::format("subtract the time of the request in the unit of the reply: {}", clock);
+  /// Whether this option reads this reply and all that were read before sensibly: the first request
+  /// is allowed, and times are from 0 to a few windows.
+  bool reads_all(std::string_view option, const std::string& text) const {
+    try {
+      ReplyReading trial{.allowed_when = option == kAllowedWhen ? parse_allowed_when(text)
+                                                                : reading_.allowed_when};
+      if (option != kAllowedWhen) {
+        (option == "--delay"         ? trial.delay
+         : option == "--retry-after" ? trial.retry_after
+                                     : trial.reset_after) = parse_wait_expression(text);
+      }
+      const auto is_read = [&](redis::ReplyView reply, const TemplateValues& values) {
+        const auto decision = DecisionReader(reply, trial, values, script_, nullptr).decision();
+        return decision.allowed || values.id > 1 || option != kAllowedWhen;
+      };
+      return is_read(reply_, values_) && std::ranges::all_of(*seen_, [&](const SeenReply& seen) {
+               return is_read(seen.reply, seen.values);
+             });
+    } catch (const redis::Error&) {
+    } catch (const UsageError&) {  // the text of a reply makes no expression
     }
-    const bool is_simple = source.find(' ') == source.npos;
-    return fmt::format("subtract the time of the request: {} '{} - {} {}'", option,
-                       escape(is_simple ? source : "(" + source + ")"), clock, unit);
+    return false;
+  }
+
+  /// A time that was tried, from which that of the request is subtracted; or `other`.
+  std::string time_hint(std::string_view option, const WaitExpression& time,
+                        const std::string& other) const {
+    if (seen_ == nullptr) return {};
+    const auto& given = time.expression.source();
+    const auto time_of_reply = given.find(' ') == given.npos ? given : "(" + given + ")";
+    for (const std::string unit : {"s", "ms", "us"}) {
+      const auto less_now = fmt::format("{} - now_{}", time_of_reply, unit);
+      auto texts = time.expression.uses_time()
+                       ? std::vector{with_clock(given, "now_" + unit)}
+                       : std::vector{less_now, fmt::format("({} or 0) > 0 and {} or nil",
+                                                           time_of_reply, less_now)};
+      for (const auto& text : texts) {
+        const auto all = fmt::format("{} {}", text, unit);
+        if (!reads_all(option, all)) continue;
+        return fmt::format("subtract the time of the request: {} '{}'", option, escape(all));
+      }
+    }
+    return other;
   }
 
   [[noreturn]] void refuse(const std::string& misfit, const std::string& hint) const {
@@ -300,15 +351,30 @@ class DecisionReader {
   [[noreturn]] void refuse_named() const {
     const auto& named = *reading_.allowed_when.named;
     refuse(fmt::format("--allowed-when '{}' reads {}", named.name, named.expected),
-           reply_.text().starts_with('{')
-               ? "for JSON, use an expression: --allowed-when 'json(r).NAME'"
-               : "it reads a reply or the first element of an array; choose what fits the script");
+           allowed_hint(
+               reply_.text().starts_with('{')
+                   ? "for JSON, use an expression: --allowed-when 'json(r).NAME'"
+                   : "it reads a reply or the first element of an array; choose what fits the "
+                     "script"));
+  }
+
+  /// The only condition that reads all replies, of those that this one suggests; or `other`.
+  std::string allowed_hint(const std::string& other, std::string_view option = kAllowedWhen) const {
+    if (seen_ == nullptr || option != kAllowedWhen) return other;
+    const auto [subject, value] = verdict_of(reply_);
+    std::vector texts{fmt::format("{} == {}", subject, value),
+                      fmt::format("{} ~= {}", subject, value)};
+    std::erase_if(texts, [&](const auto& text) { return !reads_all(kAllowedWhen, text); });
+    if (texts.size() != 1) return other;
+    return fmt::format("if this reply {}, use --allowed-when '{}'",
+                       values_.id == 1 ? "allows" : "denies", texts.front());
   }
 
   redis::ReplyView reply_;
   const ReplyReading& reading_;
   const TemplateValues& values_;
   std::string_view script_;
+  const std::span<const SeenReply>* seen_;
 };
 
 }  // namespace
@@ -366,8 +432,21 @@ bool uses_limit(const ReplyReading& reading) {
 }
 
 Decision read_reply(redis::ReplyView reply, const ReplyReading& reading,
-                    const TemplateValues& values, std::string_view script) {
-  return DecisionReader(reply, reading, values, script).decision();
+                    const TemplateValues& values, std::string_view script,
+                    std::span<const SeenReply> seen) {
+  return DecisionReader(reply, reading, values, script, &seen).decision();
+}
+
+std::array<std::string, 2> verdict_of(redis::ReplyView reply) {
+  const bool has_element = reply.type() == ReplyType::kArray && reply.size() > 0;
+  const auto verdict = has_element ? reply[0] : reply;
+  const std::string subject = has_element ? "r[1]" : "r";
+  if (verdict.is_nil()) return {subject, "nil"};
+  if (verdict.type() == ReplyType::kInteger) return {subject, fmt::to_string(verdict.integer())};
+  const auto text = verdict.text();
+  const bool is_plain = verdict.type() != ReplyType::kArray && text.size() <= kMaxBytes &&
+                        escape(text) == text && text.find_first_of("'\"\\") == text.npos;
+  return {subject, is_plain ? fmt::format("\"{}\"", text) : ""};
 }
 
 std::string reply_text(redis::ReplyView reply) {

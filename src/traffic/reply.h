@@ -5,6 +5,7 @@
 // is a part of its ForeignLimiter (script.h); read_reply() applies it to each reply of a burst, and
 // of `debug`.
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <span>
@@ -113,13 +114,24 @@ bool is_denial(redis::ReplyView reply, const ReplyReading& reading);
 void require_usable(const ReplyReading& reading, const limiter::Limit& limit,
                     bool has_leases = false, std::chrono::microseconds hold = {});
 
+/// A reply that was read, and the values of its request, whose texts may be gone.
+struct SeenReply {
+  redis::Reply reply;
+  TemplateValues values;
+};
+
 /// Reads a decision from a reply, which is not an error unless is_denial(), to the request with
 /// these values. What is not told is kNotTold or kTimeNotTold. A negative `remaining` or
 /// `reset_after` is 0. Throws redis::Error (kRejected), with a message that begins with `script`,
 /// for a reply that does not fit the reading: also for a wait that is a time since 1970, and for a
-/// negative delay.
+/// negative delay. An expression in its hint was tried on this reply and on those `seen` before.
 limiter::Decision read_reply(redis::ReplyView reply, const ReplyReading& reading,
-                             const TemplateValues& values, std::string_view script);
+                             const TemplateValues& values, std::string_view script,
+                             std::span<const SeenReply> seen = {});
+
+/// The reply or its first element, and the value of that, both as in an expression: "r[1]" and 0,
+/// nil or "OK"; the value is empty if it is hard to write.
+std::array<std::string, 2> verdict_of(redis::ReplyView reply);
 
 /// A reply in one line of at most 300 bytes, for a message: 7, 'OK', nil, [1, 'x'].
 std::string reply_text(redis::ReplyView reply);

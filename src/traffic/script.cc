@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <unordered_set>
@@ -279,6 +280,17 @@ std::string quoted_words(std::span<const std::string_view> words) {
   return words.empty() ? " none" : out;
 }
 
+/// The hint where an argument is a number in quotes, as JSON writes a string; empty if none is.
+std::string quoted_number(std::span<const std::string_view> arguments) {
+  for (const auto text : arguments) {
+    const bool has_quotes = text.size() > 2 && text.front() == '"' && text.back() == '"';
+    if (!has_quotes || !to_number<double>(text.substr(1, text.size() - 2))) continue;
+    return fmt::format("tonumber() of {} is nil, since its quotes are a part of it: leave them out",
+                       escape(text, kMaxShown));
+  }
+  return {};
+}
+
 // ---- Setups ----
 
 constexpr std::string_view kRunsCommand = "return redis.pcall(unpack(ARGV))";
@@ -401,6 +413,8 @@ class ForeignScript final : public Script {
     if (hint.empty()) {
       hint = missing_element(limiter_.source, limiter_.keys.size(), limiter_.arguments.size());
     }
+    if (hint.empty() && std::strstr(error.what(), "nil") != nullptr)
+      hint = quoted_number(arguments);
     return redis::Error(error.failure(),
                         fmt::format("{}; request {} had KEYS{} and ARGV{}", error.what(), number,
                                     quoted_words(call.keys), quoted_words(arguments)),
@@ -484,7 +498,10 @@ class ForeignScript final : public Script {
     }
     if (ends(arrival.event)) return {.allowed = !reply.is_error()};
     std::string holder;
-    return read_reply(reply, limiter.reading, values_of(arrival, number, holder), limiter.name);
+    const auto values = values_of(arrival, number, holder);
+    const auto decision = read_reply(reply, limiter.reading, values, limiter.name, seen_);
+    if (seen_.size() < kMostSeen) seen_.push_back({redis::Reply::copy_of(reply), values});
+    return decision;
   }
 
   /// `holder` is what the values refer to.
@@ -597,6 +614,8 @@ class ForeignScript final : public Script {
   std::deque<Step> steps_;
   std::unique_ptr<ForeignScript> ending_;
   std::deque<std::pair<const Step*, Arrival>> prepared_;  ///< sent, and not yet answered
+  static constexpr std::size_t kMostSeen = 100;
+  mutable std::vector<SeenReply> seen_;  ///< the first replies that were read
 };
 
 void require_key_numbers(const std::vector<Template>& words, std::size_t keys,

@@ -1,12 +1,14 @@
 -- The verdict is the third element.
 --
 -- $ rlctl burst boundary --script reply-of-array.lua --limit 5/60s
--- ! the first element of every reply was 5, and element 3 was 1 at first and not always;
--- ! if that says whether the request is allowed, try --allowed-when 'r[3] == 1'
+-- ! the replies fit the limit if they are read with --allowed-when 'r[3] == 1'
 -- $ rlctl burst boundary --script reply-of-array.lua --limit 5/60s --allowed-when 'r[3] == 1'
--- Two elements explain the replies:
+-- Two elements explain the replies; or none, since the third tells the first request of a key:
 -- $ rlctl burst boundary --script reply-of-array.lua --limit 5/60s --args two
+-- ! the replies fit the limit if they are read with --allowed-when 'r[3] == 1'
+-- $ rlctl burst boundary --script reply-of-array.lua --limit 5/60s --args new
 
 local count = redis.call('INCR', KEYS[1])
 redis.call('EXPIRE', KEYS[1], 60)
+if ARGV[1] == 'new' then return {5, 60, count == 1} end
 return {5, math.max(0, 5 - count), count <= 5 and 1 or 0, not ARGV[1] and 60 or count <= 5}

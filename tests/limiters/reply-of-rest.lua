@@ -3,9 +3,9 @@
 -- $ rlctl burst --script reply-of-rest.lua --limit 5/60s
 -- ! denied after 4 requests, not 5: the limit is not --limit, --burst is missing,
 -- ! or --allowed-when does not fit the reply;
--- ! a negative reply counts as allowed; if it denies, try --allowed-when 'r >= 0'
+-- ! the replies fit the limit if they are read with --allowed-when 'r >= 0'
 -- $ rlctl burst adversary --tries 2000 --script reply-of-rest.lua
--- ! a negative reply counts as allowed; if it denies, try --allowed-when 'r >= 0'
+-- ! the replies fit the limit if they are read with --allowed-when 'r >= 0'
 -- $ rlctl burst --script reply-of-rest.lua --limit 5/60s --allowed-when 'r >= 0'
 
 local count = redis.call('INCR', KEYS[1])

@@ -144,7 +144,12 @@ TEST_CASE("a log in an unknown format is an error with the nearest format") {
   CHECK(hint_of(std::string(4'000'000, '"')).size() < 10'000);
   CHECK(hint_of(
             "\"Time (UTC)\",\"Client\",\"Units\"\r\n\"2026-11-20 08:00:00\",\"cleo\",\"3\"\r\n") ==
-        "for a CSV: --format csv --fields time=NAME,key=NAME");
+        "for a CSV: --format csv --fields 'time=Time (UTC),key=NAME'");
+  CHECK(hint_of("units;h1;at\n3;200;2026-11-20T08:00:00Z\n") ==
+        "for a CSV: --format csv --fields 'time=at,key=NAME'");
+  CHECK(hint_of("what,who\n3,x\n") == "for a CSV: --format csv --fields 'time=NAME,key=NAME'");
+  CHECK(hint_of("status,h1\n200,3\n").find("--format takes") == 0);
+  CHECK(hint_of("a," + std::string(4'000'000, ',') + "\n1\n").find("for a CSV") == 0);
   // What goes on after all that a format has.
   const auto said = refusal(std::string(kLine.substr(0, kLine.size() - 1)) + " a=1 b=2 c=3");
   CHECK(said.message.find("; combined is nearest, but it goes on after http_user_agent: '") !=

@@ -270,6 +270,10 @@ TEST_CASE("reply reading: the hint at a time since 1970 is an expression that is
            {"'1767225661'", "r * 1000 ms", "(r * 1000) - now_ms ms"},
            {"{false, 1767225661000}", "r[1] or r[2] ms", "(r[1] or r[2]) - now_ms ms"},
            {"'{\"now\":1767225661000}'", "json(r)['now'] ms", "json(r)['now'] - now_ms ms"},
+           // Less another unit of the clock than that of the reply, or given in another unit.
+           {"1767225661000", "r - now ms", "r - now_ms ms"},
+           {"1767225661", "r - now_ms s", "r - now_s s"},
+           {"1767225661000", "r s", "r - now_ms ms"},
        }) {
     CAPTURE(row.given);
     CHECK(reader.hint(row.reply, waiting("r == nil", row.given)) ==
@@ -278,9 +282,57 @@ TEST_CASE("reply reading: the hint at a time since 1970 is an expression that is
     CHECK(wait > 900ms);
     CHECK(wait < 1100ms);
   }
-  // Less another unit of the clock than that of the reply.
-  CHECK(reader.hint("1767225661000", waiting("r == 0", "r - now ms")) ==
-        "subtract the time of the request in the unit of the reply: now_ms");
+  // Nothing that was tried is a time of a few windows.
+  CHECK(reader.hint("1777225661000", waiting("r == 0", "r - now ms")) ==
+        "subtract the time of the request in the unit of the reply");
+  CHECK(reader.hint("'9e20'", waiting("r == '0'", "tonumber(r) ms")) ==
+        "choose the unit of the reply: s, ms or us");
+}
+
+TEST_CASE("reply reading: a hint is tried on the replies before, too") {
+  Reader reader(template_values());
+  std::vector<SeenReply> seen;
+  const auto see = [&](const std::string& lua) {
+    auto values = template_values();
+    values.id = std::ssize(seen) + 1;
+    seen.push_back({reader.reply(lua), values});
+  };
+  auto later = template_values();
+  later.id = 9;
+  const auto hint = [&](const std::string& lua, const ReplyReading& reading) {
+    const auto reply = reader.reply(lua);
+    return support::error_of(
+               [&] { static_cast<void>(read_reply(reply, reading, later, "x.lua", seen)); })
+        .hint();
+  };
+  // -1 is no time since 1970, and nil is no number.
+  see("{0, -1}");
+  see("{0}");
+  CHECK(hint("{0, 1767225661000}", waiting("r[1] == 1", "r[2] ms")) ==
+        "subtract the time of the request: --retry-after '(r[2] or 0) > 0 and r[2] - now_ms or nil "
+        "ms'");
+  see("{0, 99999999}");
+  CHECK(hint("{0, 1767225661000}", waiting("r[1] == 1", "r[2] ms")) ==
+        "subtract the time of the request in the unit of the reply");
+  seen.clear();
+  see("nil");
+  CHECK(hint("'LIMITED'", {}) == "if this reply denies, use --allowed-when 'r ~= \"LIMITED\"'");
+  see("7");
+  CHECK(hint("'LIMITED'", {}).starts_with("it reads a reply"));
+}
+
+TEST_CASE("reply reading: a text as the first reply of a key is taken for that of an allowed one") {
+  Reader reader;
+  check_each({{"redis.status_reply('ALLOW')", "r == \"ALLOW\""},
+              {"{'OK', 4}", "r[1] == \"OK\""}},
+             [&](const auto& lua) {
+               const auto hint = reader.hint(lua, {});
+               CHECK(reader.hint(lua, reading(lua[0] == '{' ? "r[1] == 1" : "r > 0")) == hint);
+               return hint.substr(hint.find('\'') + 1, hint.rfind('\'') - hint.find('\'') - 1);
+             });
+  for (const std::string lua : {"'a\"b'", "'\\1'", "{{}}", "{}"}) {
+    CHECK(reader.hint(lua, {}).find("==") == std::string::npos);
+  }
 }
 
 TEST_CASE("reply reading: a time since 1970 is not a wait") {

@@ -104,20 +104,18 @@ std::optional<std::string> reading_hint(const Run& run, const traffic::ForeignLi
         "--allowed-when '<=limit'",
         fmt::join(replies.first, ", "), replies.highest);
   }
-  if (named != nullptr && !is_named("always")) {
-    if (const auto number = replies.only_verdict()) {
-      return fmt::format(
-          "the first element of every reply was {}, and element {} was 1 at first and not always; "
-          "if that says whether the request is allowed, try --allowed-when 'r[{}] == 1'",
-          *replies.same_first, *number, *number);
-    }
+  const bool is_inverted = replies.inverted.fits(limit);
+  if (is_inverted && (named == nullptr || !named->opposite.empty())) {
+    return inverted_text(foreign.reading.allowed_when);
   }
-  if (replies.inverted.fits(limit)) return inverted_text(foreign.reading.allowed_when);
-  if (!is_nonzero || !replies.not_negative.fits(limit)) return std::nullopt;
-  const bool is_array = replies.first.front().starts_with('[');
-  return fmt::format(
-      "a negative reply counts as allowed; if it denies, try --allowed-when '{} >= 0'",
-      is_array ? "r[1]" : "r");
+  if (is_named("always") || replies.as_read.fits(limit)) return std::nullopt;
+  for (const auto& [expression, reading] : replies.others) {
+    if (!reading.fits(limit)) continue;
+    return fmt::format("the replies fit the limit if they are read with --allowed-when '{}'",
+                       expression.source());
+  }
+  if (!is_inverted) return std::nullopt;
+  return inverted_text(foreign.reading.allowed_when);
 }
 
 /// That the limiter's own limit seems to be another, for one of these reasons; none if it does not.
