@@ -356,18 +356,16 @@ void RepliesSeen::OtherReading::add(const Arrival& arrival, bool allowed) {
   auto& key = keys_[arrival.key];
   if (key.cost == 0 || arrival.place == 1) key = {.begin = arrival.at, .cost = arrival.cost};
   if (key.is_denied) return;
-  if (!allowed && key.units == 0) return rule_out();
+  if (!allowed && key.units == 0) {  // fits() is false from now on
+    is_possible_ = false;
+    return keys_.clear();
+  }
   key.units += arrival.cost;
   key.is_denied = !allowed;
   if (allowed || arrival.cost != key.cost) return;
   const auto after = arrival.at - key.begin;
   soonest_ = fewest_ == 0 ? after : std::min(soonest_, after);
   fewest_ = fewest_ == 0 ? key.units : std::min(fewest_, key.units);
-}
-
-void RepliesSeen::OtherReading::rule_out() {
-  is_possible_ = false;
-  keys_.clear();
 }
 
 bool RepliesSeen::OtherReading::fits(const limiter::Limit& limit) const {
@@ -377,40 +375,22 @@ bool RepliesSeen::OtherReading::fits(const limiter::Limit& limit) const {
          soonest_ < limit.window;
 }
 
-void RepliesSeen::add(redis::ReplyView reply, const Arrival& arrival, bool allowed) {
+void RepliesSeen::add(redis::ReplyView reply, const Arrival& arrival, bool allowed,
+                      const limiter::Limit* limit) {
   ++replies;
   all_nil = all_nil && reply.is_nil();
   as_read.add(arrival, allowed);
   inverted.add(arrival, !allowed);
-  if (replies == 1) add_others(reply);
+  if (replies == 1 && limit != nullptr) add_others(reply);
   std::erase_if(others, [&](auto& other) {
     try {
-      other.second.add(arrival, other.first.holds(reply, {}));
-      return !other.second.is_possible();
+      other.second.add(arrival, other.first.holds(reply, {.limit = *limit}));
+      return !other.second.is_possible() || as_read.fits(*limit);
     } catch (const lua::ExpressionError&) {
       return true;
     }
   });
-  if (all_count || all_count_before) add_count(reply, arrival);
   if (first.size() < kMax) first.push_back(reply_text(reply));
-}
-
-void RepliesSeen::add_count(redis::ReplyView reply, const Arrival& arrival) {
-  const auto count = reply.integer();
-  if (arrival.place == 1) counted_.erase(arrival.key);
-  auto& [at, last, units] = counted_[arrival.key];
-  const auto cost = std::max<std::int64_t>(arrival.cost, 0);
-  // At one instant no count of other requests comes in between; later, windows may have changed.
-  const auto most = units > 0 && at == arrival.at ? last + cost : units + cost;
-  const bool is_number = reply.type() == redis::ReplyType::kInteger;
-  all_count = all_count && is_number && count > 0 && count <= most;
-  all_count_before =
-      all_count_before && is_number && count >= 0 && count <= (units == 0 ? 0 : most);
-  if (!all_count && !all_count_before) return counted_.clear();
-  highest = std::max(highest, count);
-  at = arrival.at;
-  last = count;
-  units += cost;
 }
 
 void RepliesSeen::add_others(redis::ReplyView reply) {
@@ -420,7 +400,11 @@ void RepliesSeen::add_others(redis::ReplyView reply) {
   };
   const auto [subject, value] = verdict_of(reply);
   if (!value.empty()) add(fmt::format("{} == {}", subject, value));
-  if (!value.empty() && is_digit(value[0])) add(fmt::format("{} >= 0", subject));
+  if (!value.empty() && is_digit(value[0])) {
+    add(fmt::format("{} >= 0", subject));
+    // A count of what came before is 0 at first.
+    add(fmt::format("{} {} limit", subject, value == "0" ? "<" : "<="));
+  }
   for (std::size_t i = 1; i < std::min(reply.size(), kMaxElements); ++i) {
     if (reply[i].integer() == 1) add(fmt::format("r[{}] == 1", i + 1));
   }

@@ -334,16 +334,14 @@ class Timeline {
 
 // ---- The outcome of a run ----
 
-/// What a script replied, for a hint on how its replies are read. Each `all_...` holds of every
-/// reply so far.
+/// What a script replied, for a hint on how its replies are read.
 struct RepliesSeen {
   static constexpr std::size_t kMax = 3;
+
   /// What every reply would mean if it were read in another way.
   class OtherReading {
    public:
     void add(const Arrival& arrival, bool allowed);
-    /// No limiter replies like this: fits() is false from now on.
-    void rule_out();
     /// Whether a limiter may give these decisions: it allows the first request of every key, denies
     /// none that fits the limit, and denies one within a window before a multiple of the limit.
     bool fits(const limiter::Limit& limit) const;
@@ -373,26 +371,13 @@ struct RepliesSeen {
   /// Conditions that the first reply suggests and that can read all replies, with what these then
   /// mean.
   std::vector<std::pair<ReplyExpression, OtherReading>> others = {};
-  /// Each is a number above 0 that may count the units of the key's requests so far, this one
-  /// included: at one instant, it is at most the request's cost above the one before.
-  bool all_count = true;
-  /// The same of a number that may be 0: a count of what came before the request.
-  bool all_count_before = true;
-  std::int64_t highest = 0;  ///< the highest number, as long as there may be a count
-  /// `allowed`: what the reply means as it is read.
-  void add(redis::ReplyView reply, const Arrival& arrival, bool allowed);
+
+  /// `allowed`: what the reply means as it is read. Without a limit there are no others.
+  void add(redis::ReplyView reply, const Arrival& arrival, bool allowed,
+           const limiter::Limit* limit);
 
  private:
-  void add_count(redis::ReplyView reply, const Arrival& arrival);
   void add_others(redis::ReplyView reply);
-
-  /// The last reply of a key.
-  struct Counted {
-    microseconds at{0};
-    std::int64_t count = 0;
-    std::int64_t units = 0;  ///< of all requests so far
-  };
-  std::unordered_map<std::uint32_t, Counted> counted_ = {};  ///< by key, as long as all count
 };
 
 /// The results of one candidate.

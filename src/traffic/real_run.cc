@@ -260,7 +260,7 @@ class Exchange {
     const auto call = static_cast<std::int64_t>(number) + 1;
     try {
       request.decision = run_.script->parse(reply, request.arrival, call);
-      replies_.add(reply, request.arrival, request.decision.allowed);
+      replies_.add(reply, request.arrival, request.decision.allowed, run_.script->limit());
     } catch (const redis::Error& error) {
       request.state = State::kFailed;
       const auto explained = run_.script->with_request(error, request.arrival, call);

@@ -372,6 +372,7 @@ class ForeignScript final : public Script {
     }
     return prefix_ + KeyAging::kHashName;
   }
+  const limiter::Limit* limit() const override { return &limit_; }
   bool may_read_ttl() const override {
     return traffic::may_read_ttl(limiter_) || (ending_ && ending_->may_read_ttl());
   }

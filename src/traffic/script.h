@@ -140,6 +140,8 @@ class Script {
   virtual std::optional<std::string> key_of_ttls() const { return std::nullopt; }
   /// Whether it may read the TTL of a key.
   virtual bool may_read_ttl() const { return false; }
+  /// What the expressions of a foreign script read; null for a bundled one.
+  virtual const limiter::Limit* limit() const { return nullptr; }
 
   /// Loads it into the server. Throws redis::Error; for a foreign script that does not compile,
   /// with the file's name and line.

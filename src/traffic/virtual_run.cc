@@ -240,7 +240,7 @@ Decision ScriptDecider::answer(const Arrival& arrival) {
   try {
     const auto decision = script_.parse(reply, arrival, answers_);
     const bool is_read = arrival.event == Event::kRequest || arrival.event == Event::kReserve;
-    if (is_read) replies_.add(reply, arrival, decision.allowed);
+    if (is_read) replies_.add(reply, arrival, decision.allowed, script_.limit());
     return decision;
   } catch (const redis::Error& error) {
     skip_answers();

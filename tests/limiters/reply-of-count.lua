@@ -1,14 +1,13 @@
 -- It returns a count, of this request too, or of those before it.
 --
 -- $ rlctl burst boundary --script reply-of-count.lua --limit 5/60s --args '0'
--- ! nothing was denied, and the replies were 1, 2, 3 up to 10:
--- ! if the script returns a count, try --allowed-when '<=limit'
+-- ! the replies fit the limit if they are read with --allowed-when 'r <= limit'
 -- $ rlctl burst adversary --tries 2000 --script reply-of-count.lua --args '0'
--- ! try --allowed-when '<=limit'
+-- ! with --allowed-when 'r <= limit'
 -- $ rlctl burst boundary --script reply-of-count.lua --limit 5/60s --args '0' --allowed-when '<=limit'
 -- > note reply-of-count.lua: never above the limit with this traffic
 -- $ rlctl burst --script reply-of-count.lua --limit 5/60s --args '1'
--- ! 9: if the script returns the number of requests before this one, try --allowed-when 'r < limit'
+-- ! the replies fit the limit if they are read with --allowed-when 'r < limit'
 -- $ rlctl burst adversary --tries 2000 --script reply-of-count.lua --args '1' --allowed-when zero
 -- ! denied after 1 request, not 5: the limit is not --limit
 -- $ rlctl burst poisson --script reply-of-count.lua --limit 5/60s --args '1' --allowed-when 'r < 3'

@@ -2,6 +2,7 @@
 --
 -- $ rlctl burst --script reply-of-wait.lua --limit 5/60s --args '0' --allowed-when zero
 -- $ rlctl burst --script reply-of-wait.lua --limit 5/60s --args '-1'
+-- ! the replies fit the limit if they are read with --allowed-when 'r == -1'
 
 local count = redis.call('INCR', KEYS[1])
 redis.call('PEXPIRE', KEYS[1], 60000)

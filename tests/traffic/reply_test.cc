@@ -323,8 +323,7 @@ TEST_CASE("reply reading: a hint is tried on the replies before, too") {
 
 TEST_CASE("reply reading: a text as the first reply of a key is taken for that of an allowed one") {
   Reader reader;
-  check_each({{"redis.status_reply('ALLOW')", "r == \"ALLOW\""},
-              {"{'OK', 4}", "r[1] == \"OK\""}},
+  check_each({{"redis.status_reply('ALLOW')", "r == \"ALLOW\""}, {"{'OK', 4}", "r[1] == \"OK\""}},
              [&](const auto& lua) {
                const auto hint = reader.hint(lua, {});
                CHECK(reader.hint(lua, reading(lua[0] == '{' ? "r[1] == 1" : "r > 0")) == hint);

@@ -86,29 +86,11 @@ std::optional<std::string> reading_hint(const Run& run, const traffic::ForeignLi
                                         const limiter::Limit& limit) {
   const auto& replies = run.outcome.replies;
   const auto* named = foreign.reading.allowed_when.named;
-  const auto is_named = [&](std::string_view name) {
-    return named != nullptr && named->name == name;
-  };
-  // A reply that is 0 or 1 is an answer, not a count.
-  const bool may_count = !replies_with_wait(foreign) && replies.highest > 1;
-  const bool is_nonzero = is_named("nonzero");
-  if ((is_nonzero || is_named("zero")) && may_count && replies.all_count_before) {
-    return fmt::format(
-        "the replies were {} up to {}: if the script returns the number of requests before this "
-        "one, try --allowed-when 'r < limit'",
-        fmt::join(replies.first, ", "), replies.highest);
-  }
-  if (is_nonzero && may_count && replies.all_count && replies.highest > limit.limit) {
-    return fmt::format(
-        "nothing was denied, and the replies were {} up to {}: if the script returns a count, try "
-        "--allowed-when '<=limit'",
-        fmt::join(replies.first, ", "), replies.highest);
-  }
   const bool is_inverted = replies.inverted.fits(limit);
   if (is_inverted && (named == nullptr || !named->opposite.empty())) {
     return inverted_text(foreign.reading.allowed_when);
   }
-  if (is_named("always") || replies.as_read.fits(limit)) return std::nullopt;
+  if ((named != nullptr && named->is_always()) || replies.as_read.fits(limit)) return std::nullopt;
   for (const auto& [expression, reading] : replies.others) {
     if (!reading.fits(limit)) continue;
     return fmt::format("the replies fit the limit if they are read with --allowed-when '{}'",
