@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/table.h"
@@ -32,7 +34,7 @@ const SeverityRow& row_of(Severity severity) {
 }  // namespace
 
 void Findings::add(const Finding& finding, const std::function<void(JsonWriter&)>& add_subject) {
-  ++count_of(finding.severity);
+  ++(finding.excuse.empty() ? counts_ : excused_).of(finding.severity);
   auto& out = out_.buffer();
   if (json_) {
     JsonWriter json(out);
@@ -40,7 +42,8 @@ void Findings::add(const Finding& finding, const std::function<void(JsonWriter&)
         .field(names_.name, finding.name)
         .field(names_.severity, row_of(finding.severity).name);
     if (add_subject) add_subject(json);
-    json.field("detail", finding.detail).known_field("fix", finding.fix).end_object();
+    json.field("detail", finding.detail).known_field("fix", finding.fix);
+    json.known_field("excused", finding.excuse).end_object();
     out += '\n';
   } else {
     out += finding.place.empty() ? text(finding) : text_at_place(finding);
@@ -63,39 +66,51 @@ std::string Findings::text(const Finding& finding) const {
   return out + indent + toned(escaped_message(finding.fix), Tone::kDim, look_.colour) + "\n";
 }
 
-/// Begins with the place, as compilers do, so that editors can jump to it.
+/// Begins with one line as compilers write it, which editors and CI show at its place. Its text is
+/// the call or, without one, the first sentence of the detail. Only a call is cut.
 std::string Findings::text_at_place(const Finding& finding) const {
-  constexpr std::size_t kIndent = 4;
+  constexpr std::size_t kIndent = 4, kLeastColumns = 30;
   constexpr std::string_view kCut = "...";
   const auto& severity = row_of(finding.severity);
-  auto head = fmt::format("{}: {}{}{}", escaped_message(finding.place),
-                          toned(finding.name, severity.tone, look_.colour),
-                          finding.subject.empty() ? "" : ": ", finding.subject);
-  if (display_width(head) > kMaxColumns) {
-    head = cut_to_width(head, kMaxColumns - kCut.size()) + std::string(kCut);
+  const bool is_excused = !finding.excuse.empty();
+  const auto head = fmt::format(
+      "{}: {}: {}: ", escaped_message(finding.place),
+      is_excused ? "excused" : toned(severity.name, severity.tone, look_.colour), finding.name);
+  const auto columns = kMaxColumns - std::min(display_width(head), kMaxColumns - kLeastColumns);
+  auto subject = finding.subject, detail = finding.detail;
+  if (subject.empty()) {
+    const auto end = std::min(detail.find(". "), detail.size() - 1);
+    subject = escaped_message(detail.substr(0, end));
+    detail.erase(0, end + 2);
+  } else if (display_width(subject) > columns) {
+    subject = cut_to_width(subject, columns - kCut.size()) + std::string(kCut);
   }
   const auto filled = [](const std::string& sentence) {
     std::string lines(kIndent, ' ');
     append_filled(lines, escaped_message(sentence), kIndent, kMaxColumns);
     return lines;
   };
-  return head + "\n" + filled(fmt::format("{}: {}", severity.name, finding.detail)) +
+  if (is_excused) {
+    return head + subject + "\n" +
+           filled(fmt::format("This {} is excused: {}", severity.counted, finding.excuse));
+  }
+  return head + subject + "\n" + filled(detail) +
          toned(filled("Fix: " + finding.fix + "."), Tone::kDim, look_.colour);
 }
 
-std::string Findings::counts(std::string_view none) const {
+std::string Findings::Counts::text(std::string_view none) const {
   std::string text;
-  for (auto i = counts_.size() - 1; i > 0; --i) {
-    if (counts_[i] == 0) continue;
-    text.append(text.empty() ? "" : ", ").append(counted(counts_[i], kSeverities[i].counted));
+  for (auto i = all.size() - 1; i > 0; --i) {
+    if (all[i] == 0) continue;
+    text.append(text.empty() ? "" : ", ").append(counted(all[i], kSeverities[i].counted));
   }
   return text.empty() ? std::string(none) : text;
 }
 
 ExitStatus Findings::status(bool is_complete) const {
   auto state = PluginState::kOk;
-  for (std::size_t i = 0; i < counts_.size(); ++i) {
-    if (counts_[i] > 0) state = kSeverities[i].state;  // in the order of severity
+  for (std::size_t i = 0; i < counts_.all.size(); ++i) {
+    if (counts_.all[i] > 0) state = kSeverities[i].state;  // in the order of severity
   }
   return to_status(state == PluginState::kOk && !is_complete ? PluginState::kUnknown : state);
 }

@@ -24,7 +24,8 @@ struct Finding {
   std::string fix = {};        ///< what to do about it; may be empty
   std::string_view name = {};  ///< of the kind of finding, or of the check: "no_ttl"
   std::string subject = {};    ///< the key or the call that it is about, in text; may be empty
-  std::string place = {};      ///< "FILE:LINE" of a script, or the name of a program
+  std::string place = {};      ///< "FILE:LINE" or "FILE" of a script, or the name of a program
+  std::string excuse = {};     ///< why it is accepted; empty if it is not
 };
 
 /// Writes findings to standard output as they come, as text or as JSON, and counts them. The caller
@@ -41,18 +42,23 @@ class Findings {
   /// `add_subject` writes the fields of JSON for the subject and the place.
   void add(const Finding& finding, const std::function<void(JsonWriter&)>& add_subject = {});
   /// Counts findings that are not shown.
-  void count_hidden(Severity severity, std::int64_t count) { count_of(severity) += count; }
+  void count_hidden(Severity severity, std::int64_t count) { counts_.of(severity) += count; }
 
-  /// "1 critical finding, 2 warnings", the worst first; `none` if there are only kOk ones.
-  std::string counts(std::string_view none = "no findings") const;
+  /// "1 critical finding, 2 warnings", the worst first, without those that are excused; `none` if
+  /// there are only kOk ones.
+  std::string counts(std::string_view none = "no findings") const { return counts_.text(none); }
+  /// "1 critical finding" of those that are excused; empty if none is.
+  std::string excused() const { return excused_.text(""); }
   /// The exit status: that of the worst finding, or UNKNOWN if there is none above a note and not
   /// everything could be examined.
   ExitStatus status(bool is_complete = true) const;
 
  private:
-  std::int64_t& count_of(Severity severity) {
-    return counts_.at(static_cast<std::size_t>(severity));
-  }
+  struct Counts {
+    std::array<std::int64_t, 5> all = {};  ///< by Severity
+    std::int64_t& of(Severity severity) { return all.at(static_cast<std::size_t>(severity)); }
+    std::string text(std::string_view none) const;
+  };
   std::string text(const Finding& finding) const;
   std::string text_at_place(const Finding& finding) const;
 
@@ -60,7 +66,7 @@ class Findings {
   bool json_;
   JsonNames names_;
   Look look_;
-  std::array<std::int64_t, 5> counts_{};  ///< by Severity
+  Counts counts_, excused_;
 };
 
 }  // namespace rlctl::cli::report

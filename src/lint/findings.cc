@@ -52,6 +52,7 @@ constexpr std::array kKinds{
     FindingKind{"unspent", "with --reserve: what a settle says is not all spent"},
     FindingKind{"over-budget", "with --reserve: more is spent and held than the limit"},
     FindingKind{"unknown-flag", "a flag in the first line that Redis does not know"},
+    FindingKind{"unused-excuse", "a comment excuses what is not found: remove it"},
     FindingKind{"wrong-limit", "more or fewer than the limit are allowed at one instant"},
     FindingKind{"lost-refill", "who asks slightly too often gets half of what refills"},
     FindingKind{"shared-limit", "the requests of one client count against another"},

@@ -136,6 +136,7 @@ struct Finding {
   std::string what = {};    ///< the call as observed, or the flag; requests to a program, in words
   std::string detail = {};  ///< why it hurts
   std::string fix = {};     ///< what to do
+  std::string excuse = {};  ///< why the script's author accepts it; empty if nobody does
 };
 
 /// What lint did not test, and why.

@@ -83,7 +83,10 @@ class Lexer {
   bool skip_comment() {
     position_ += 2;
     if (const auto level = bracket_level()) return long_text(*level);
+    const auto begin = position_;
     while (!ended() && !is_line_end(at(position_))) ++position_;
+    found.comments.push_back(
+        {source_.substr(begin, position_ - begin), line(), found.tokens.size()});
     return true;
   }
 

@@ -34,9 +34,17 @@ struct Token {
   }
 };
 
+/// A comment of one line: "-- text".
+struct Comment {
+  std::string_view text = {};  ///< without the two dashes
+  int line = 1;
+  std::size_t next = 0;  ///< the token that follows, by its index
+};
+
 /// A source as tokens.
 struct Tokens {
   std::vector<Token> tokens = {};              ///< the last one is kEnd
+  std::vector<Comment> comments = {};          ///< without those in long brackets
   std::vector<std::size_t> line_offsets = {};  ///< [n]: where line n + 1 begins
 };
 

@@ -146,22 +146,19 @@ inline Limiter read_limiter(const fs::path& file) {
   return limiter;
 }
 
-/// What lint reports: "LINE NAME SEVERITY", where LINE is 0 if it names none.
+/// What lint reports: "LINE NAME SEVERITY", where LINE is 0 if it names none, and the severity of
+/// what a comment excuses is "excused".
 inline Lines findings_in(const std::string& output) {
   Lines found;
-  std::string name;
   for (const auto& line : lines_of(output)) {
-    std::istringstream words(line);
-    std::string first, second;
-    words >> first >> second;
-    if (!line.starts_with(' ') && first.ends_with(':')) {  // FILE:LINE: NAME: CALL or FILE: NAME
-      const auto colon = first.find(':');
-      name = colon + 1 == first.size() ? "0" : first.substr(colon + 1, first.size() - colon - 2);
-      name += ' ' + second.substr(0, second.find(':'));
-    } else if (first == "critical:" || first == "warning:" || first == "note:") {
-      if (!name.empty()) found.push_back(name + ' ' + first.substr(0, first.size() - 1));
-      name.clear();
-    }
+    std::istringstream words(line);  // FILE:LINE: SEVERITY: NAME: TEXT, or without a line
+    std::string place, severity, name;
+    words >> place >> severity >> name;
+    if (line.starts_with(' ') || !severity.ends_with(':') || !name.ends_with(':')) continue;
+    const auto colon = place.find(':');
+    const bool has_line = colon + 1 < place.size();
+    found.push_back((has_line ? place.substr(colon + 1, place.size() - colon - 2) : "0") + ' ' +
+                    name.substr(0, name.size() - 1) + ' ' + severity.substr(0, severity.size() - 1));
   }
   std::sort(found.begin(), found.end());
   return found;

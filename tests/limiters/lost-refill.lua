@@ -2,7 +2,7 @@
 -- each 10.91 s gets a unit each 21.82 s, and who asks each second, each 12 s.
 --
 -- $ rlctl lint lost-refill.lua --args '{burst} {limit} {window_ms} {now_ms}'
--- > lost-refill.lua: lost-refill
+-- > lost-refill.lua: critical: lost-refill: A part of what refills is lost
 -- > Seen: 5 of 6 allowed at 0 s, 22 of 44 each 10.91 s from 10.91 s to 480 s.
 -- $ rlctl lint lost-refill.lua --args '{burst} {limit} {window_ms} {now_ms}' --limit 2/60s
 -- $ rlctl lint lost-refill.lua --args '{burst} {limit} {window_ms} {now_ms}' --limit 1/60s --burst 2

@@ -16,12 +16,14 @@
 #include "cli/report/findings.h"
 #include "cli/server/programs.h"
 #include "cli/terminal/table.h"
+#include "lint/excuses.h"
 #include "lint/findings.h"
 
 namespace rlctl::cli::lint {
 namespace {
 
 using rlctl::lint::Finding;
+using rlctl::lint::FindingKind;
 using rlctl::lint::Severity;
 
 /// Each probe asks for all.
@@ -88,6 +90,19 @@ report::Severity severity_of(const Finding& finding) {
                                                 : report::Severity::kCritical;
 }
 
+/// Whether this run can find the kind, so that an excuse which meets nothing is of no use.
+bool is_looked_for(const FindingKind& kind, const Subject& subject, const Plan& plan) {
+  constexpr std::string_view kOfLeases = "with --concurrency:", kOfBudgets = "with --reserve:";
+  if (plan.concurrency) return kind.summary.starts_with(kOfLeases);
+  if (plan.reserve) return kind.summary.starts_with(kOfBudgets);
+  if (kind.summary.starts_with(kOfLeases) || kind.summary.starts_with(kOfBudgets)) return false;
+  if (!subject.candidate.foreign) return true;  // a bundled script tells all figures
+  const auto& reading = subject.candidate.foreign->reading;
+  return !(kind.name == "wrong-wait" && !reading.retry_after) &&
+         !(kind.name == "wrong-remaining" && !reading.remaining) &&
+         !(kind.name == "wrong-reset" && !reading.reset_after);
+}
+
 /// "Tested" and "Not tested", with a line for each; `place` is empty if there is one script only.
 std::string coverage_text(const std::string& place, const Observed& observed) {
   constexpr std::size_t kIndent = 4, kColumns = 80;
@@ -136,7 +151,8 @@ void add_finding(report::Findings& findings, const std::string& place, const Fin
                 .fix = finding.fix,
                 .name = finding.name,
                 .subject = has_line ? escaped_message(finding.what) : "",
-                .place = has_line ? fmt::format("{}:{}", place, finding.line) : place},
+                .place = has_line ? fmt::format("{}:{}", place, finding.line) : place,
+                .excuse = finding.excuse},
                [&](JsonWriter& out) {
                  out.field("script", place);
                  if (has_line) {
@@ -177,15 +193,18 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   for (auto& subject : subjects) {
     const auto& place = subject.debuggee.name;
     const bool is_program = subject.candidate.program != nullptr;
-    const auto observed =
-        plan.concurrency ? observe_leases(subject, connector, programs, invocation)
-        : plan.reserve   ? observe_budget(subject, plan, connector, programs, invocation)
-        : is_program     ? observe_program(subject, programs)
-                         : observe(subject, plan, connector, invocation);
+    auto observed = plan.concurrency ? observe_leases(subject, connector, programs, invocation)
+                    : plan.reserve ? observe_budget(subject, plan, connector, programs, invocation)
+                    : is_program   ? observe_program(subject, programs)
+                                   : observe(subject, plan, connector, invocation);
     for (const auto& warning : observed.warnings) {
       warn(fmt::format("warning: {}: {}", place, warning), invocation.command);
     }
-    is_complete &= observed.not_tested.empty();
+    const bool is_whole = observed.not_tested.empty();
+    apply_excuses(subject.excuses, observed.findings, [&](const FindingKind& kind) {
+      return is_whole && is_looked_for(kind, subject, plan);
+    });
+    is_complete &= is_whole;
     requests += observed.requests;
     bool ignores_costs = false;
     for (const auto& finding : observed.findings) {
@@ -201,11 +220,14 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
     invocation.out.flush();
   }
   if (!invocation.json) {
-    const std::string_view none = is_complete ? "no findings" : "no findings in what was tested,";
+    const auto excused = findings.excused();
+    const auto none = fmt::format("no {}findings{}", excused.empty() ? "" : "other ",
+                                  is_complete ? "" : " in what was tested,");
     const auto counts = findings.counts(none);
     invocation.out.write(
-        fmt::format("{} in {} ({})\n", counts, counted(std::ssize(subjects), kind_of(subjects)),
-                    counted(requests, "request")) +
+        fmt::format("{} in {} ({}){}\n", counts, counted(std::ssize(subjects), kind_of(subjects)),
+                    counted(requests, "request"),
+                    excused.empty() ? "" : "; " + excused + " excused") +
         (findings.status() == ExitStatus::kDone ? coverage : std::string{}) + next_steps(subjects));
   }
   invocation.out.flush();
@@ -230,7 +252,7 @@ const Command kCommand{
              "this traffic are known; they are reported in the same way, without lines.",
          .statuses =
              {
-                 "OK: no findings, or only notes",
+                 "OK: no findings, or only notes and excused ones",
                  kStatusWarning,
                  kStatusCritical,
                  "UNKNOWN: wrong usage; or a script does not compile, failed or did not end,\n"

@@ -212,7 +212,9 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
   require_lengths({&limit, 1}, "lint");
   std::vector<Subject> subjects;
   for (const auto& word : operands) {
-    subjects.push_back(make_subject(word, plan, limit, invocation));
+    auto& subject = subjects.emplace_back(make_subject(word, plan, limit, invocation));
+    const auto& script = subject.debuggee;
+    subject.excuses = rlctl::lint::read_excuses(script.shown, script.name);
   }
   for (auto& program : parse_programs(plan.exec)) {
     const auto adversary =

@@ -13,6 +13,7 @@
 #include "exec/program.h"
 #include "ldb/session.h"
 #include "ldb/trace.h"
+#include "lint/excuses.h"
 #include "lint/findings.h"
 #include "traffic/script.h"
 
@@ -50,6 +51,7 @@ struct Subject {
   /// The costs above 0 of requests that reach the limit, ascending.
   std::vector<std::int64_t> costs = {1};
   std::vector<std::int64_t> all_costs = {};  ///< see rlctl::lint::Profile::costs
+  std::vector<rlctl::lint::Excuse> excuses = {};  ///< none for a program
   /// The limit as typed, if `candidate` has a smaller one instead, which the traffic can exceed.
   std::optional<limiter::Limit> unscaled = {};
 };

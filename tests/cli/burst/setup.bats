@@ -60,7 +60,7 @@ count_allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | goj
   cp limiter.lua other.lua
   run -0 rlctl burst steady --requests 9 "${limiter[@]}" "${prepared[@]}" --compare other.lua
   run -2 rlctl lint limiter.lua --limit 5/60s --setup 'HSET {key} rate 5'
-  assert_line --partial 'limiter.lua:3: no-ttl'
+  assert_line --partial 'limiter.lua:3: critical: no-ttl: '
 }
 
 @test "an error names the command and the reply; the repeat command has the setup" {

@@ -94,6 +94,39 @@ Search for requests that exceed the limit:
     rlctl burst adversary --limit 5/60s --exec 'perl limiter.pl'
 [2]
 
+## excuses
+$ write counter.lua
+< -- rlctl: limit 5/60s
+< -- rlctl: allow wrong-limit because a client may send one more
+< local window = ARGV[2]
+< local count = redis.call('INCR', KEYS[1])
+< if count == 1 then
+<   -- rlctl: allow mixed-units because clients are banned for days
+<   redis.call('EXPIRE', KEYS[1], window)
+< end
+< return count <= ARGV[1] + 1 and 1 or 0
+$ rlctl lint counter.lua --args '{limit} {window_ms}'
+$ rlctl lint counter.lua --args '{limit} {window_ms}' --json
+$ write counter.lua
+< -- rlctl: allow wrong-limit because it was one more
+< -- rlctl: allow wrong-wait because no wait is told
+< -- rlctl: allow lost-slot because it gives no slots
+< local count = redis.call('INCR', KEYS[1])
+< if count == 1 then
+<   -- rlctl: allow mixed-units because clients were banned for days
+<   redis.call('PEXPIRE', KEYS[1], ARGV[2])
+< end
+< return count <= tonumber(ARGV[1]) and 1 or 0
+$ rlctl lint counter.lua --args '{limit} {window_ms}'
+$ write counter.lua
+< -- rlctl: allow no-tll because a job removes the keys
+< return redis.call('INCR', KEYS[1]) <= tonumber(ARGV[1])
+$ rlctl lint counter.lua --args '{limit}'
+$ write counter.lua
+< -- rlctl: allow no-ttl
+< return redis.call('INCR', KEYS[1]) <= tonumber(ARGV[1])
+$ rlctl lint counter.lua --args '{limit}'
+
 ## a script with an error
 $ write wrong.lua
 < return redis.call('INCR'

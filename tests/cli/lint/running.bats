@@ -21,9 +21,8 @@ is_unknown() {
 
 @test "the text has a line to jump to, the severity, why and what to do, in 80 columns" {
   run -2 --separate-stderr rlctl lint counter.lua --allowed-when '<=limit'
-  assert_equal "$(sed -E 's/[0-9]+ requests/N requests/' <<<"$output")" "counter.lua:1: no-ttl: INCR ann
-    critical: 'ann' has no TTL when the script returns. Its client is denied
-    forever.
+  assert_equal "$(sed -E 's/[0-9]+ requests/N requests/' <<<"$output")" "counter.lua:1: critical: no-ttl: INCR ann
+    'ann' has no TTL when the script returns. Its client is denied forever.
     Fix: set a TTL when the key is new: if the new count is 1, PEXPIRE it by the
     window.
 1 critical finding in 1 script (N requests)
@@ -42,7 +41,7 @@ Search for requests that exceed the limit:
 @test "several scripts, by file, by name and from the configuration, in one run" {
   printf '%s\n' '[script.mine]' 'file = "counter.lua"' 'keys = ["count:{key}"]' 'allowed_when = "<=limit"' >my.toml
   run -2 --separate-stderr rlctl lint --config my.toml mine gcra --limit 2/10s
-  assert_line --regexp '^[^ ]*counter\.lua:1: no-ttl: INCR count:ann$'
+  assert_line --regexp '^[^ ]*counter\.lua:1: critical: no-ttl: INCR count:ann$'
   assert_line --regexp '^1 critical finding in 2 scripts \([0-9]+ requests\)$'
   assert_line '    rlctl burst adversary --script mine --config my.toml --limit 2/10s'
   assert_line '    rlctl burst adversary --algorithm gcra --config my.toml --limit 2/10s'
@@ -50,7 +49,7 @@ Search for requests that exceed the limit:
 
 @test "the script comes from standard input, too" {
   run -2 --separate-stderr rlctl lint - --allowed-when '<=limit' <counter.lua
-  assert_line --index 0 'stdin:1: no-ttl: INCR ann'
+  assert_line --index 0 'stdin:1: critical: no-ttl: INCR ann'
 }
 
 @test "no server in use is touched" {
@@ -151,7 +150,7 @@ longer than the TTLs; try again, or use a longer window"
   sed '/shift @/d' "$project/tests/limiters/log.pl" >endless.pl
   printf '%s\n' '[script.mine]' 'exec = "perl endless.pl"' >my.toml
   run -2 --separate-stderr rlctl lint --config my.toml mine gcra
-  assert_line --index 0 'mine: locked-out'
+  assert_line --index 0 --partial 'mine: critical: locked-out: '
   assert_line --regexp '^1 critical finding in 2 limiters \([0-9]+ requests\)$'
   assert_line '    rlctl burst adversary --script mine --config my.toml --limit 5/60s --cost 1,5'
   run -2 --separate-stderr rlctl lint --json --config my.toml mine
@@ -175,4 +174,32 @@ longer than the TTLs; try again, or use a longer window"
   assert_line --partial 'rlctl burst adversary'
   run -3 rlctl lint gcra --limit 2000/60s
   refute_output --partial 'rlctl burst adversary'
+}
+
+@test "GitHub's problem matchers match the first line of each finding, and nothing else" {
+  # A first line is one that an indented line follows, with the call or the sentence, unless it begins a list.
+  run -0 python3 - "$project" <<'END'
+import json, re, sys
+matchers = json.load(open(sys.argv[1] + "/.github/rlctl-lint.json"))["problemMatcher"]
+lines = [line for line in open(sys.argv[1] + "/tests/cli/lint/reports.t").read().split("\n") if line[:2] not in ("$ ", "< ")]
+lines += ["rlctl: lint: warning: mine: not tested", "rlctl: lint: my.lua:1: warning: no-ttl: INCR", "a.lua: not tested:"]
+first = [line for line, after in zip(lines, lines[1:])
+         if after.startswith("    ") and line[:1].strip() and ": excused: " not in line and not line.endswith(":")]
+matched = {}
+for matcher in matchers:
+    pattern, = matcher["pattern"]
+    for line in lines:
+        match = re.search(pattern["regexp"], line)
+        if not match: continue
+        said = {name: match[pattern[name]] for name in ("file", "line", "code", "message")}
+        assert line not in matched or matched[line][0] == matcher["severity"], line
+        matched[line] = (matcher["severity"], said)
+        place = said["file"] + (":" + said["line"] if said["line"] else "")
+        severity = {"error": "critical", "warning": "warning", "notice": "note"}[matcher["severity"]]
+        assert line == f"{place}: {severity}: {said['code']}: {said['message']}", line
+assert set(matched) == set(first), set(matched) ^ set(first)
+assert {severity for severity, _ in matched.values()} == {"error", "warning", "notice"}
+assert {bool(said["line"]) for _, said in matched.values()} == {True, False}
+assert len({matcher["owner"] for matcher in matchers}) == 3
+END
 }
