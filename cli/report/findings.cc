@@ -43,7 +43,8 @@ void Findings::add(const Finding& finding, const std::function<void(JsonWriter&)
         .field(names_.severity, row_of(finding.severity).name);
     if (add_subject) add_subject(json);
     json.field("detail", finding.detail).known_field("fix", finding.fix);
-    json.known_field("excused", finding.excuse).end_object();
+    if (!finding.excuse.empty()) json.field("excused", finding.excuse);
+    json.end_object();
     out += '\n';
   } else {
     out += finding.place.empty() ? text(finding) : text_at_place(finding);

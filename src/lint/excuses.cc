@@ -66,8 +66,8 @@ void apply_excuses(const std::vector<Excuse>& excuses, std::vector<Finding>& fin
         {.name = "unused-excuse",
          .line = excuse.line,
          .what = fmt::format("allow {}", excuse.kind.name),
-         .detail = fmt::format("This traffic shows no such flaw in line {}{}.", excuse.last,
-                               excuse.first == 0 ? ", or of no line" : ""),
+         .detail = fmt::format("Nothing of this kind was found in line {}{}.", excuse.last,
+                               excuse.first == 0 ? ", or without a line" : ""),
          .fix = "remove the comment, or put it right before the line of the call"});
   }
   std::ranges::move(unused, std::back_inserter(findings));

@@ -158,7 +158,8 @@ inline Lines findings_in(const std::string& output) {
     const auto colon = place.find(':');
     const bool has_line = colon + 1 < place.size();
     found.push_back((has_line ? place.substr(colon + 1, place.size() - colon - 2) : "0") + ' ' +
-                    name.substr(0, name.size() - 1) + ' ' + severity.substr(0, severity.size() - 1));
+                    name.substr(0, name.size() - 1) + ' ' +
+                    severity.substr(0, severity.size() - 1));
   }
   std::sort(found.begin(), found.end());
   return found;

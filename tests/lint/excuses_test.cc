@@ -91,7 +91,8 @@ TEST_CASE("an excuse that is not understood is an error") {
 TEST_CASE("a finding is excused in its line alone, and an excuse that meets none is a finding") {
   CHECK(applied(kAllow + "call()\ncall()", {0, 2, 3}) ==
         "0 no-ttl (why)\n2 no-ttl (why)\n3 no-ttl\n");
-  CHECK(applied("local x\n" + kAllow + "call()", {0, 1, 3}) == "0 no-ttl\n1 no-ttl\n3 no-ttl (why)\n");
+  CHECK(applied("local x\n" + kAllow + "call()", {0, 1, 3}) ==
+        "0 no-ttl\n1 no-ttl\n3 no-ttl (why)\n");
   CHECK(applied("local x\n" + kAllow + "call()", {1}) == "1 no-ttl\n2 unused-excuse\n");
   CHECK(applied("local x\n" + kAllow + "call()", {1}, false) == "1 no-ttl\n");
   CHECK(applied("-- rlctl: allow long-ttl because why\ncall()", {2}) ==
