@@ -34,7 +34,7 @@ const SeverityRow& row_of(Severity severity) {
 }  // namespace
 
 void Findings::add(const Finding& finding, const std::function<void(JsonWriter&)>& add_subject) {
-  ++(finding.excuse.empty() ? counts_ : excused_).of(finding.severity);
+  ++(finding.excuse.empty() ? counts_ : excused_)[index(finding.severity)];
   auto& out = out_.buffer();
   if (json_) {
     JsonWriter json(out);
@@ -91,27 +91,25 @@ std::string Findings::text_at_place(const Finding& finding) const {
     append_filled(lines, escaped_message(sentence), kIndent, kMaxColumns);
     return lines;
   };
-  if (is_excused) {
-    return head + subject + "\n" +
-           filled(fmt::format("This {} is excused: {}", severity.counted, finding.excuse));
-  }
-  return head + subject + "\n" + filled(detail) +
-         toned(filled("Fix: " + finding.fix + "."), Tone::kDim, look_.colour);
+  if (is_excused) detail = fmt::format("This {} is excused: {}", severity.counted, finding.excuse);
+  const auto fix = is_excused ? "" : filled("Fix: " + finding.fix + ".");
+  return head + subject + "\n" + filled(detail) + toned(fix, Tone::kDim, look_.colour);
 }
 
-std::string Findings::Counts::text(std::string_view none) const {
-  std::string text;
-  for (auto i = all.size() - 1; i > 0; --i) {
-    if (all[i] == 0) continue;
-    text.append(text.empty() ? "" : ", ").append(counted(all[i], kSeverities[i].counted));
+std::string Findings::counts(std::string_view none) const {
+  std::string text, excused;
+  for (auto i = counts_.size() - 1; i > 0; --i) {
+    const auto noun = kSeverities[i].counted;
+    if (counts_[i] > 0) text += (text.empty() ? "" : ", ") + counted(counts_[i], noun);
+    if (excused_[i] > 0) excused += ", " + counted(excused_[i], noun) + " excused";
   }
-  return text.empty() ? std::string(none) : text;
+  return (text.empty() ? std::string(none) : text) + excused;
 }
 
 ExitStatus Findings::status(bool is_complete) const {
   auto state = PluginState::kOk;
-  for (std::size_t i = 0; i < counts_.all.size(); ++i) {
-    if (counts_.all[i] > 0) state = kSeverities[i].state;  // in the order of severity
+  for (std::size_t i = 0; i < counts_.size(); ++i) {
+    if (counts_[i] > 0) state = kSeverities[i].state;  // in the order of severity
   }
   return to_status(state == PluginState::kOk && !is_complete ? PluginState::kUnknown : state);
 }

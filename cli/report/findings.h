@@ -42,23 +42,18 @@ class Findings {
   /// `add_subject` writes the fields of JSON for the subject and the place.
   void add(const Finding& finding, const std::function<void(JsonWriter&)>& add_subject = {});
   /// Counts findings that are not shown.
-  void count_hidden(Severity severity, std::int64_t count) { counts_.of(severity) += count; }
+  void count_hidden(Severity severity, std::int64_t count) { counts_[index(severity)] += count; }
 
-  /// "1 critical finding, 2 warnings", the worst first, without those that are excused; `none` if
-  /// there are only kOk ones.
-  std::string counts(std::string_view none = "no findings") const { return counts_.text(none); }
-  /// "1 critical finding" of those that are excused; empty if none is.
-  std::string excused() const { return excused_.text(""); }
-  /// The exit status: that of the worst finding, or UNKNOWN if there is none above a note and not
-  /// everything could be examined.
+  /// "1 critical finding, 2 warnings, 1 warning excused", the worst first; it begins with `none` if
+  /// all that are not excused are kOk ones.
+  std::string counts(std::string_view none = "no findings") const;
+  /// The exit status: that of the worst finding which is not excused, or UNKNOWN if there is none
+  /// above a note and not everything could be examined.
   ExitStatus status(bool is_complete = true) const;
 
  private:
-  struct Counts {
-    std::array<std::int64_t, 5> all = {};  ///< by Severity
-    std::int64_t& of(Severity severity) { return all.at(static_cast<std::size_t>(severity)); }
-    std::string text(std::string_view none) const;
-  };
+  using Counts = std::array<std::int64_t, 5>;  ///< by Severity
+  static std::size_t index(Severity severity) { return static_cast<std::size_t>(severity); }
   std::string text(const Finding& finding) const;
   std::string text_at_place(const Finding& finding) const;
 
@@ -66,7 +61,7 @@ class Findings {
   bool json_;
   JsonNames names_;
   Look look_;
-  Counts counts_, excused_;
+  Counts counts_{}, excused_{};
 };
 
 }  // namespace rlctl::cli::report

@@ -2,29 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "lua/lexer.h"
 
 namespace rlctl::lint {
-namespace {
-
-FindingKind find_kind(std::string_view name, const std::string& place) {
-  const auto kinds = finding_kinds();
-  const auto found = std::ranges::find(kinds, name, &FindingKind::name);
-  if (found != kinds.end()) return *found;
-  std::vector<std::string_view> names;
-  for (const auto& kind : kinds) names.push_back(kind.name);
-  throw InputError(fmt::format("{}: unknown finding {}{}", place, quoted_and_masked(name),
-                               did_you_mean(name, names)),
-                   "'rlctl lint --help' lists the findings");
-}
-
-}  // namespace
-
 std::vector<Excuse> read_excuses(std::string_view source, std::string_view script) {
   std::vector<Excuse> excuses;
   const auto lexed = lua::lex(source);
@@ -36,15 +21,20 @@ std::vector<Excuse> read_excuses(std::string_view source, std::string_view scrip
     std::getline(words, reason);
     if (mark != "rlctl:" || verb != "allow") continue;
     const auto place = fmt::format("{}:{}", script, comment.line);
-    const auto kind = find_kind(name, place);
+    const auto* kind = find_by_name(finding_kinds(), name);
+    if (kind == nullptr) {
+      throw InputError(fmt::format("{}: unknown finding {}{}", place, quoted_and_masked(name),
+                                   did_you_mean(name, names_of(finding_kinds()))),
+                       "'rlctl lint --help' lists the findings");
+    }
     if (because != "because" || reason.empty()) {
-      throw InputError(fmt::format("{}: the excuse for {} has no reason", place, kind.name),
-                       fmt::format("-- rlctl: allow {} because ...", kind.name));
+      throw InputError(fmt::format("{}: the excuse for {} has no reason", place, kind->name),
+                       fmt::format("-- rlctl: allow {} because ...", kind->name));
     }
     excuses.push_back({.line = comment.line,
                        .first = comment.next == 0 ? 0 : comment.line + 1,
                        .last = lexed->tokens[comment.next].line,
-                       .kind = kind,
+                       .kind = *kind,
                        .reason = reason.substr(0, reason.find_last_not_of(" \t") + 1)});
   }
   return excuses;
@@ -52,7 +42,6 @@ std::vector<Excuse> read_excuses(std::string_view source, std::string_view scrip
 
 void apply_excuses(const std::vector<Excuse>& excuses, std::vector<Finding>& findings,
                    const std::function<bool(const FindingKind&)>& is_looked_for) {
-  std::vector<Finding> unused;
   for (const auto& excuse : excuses) {
     bool is_used = !is_looked_for(excuse.kind);
     for (auto& finding : findings) {
@@ -62,7 +51,7 @@ void apply_excuses(const std::vector<Excuse>& excuses, std::vector<Finding>& fin
       is_used = true;
     }
     if (is_used) continue;
-    unused.push_back(
+    findings.push_back(
         {.name = "unused-excuse",
          .line = excuse.line,
          .what = fmt::format("allow {}", excuse.kind.name),
@@ -70,7 +59,6 @@ void apply_excuses(const std::vector<Excuse>& excuses, std::vector<Finding>& fin
                                excuse.first == 0 ? ", or without a line" : ""),
          .fix = "remove the comment, or put it right before the line of the call"});
   }
-  std::ranges::move(unused, std::back_inserter(findings));
 }
 
 }  // namespace rlctl::lint

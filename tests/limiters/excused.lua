@@ -3,7 +3,7 @@
 -- $ rlctl lint excused.lua --args '{now_us} {window_us} {limit} {id}'
 -- > excused.lua:15: excused: denied-write: ZADD ann
 -- > This critical finding is excused: whoever keeps trying stays out
--- > 2 critical findings excused
+-- > no findings, 2 critical findings excused in 1 script
 -- want: wrong-limit excused
 -- rlctl: allow wrong-limit because clients may send one more
 

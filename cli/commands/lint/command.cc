@@ -220,15 +220,14 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
     invocation.out.flush();
   }
   if (!invocation.json) {
-    const auto excused = findings.excused();
-    const auto none = fmt::format("no {}findings{}", excused.empty() ? "" : "other ",
-                                  is_complete ? "" : " in what was tested,");
+    const std::string_view none = is_complete ? "no findings" : "no findings in what was tested";
     const auto counts = findings.counts(none);
-    invocation.out.write(
-        fmt::format("{} in {} ({}){}\n", counts, counted(std::ssize(subjects), kind_of(subjects)),
-                    counted(requests, "request"),
-                    excused.empty() ? "" : "; " + excused + " excused") +
-        (findings.status() == ExitStatus::kDone ? coverage : std::string{}) + next_steps(subjects));
+    const auto* comma = !is_complete && counts == none ? "," : "";
+    invocation.out.write(fmt::format("{}{} in {} ({})\n", counts, comma,
+                                     counted(std::ssize(subjects), kind_of(subjects)),
+                                     counted(requests, "request")) +
+                         (findings.status() == ExitStatus::kDone ? coverage : std::string{}) +
+                         next_steps(subjects));
   }
   invocation.out.flush();
   return findings.status(is_complete);
