@@ -50,7 +50,7 @@ struct Subject {
   std::string adversary_costs = {};  ///< what it takes if the limiter counts costs; may be empty
   /// The costs above 0 of requests that reach the limit, ascending.
   std::vector<std::int64_t> costs = {1};
-  std::vector<std::int64_t> all_costs = {};  ///< see rlctl::lint::Profile::costs
+  std::vector<std::int64_t> all_costs = {};       ///< see rlctl::lint::Profile::costs
   std::vector<rlctl::lint::Excuse> excuses = {};  ///< none for a program
   /// The limit as typed, if `candidate` has a smaller one instead, which the traffic can exceed.
   std::optional<limiter::Limit> unscaled = {};
