@@ -38,7 +38,7 @@ while (<STDIN>) {
   # or: my $allowed = call('EVAL', "local n = redis.call('GET', KEYS[1]) return (n or 0) + ARGV[1] <= ARGV[2] + 0 and redis.call('INCRBY', KEYS[1], ARGV[1]) or 0", 1, $key, $cost, $limit);
   # or: my $allowed = call('SET', 'lock', 1, 'NX') && call('GET', $key) + $cost <= $limit && call('INCRBY', $key, $cost); call('DEL', 'lock');
   # It is counted first, and read then; or what was read is set only if it is still not there.
-  # or: call('INCRBY', $key, $cost); my $allowed = call('GET', $key) <= $limit || !call('DECRBY', $key, $cost);
+  # or: call('INCRBY', $key, $cost); my $allowed = call('GET', $key) <= $limit || do { call('DECRBY', $key, $cost); 0 };
   # or: call('GET', $key); call('SET', $key, 0, 'NX'); my $allowed = call('INCRBY', $key, $cost) <= $limit;
   call('PEXPIRE', $key, int $window / 1000) if call('PTTL', $key) < 0;
   print $allowed ? "1\n" : "0\n";
