@@ -30,9 +30,9 @@ local allowed = used + cost <= limit
 -- A look is denied at a full limit, which is not a flaw:
 -- or: local allowed = used < limit and used + cost <= limit
 if not allowed then return 0 end
-used = redis.call('INCRBY', KEYS[1], math.max(cost, 0 - used))
+redis.call('INCRBY', KEYS[1], math.max(cost, 0 - used))
 -- The count falls below 0:
--- or: used = redis.call('INCRBY', KEYS[1], cost)  -- want: wrong-cost critical (2)
+-- or: redis.call('INCRBY', KEYS[1], cost)  -- want: wrong-cost critical (2)
 local is_new = redis.call('PTTL', KEYS[1]) < 0
 -- A look renews the window:
 -- or: local is_new = redis.call('PTTL', KEYS[1]) < 0 or cost == 0  -- want: wrong-cost critical (1 2)

@@ -8,5 +8,6 @@ local place = tonumber(redis.call('HGET', KEYS[1], 'next') or 0)
 local oldest = redis.call('HGET', KEYS[1], place)
 if oldest and now - oldest < window then return 0 end
 redis.call('HSET', KEYS[1], place, now, 'next', (place + 1) % limit)  -- want: mixed-units critical (2)
-if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], window + 1000) end  -- want: short-ttl critical (1)
+local is_new = redis.call('PTTL', KEYS[1]) < 0
+if is_new then redis.call('PEXPIRE', KEYS[1], window + 1000) end  -- want: short-ttl critical (1)
 return 1

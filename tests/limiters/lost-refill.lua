@@ -1,5 +1,5 @@
--- A bucket that adds whole units. The rest of the division is lost, as an allowed request counts from its own time: who asks
--- each 10.91 s gets a unit each 21.82 s, and who asks each second, each 12 s.
+-- A bucket that adds whole units. The rest of the division is lost, as an allowed request counts from its own time: who
+-- asks each 10.91 s gets a unit each 21.82 s, and who asks each second, each 12 s.
 --
 -- $ rlctl lint lost-refill.lua --args '{burst} {limit} {window_ms} {now_ms}'
 -- > lost-refill.lua: critical: lost-refill: A part of what refills is lost

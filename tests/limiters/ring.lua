@@ -1,4 +1,5 @@
--- A ring of the last times, one for each request that fits. Compared with a window in another unit, they never leave it.
+-- A ring of the last times, one for each request that fits. Compared with a window in another unit, they never
+-- leave it.
 --
 -- $ rlctl lint ring.lua --args '{limit} {window_ms} {now_ms}'
 -- $ rlctl lint ring.lua --args '{limit} {window_ms} {now_s}'

@@ -1,5 +1,5 @@
--- A counter of the clock's minutes, whose TTL is what is left of one in whole seconds, rounded up. A client that asks each
--- 59.99 s finds the key of its last request, and renews it.
+-- A counter of the clock's minutes, whose TTL is what is left of one in whole seconds, rounded up. A client that asks
+-- each 59.99 s finds the key of its last request, and renews it.
 --
 -- $ rlctl lint rounded-end.lua --args '{limit} {now_ms}'
 -- $ rlctl lint rounded-end.lua --args '{limit} {now_ms}' --limit 1/60s

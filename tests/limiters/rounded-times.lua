@@ -1,6 +1,7 @@
 -- A log that is exact in the unit of the time that it is told; what only rounding lets through is told apart.
 --
--- $ rlctl burst adversary --tries 5000 --script rounded-times.lua --args '{now_ms} {window_ms} {limit} {id}' --assert 'worst<=1'
+-- $ rlctl burst adversary --tries 5000 --script rounded-times.lua \
+--     --args '{now_ms} {window_ms} {limit} {id}' --assert 'worst<=1'
 -- > rounded-times.lua never above the limit, but for rounding
 -- > rounding 10 within 59.9991 s, which a clock of 1 ms, as in {now_ms}, cannot
 -- ! the assertions leave out what rounding explains: 10 within 59.9991 s
