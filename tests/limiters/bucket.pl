@@ -25,7 +25,7 @@ while (<STDIN>) {
   $level -= $needed if $allowed;
   $bucket{$key} = [$level, $now];
   # Parts of a unit are lost at each allowed request:
-  # or: $bucket{$key} = [$level / $window * $window, $now] if $allowed || !$bucket{$key}; # want: lost-refill critical
+  # or: $bucket{$key} = [$level / $window * $window, $now] if $allowed || !$bucket{$key}; # want: lost-refill critical, wrong-cost critical
   printf qq({"allowed":%s,"remaining":%d,"reset_after_us":%d,"retry_after_us":%d}\n), $allowed ? 'true' : 'false',
     $level / $window, ($full - $level + $limit - 1) / $limit, $allowed ? 0 : ($needed - $level + $limit - 1) / $limit;
 }

@@ -55,6 +55,7 @@ exec: retry_after_us
 inspect: calendar
 inspect: holder
 lint: call
+lint: excused
 lint: line
 lint: schedule
 list: calendar

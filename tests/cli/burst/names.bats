@@ -89,7 +89,7 @@ names() { gojq -c '[.runs[].algorithm]' <<<"$1"; }
 
 @test "scripts whose files have one name are told apart by their paths" {
   cp a/limit.lua gcra
-  run -0 rlctl burst --script a/limit.lua --script ./b/limit.lua --script ./gcra --algorithm gcra \
+  run -0 --separate-stderr rlctl burst --script a/limit.lua --script ./b/limit.lua --script ./gcra --algorithm gcra \
     --allowed-when '<=limit' "${args[@]}" --limit 20/60s --json
   assert_equal "$(names "$output")" '["a/limit.lua","./b/limit.lua","./gcra","gcra"]'
 }

@@ -31,8 +31,8 @@ $ rlctl list --read-as count --sort key --top 9
            used           of   full   next free [..]  key
               9        10/1d    90%         now [..]  gcra                                  a
              10     10/1000d   100% [..]  fixed-window                          b
-170000000000000            -      -           -           -       none [..]  --read-as: fixed-window               clock
-             12            -      -           -           -       none [..]  --read-as: fixed-window               hits
+170000000000000            -      -           - [..] none [..]  --read-as: fixed-window               clock
+             12            -      -           - [..] none [..]  --read-as: fixed-window               hits
 ! not listed: 1 key of other programs
 ! 2 keys do not store their limits; pass --limit or define a policy
 
