@@ -403,9 +403,9 @@ class Probes {
     return all;
   }
 
-  /// Early in a window of the clock, and at each tenth of the first second of one.
+  /// Early in a window of the clock, and at each fifth of the first second of one.
   std::vector<microseconds> seldom_starts() const {
-    constexpr int kPhases = 10;
+    constexpr int kPhases = 5;
     std::vector<microseconds> all{request_.start};
     const auto first = (request_.start / window_ + 1) * window_;
     for (int i = 0; i < kPhases; ++i)
