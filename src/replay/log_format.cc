@@ -14,6 +14,7 @@
 
 #include "base/address.h"
 #include "base/error.h"
+#include "base/shell.h"
 #include "base/table.h"
 #include "base/text.h"
 #include "embedded_formats.h"
@@ -396,7 +397,7 @@ std::string time_column(const Beginning& beginning) {
   std::string storage;
   auto rest = beginning.lines;
   const auto header = take_until(rest, "\n"), line = take_until(rest, "\n");
-  for (auto names = header.substr(0, header.size() > kLongest ? 0 : kLongest); !names.empty();) {
+  for (auto names = header.size() > kLongest ? std::string_view() : header; !names.empty();) {
     auto name = trimmed(take_until(names, ",;\t|\r"));
     if (name.size() > 1 && name.starts_with('"')) name = name.substr(1, name.size() - 2);
     if (name.empty()) continue;
@@ -426,11 +427,12 @@ std::string time_column(const Beginning& beginning) {
     const auto time = time_column(beginning);
     const bool is_header =
         !time.empty() || (first.find(',') != first.npos && std::ranges::none_of(first, is_digit));
-    throw InputError(fmt::format("{}:{}: this is in none of the known formats: {}", beginning.name,
-                                 beginning.line, quoted(first, kShownLine)),
-                     is_header ? fmt::format("for a CSV: --format csv --fields 'time={},key=NAME'",
-                                             time.empty() ? "NAME" : escape(time))
-                               : kGeneral);
+    throw InputError(
+        fmt::format("{}:{}: this is in none of the known formats: {}", beginning.name,
+                    beginning.line, quoted(first, kShownLine)),
+        is_header ? "for a CSV: --format csv --fields " +
+                        shell_quoted(fmt::format("time={},key=NAME", time.empty() ? "NAME" : time))
+                  : kGeneral);
   }
   const auto& nearest = ways.front();
   const auto& name = nearest.format->name;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "lua/lexer.h"
 #include "redis/error.h"
@@ -333,7 +334,10 @@ class DecisionReader {
       for (const auto& text : texts) {
         const auto all = fmt::format("{} {}", text, unit);
         if (!reads_all(option, all)) continue;
-        return fmt::format("subtract the time of the request: {} '{}'", option, escape(all));
+        return fmt::format("{}: {} {}",
+                           time.expression.uses_time() ? "use the unit of the reply"
+                                                       : "subtract the time of the request",
+                           option, shell_quoted(all));
       }
     }
     return other;
@@ -366,8 +370,8 @@ class DecisionReader {
                       fmt::format("{} ~= {}", subject, value)};
     std::erase_if(texts, [&](const auto& text) { return !reads_all(kAllowedWhen, text); });
     if (texts.size() != 1) return other;
-    return fmt::format("if this reply {}, use --allowed-when '{}'",
-                       values_.id == 1 ? "allows" : "denies", texts.front());
+    return fmt::format("if this reply {}, use --allowed-when {}",
+                       values_.id == 1 ? "allows" : "denies", shell_quoted(texts.front()));
   }
 
   redis::ReplyView reply_;
@@ -444,8 +448,9 @@ std::array<std::string, 2> verdict_of(redis::ReplyView reply) {
   if (verdict.is_nil()) return {subject, "nil"};
   if (verdict.type() == ReplyType::kInteger) return {subject, fmt::to_string(verdict.integer())};
   const auto text = verdict.text();
+  // A word with a digit may be another in each reply.
   const bool is_plain = verdict.type() != ReplyType::kArray && text.size() <= kMaxBytes &&
-                        escape(text) == text && text.find_first_of("'\"\\") == text.npos;
+                        escape(text) == text && text.find_first_of("'\"\\0123456789") == text.npos;
   return {subject, is_plain ? fmt::format("\"{}\"", text) : ""};
 }
 

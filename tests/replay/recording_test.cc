@@ -146,8 +146,10 @@ TEST_CASE("a log in an unknown format is an error with the nearest format") {
             "\"Time (UTC)\",\"Client\",\"Units\"\r\n\"2026-11-20 08:00:00\",\"cleo\",\"3\"\r\n") ==
         "for a CSV: --format csv --fields 'time=Time (UTC),key=NAME'");
   CHECK(hint_of("units;h1;at\n3;200;2026-11-20T08:00:00Z\n") ==
-        "for a CSV: --format csv --fields 'time=at,key=NAME'");
-  CHECK(hint_of("what,who\n3,x\n") == "for a CSV: --format csv --fields 'time=NAME,key=NAME'");
+        "for a CSV: --format csv --fields time=at,key=NAME");
+  CHECK(hint_of("x'$(id)',ip\n2026-01-01T00:00:00Z,1.2.3.4\n") ==
+        "for a CSV: --format csv --fields 'time=x'\\''$(id)'\\'',key=NAME'");
+  CHECK(hint_of("what,who\n3,x\n") == "for a CSV: --format csv --fields time=NAME,key=NAME");
   CHECK(hint_of("status,h1\n200,3\n").find("--format takes") == 0);
   CHECK(hint_of("a," + std::string(4'000'000, ',') + "\n1\n").find("for a CSV") == 0);
   // What goes on after all that a format has.

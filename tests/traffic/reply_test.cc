@@ -1,5 +1,5 @@
-// needs: server
 #include "traffic/reply.h"
+#include "base/shell.h"
 
 #include <doctest/doctest.h>
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/shell.h"
 #include "limiter/limit.h"
 #include "redis/error.h"
 #include "support/check_each.h"
@@ -276,8 +277,11 @@ TEST_CASE("reply reading: the hint at a time since 1970 is an expression that is
            {"1767225661000", "r s", "r - now_ms ms"},
        }) {
     CAPTURE(row.given);
+    const std::string has_time = row.given.find("now") < row.given.find('(')
+                                     ? "use the unit of the reply"
+                                     : "subtract the time of the request";
     CHECK(reader.hint(row.reply, waiting("r == nil", row.given)) ==
-          "subtract the time of the request: --retry-after '" + row.hint + "'");
+          has_time + ": --retry-after " + shell_quoted(row.hint));
     const auto wait = reader.decision(row.reply, waiting("r == nil", row.hint)).retry_after;
     CHECK(wait > 900ms);
     CHECK(wait < 1100ms);
@@ -329,7 +333,7 @@ TEST_CASE("reply reading: a text as the first reply of a key is taken for that o
                CHECK(reader.hint(lua, reading(lua[0] == '{' ? "r[1] == 1" : "r > 0")) == hint);
                return hint.substr(hint.find('\'') + 1, hint.rfind('\'') - hint.find('\'') - 1);
              });
-  for (const std::string lua : {"'a\"b'", "'\\1'", "{{}}", "{}"}) {
+  for (const std::string lua : {"'a\"b'", "'left 4'", "'\\1'", "{{}}", "{}"}) {
     CHECK(reader.hint(lua, {}).find("==") == std::string::npos);
   }
 }

@@ -9,6 +9,7 @@
 #include "adversary/exhaustive.h"
 #include "adversary/leases.h"
 #include "adversary/trial.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/burst/budgets.h"
@@ -69,7 +70,9 @@ std::string inverted_text(const traffic::AllowedWhen& when) {
   const std::string what =
       "the reply may be inverted: the first request was denied, and a later one was allowed; try "
       "--allowed-when ";
-  if (when.named == nullptr) return what + "'not (" + escape(when.expression->source()) + ")'";
+  if (when.named == nullptr) {
+    return what + shell_quoted(fmt::format("not ({})", when.expression->source()));
+  }
   if (when.named->opposite.empty()) return what + "with an expression";
   return what + std::string(when.named->opposite);
 }
@@ -93,8 +96,8 @@ std::optional<std::string> reading_hint(const Run& run, const traffic::ForeignLi
   if ((named != nullptr && named->is_always()) || replies.as_read.fits(limit)) return std::nullopt;
   for (const auto& [expression, reading] : replies.others) {
     if (!reading.fits(limit)) continue;
-    return fmt::format("the replies fit the limit if they are read with --allowed-when '{}'",
-                       expression.source());
+    return "the replies fit the limit if they are read with --allowed-when " +
+           shell_quoted(expression.source());
   }
   if (!is_inverted) return std::nullopt;
   return inverted_text(foreign.reading.allowed_when);
@@ -314,7 +317,7 @@ class DecisionComparison {
 
 /// See SearchFindings::clock.
 const traffic::Placeholder* clock_of(const traffic::Candidate& candidate, microseconds window) {
-  constexpr int kTicksOfWindow = 10;
+  constexpr int kTicksOfWindow = 100;
   constexpr microseconds kExact{1};
   if (!candidate.foreign || names_time(*candidate.foreign)) return nullptr;
   const auto* clock = finest_time(*candidate.foreign);
@@ -766,7 +769,9 @@ class Session {
     run.hint = reply_hint(run, candidate, plan_.costs == std::vector<std::int64_t>{1});
     const auto& wrong = findings.result.wrongly_denied;
     if (wrong && candidate.program && !run.hint && !run.outcome.interrupted) {
-      auto hint = own_clock_hint(candidate, programs_, wrong->schedule);
+      auto denied = wrong->schedule;
+      denied.resize(wrong->score.wrongly_denied.front() + 1);
+      auto hint = own_clock_hint(candidate, programs_, denied);
       if (hint != "") run.hint = std::move(hint);
     }
     progress_.clear();  // cleaning up may write a warning
@@ -781,7 +786,10 @@ class Session {
       return trial.run({&schedule, 1}).front();
     };
     const auto start = search_base(plan_);
-    findings.bucket_allows = adversary::find_bucket(findings.limit, start, ask);
+    const bool is_above = findings.result.most.score.worst > findings.limit.limit;
+    if (is_above && plan_.costs == std::vector<std::int64_t>{1}) {
+      findings.bucket_allows = adversary::find_bucket(findings.limit, start, ask);
+    }
     const bool is_told = candidate.program || coarsest_time(*candidate.foreign) != nullptr;
     if (!is_told || !plan_.search->steps_back()) return;
     findings.clock_ahead = adversary::find_clock_ahead(findings.limit, start, ask);
