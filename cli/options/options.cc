@@ -295,8 +295,9 @@ std::vector<std::int64_t> parse_costs(const std::string& text) {
 
 void require_cost_above_0(const std::vector<std::int64_t>& costs) {
   if (costs.front() > 0) return;
-  throw UsageError(fmt::format("--cost {}: a cost above 0 is needed, too", fmt::join(costs, ",")),
-                   fmt::format("--cost 1,{}", fmt::join(costs, ",")));
+  throw UsageError(
+      fmt::format("--cost {}: at least one cost must be above 0", fmt::join(costs, ",")),
+      fmt::format("--cost 1,{}", fmt::join(costs, ",")));
 }
 
 std::chrono::microseconds parse_time_of(const std::string& text, std::string_view option) {

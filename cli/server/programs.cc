@@ -35,7 +35,7 @@ std::optional<std::string> own_clock_hint(const traffic::Candidate& program,
       return "";
     }
     return fmt::format(
-        "the answers do not follow now_us: the program asks a clock of its own; try "
+        "the answers do not follow now_us: the program may read another clock; try "
         "--exec-clock {}",
         name);
   }

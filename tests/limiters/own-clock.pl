@@ -1,15 +1,15 @@
 # A counter for each window of the clock, which is that of the program itself: it never sees the time of a request.
 #
 # $ rlctl lint --limit 5/1d --exec 'perl own-clock.pl'
-# ! the answers do not follow now_us: the program asks a clock of its own; try --exec-clock wall
+# ! the answers do not follow now_us: the program may read another clock; try --exec-clock wall
 # [3]
 # $ rlctl lint --limit 5/1d --exec 'perl own-clock.pl' --exec-clock wall
 # $ rlctl lint --limit 5/1d --exec 'perl own-clock.pl monotonic'
-# ! the answers do not follow now_us: the program asks a clock of its own; try --exec-clock all
+# ! the answers do not follow now_us: the program may read another clock; try --exec-clock all
 # [3]
 # $ rlctl burst adversary --tries 500 --limit 5/1d --exec 'perl own-clock.pl'
 # > own-clock.pl never above the limit
-# ! the answers do not follow now_us: the program asks a clock of its own; try --exec-clock wall
+# ! the answers do not follow now_us: the program may read another clock; try --exec-clock wall
 
 use strict;
 use warnings;

@@ -212,7 +212,7 @@ std::vector<std::string> warnings_of(std::span<const Assertion> assertions,
     if (std::none_of(assertions.begin(), assertions.end(), holds)) continue;
     if (const auto rounding = rounding_text(*run.search); !rounding.empty()) {
       warnings.push_back(fmt::format(
-          "warning: {}: the assertions leave out what rounding explains: {}", run.name, rounding));
+          "warning: {}: the assertions ignore what rounding explains: {}", run.name, rounding));
     }
     const auto left_out = left_out_text(run.search->result);
     // What an exhaustive search left out makes the assertion fail instead.

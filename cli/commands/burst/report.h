@@ -27,7 +27,7 @@ struct SearchFindings {
   adversary::SearchResult result = {};
   limiter::Limit limit = {};
   /// The placeholder that tells the script the time, if the most is measured in its unit; null if
-  /// it is measured in µs, since the unit is unknown or longer than a tenth of a window.
+  /// it is measured in µs, since the unit is unknown or longer than a hundredth of a window.
   const traffic::Placeholder* clock = nullptr;
   std::optional<adversary::ClockAhead> clock_ahead = {};  ///< if it locks others out
   /// What a token bucket with its burst allows, of a limiter that is not bundled and behaves as

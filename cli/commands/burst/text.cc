@@ -118,8 +118,8 @@ std::string proof_text(const SearchFindings& search, const Plan& plan) {
     text = fmt::format("the worst of all {} schedules of up to {} at critical times",
                        grouped(tried), requests);
   } else {
-    text = fmt::format("no schedule of up to {} at critical times leaks ({} tried)", requests,
-                       grouped(tried));
+    text = fmt::format("no schedule of up to {} at critical times leaks{} ({} tried)", requests,
+                       result.by_rounding ? ", but for rounding" : "", grouped(tried));
   }
   if (undecided == 0) return text;
   return text + fmt::format("; skipped {} of them {}, and all that begin with these",
@@ -532,14 +532,14 @@ std::vector<Remark> remarks_on_search(const Report& report, const Run& run) {
   if (result.is_unbounded) add("bound", std::string(kUnbounded));
   if (candidate.is_bundled()) add("promise", promise_of(*candidate.algorithm, plan));
   const auto& search = *run.search;
-  if (search.bucket_allows && result.most.score.worst > search.limit.limit) {
+  if (search.bucket_allows) {
     const auto ratio = as_double(*search.bucket_allows) / as_double(search.limit.limit);
     add("bucket", fmt::format("a token bucket with this burst allows {}, {} times the limit",
                               *search.bucket_allows, ratio_text(ratio)));
   }
   if (const auto& found = search.clock_ahead) {
-    add("ahead", fmt::format("if the clock of one request is {} ahead, {} of {} requests after it "
-                             "are allowed, and without it {}",
+    add("ahead", fmt::format("after one request whose clock is {} ahead, {} of {} requests are "
+                             "allowed instead of {}",
                              span_text(found->ahead), found->allowed, found->answers.size() - 1,
                              found->usual));
   }
