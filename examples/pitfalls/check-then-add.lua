@@ -10,6 +10,7 @@
 -- > check-then-add.lua 15 15 0 15 3.00×
 -- > sliding-window-zset 15 5 10 5 1.00×
 -- $ rlctl lint check-then-add.lua --args '{now_ms} {window_ms} {limit}'
+-- ! not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
 
 local key, now, window, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 

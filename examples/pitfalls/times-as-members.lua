@@ -16,6 +16,7 @@
 -- > times-as-members.lua 15 15 0 15 3.00×
 -- > sliding-window-log 15 5 10 5 1.00×
 -- $ rlctl lint times-as-members.lua --args '{now_ms} {window_ms}' --allowed-when '<=limit'
+-- ! not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
 
 local key, now, window = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])
 

@@ -25,46 +25,38 @@ void add_lock_outs(const AnswerObservation& observation, std::vector<Finding>& f
              "Once the limit is reached, a client is denied forever, though it sends nothing.",
          .fix = "let requests leave the window when it ends"});
   }
-  if (const auto& lock_out = observation.lock_out) {
+  if (const auto& lock_out = observation.probed.lock_out) {
     const bool counts = lock_out->counts_denials;
     findings.push_back({.name = counts ? "denied-write" : "locked-out",
                         .severity = Severity::kCritical,
                         .what = lock_out->schedule,
                         .detail = lock_out_detail(*lock_out, counts),
-                        .fix = counts && !observation.renewal
+                        .fix = counts && !observation.probed.renewal
                                    ? "change what is stored only if the request is allowed; for a "
                                      "bucket, keep the part of a unit that has refilled"
                                    : "let requests leave the window when it ends"});
   }
-  if (const auto& renewal = observation.renewal; renewal && findings.empty()) {
+  if (const auto& renewal = observation.probed.renewal) {
     findings.push_back(
         {.name = "renewed-window",
          .severity = Severity::kCritical,
          .what = renewal->schedule,
          .detail = renewal_detail(*renewal) + " Requests which have left the window still count.",
-         .fix = "let a window end when it was to end as it began, and a request "
-                "leave it then"});
+         .fix = "fix a window's end when it begins, and do not extend it",
+         .may_follow = true});
   }
 }
 
 void add_let_in(const AnswerObservation& observation, std::vector<Finding>& findings) {
-  if (const auto& pass = observation.free_pass) {
-    findings.push_back(
-        {.name = "free-pass",
-         .severity = Severity::kCritical,
-         .what = pass->schedule,
-         .detail = fmt::format("{} after the limit was reached, all {} requests of an instant were "
-                               "allowed, more than at first.",
-                               span_text(pass->after), pass->allowed),
-         .fix = "count at the end of a window, or of a wait, as at any other time"});
-  }
-  if (const auto& gap = observation.forgotten) {
+  if (observation.probed.free_pass)
+    findings.push_back(free_pass_finding(*observation.probed.free_pass));
+  if (const auto& gap = observation.idle_gap) {
     findings.push_back(
         {.name = "short-ttl",
          .severity = Severity::kCritical,
          .what = gap->schedule,
          .detail = fmt::format(
-             "What it holds of a client is forgotten while it still counts: after {} without a "
+             "The limiter forgets a client whose requests still count: after {} without a "
              "request, {} were allowed at one instant; a client that kept asking got {} in all.",
              span_text(gap->gap), gap->allowed, gap->if_asking),
          .fix = "keep a client for at least the window, and for the time in which a bucket "

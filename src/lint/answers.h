@@ -9,7 +9,7 @@
 #include "lint/findings.h"
 
 // The flaws that a limiter's answers show, whatever it does for them: all flaws of a program, and
-// the wrong figures of a script. cli/commands/lint/program.cc and figures.cc send the traffic and
+// the wrong figures of a script. cli/commands/lint/program.cc and observer.cc send the traffic and
 // fill in an AnswerObservation; find_flaws() turns that into findings, which have no line. There is
 // a finding only if the answers show it.
 
@@ -32,10 +32,8 @@ struct IdleGap {
 /// What a limiter answered under traffic.
 struct AnswerObservation {
   std::chrono::microseconds window{1};
-  std::optional<LockOut> lock_out = {};
-  std::optional<Renewal> renewal = {};
-  std::optional<FreePass> free_pass = {};
-  std::optional<IdleGap> forgotten = {};
+  ProbedFlaws probed = {};  ///< but for `forgotten`
+  std::optional<IdleGap> idle_gap = {};
   std::optional<std::string> denied_for_ever = {};  ///< the schedule
   std::optional<std::string> whole_seconds = {};    ///< the schedules whose ends show it
   std::optional<WrongFigure> short_wait = {}, long_wait = {};

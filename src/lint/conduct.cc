@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -28,6 +29,10 @@ struct Examination {
   microseconds start;
 
   microseconds window() const { return profile.limit.window; }
+  /// Whether some requests of one instant are allowed, and others denied.
+  bool is_denied_at_once() const {
+    return at_once > 0 && at_once < requests_at_once(profile.limit);
+  }
   /// Requests of cost 1 of a client, one more than are allowed at one instant.
   Schedule filling(std::uint32_t client) const {
     const auto count = static_cast<std::size_t>(at_once) + 1;
@@ -60,8 +65,11 @@ Verdict judge_limit(const Examination& exam) {
       .detail = fmt::format("{} {} allowed at one instant, not {}.", counted(got, "request"),
                             got == 1 ? "was" : "were", promised),
       .fix = got > promised ? "deny what would make more than the limit, and count the first "
-                              "request, too"
-                            : "allow as many as the limit says: deny only what exceeds it"};
+                              "request as well"
+                            : fmt::format("allow as many as the limit says; or pass --burst {} if "
+                                          "so many at once are meant",
+                                          got),
+      .may_follow = !exam.is_denied_at_once()};
 }
 
 // ---- A client that asks too often ----
@@ -125,7 +133,7 @@ Verdict judge_second_client(const Examination& exam) {
       .what = schedule_text(schedule, answers),
       .detail = fmt::format("Once one client has reached the limit, another is allowed {}, not {}.",
                             counted(got, "request"), exam.at_once),
-      .fix = is_global ? "if the limit is for each client, put {key} into --keys"
+      .fix = is_global ? "if the limit is for each client, put {key} into each of --keys"
                        : "count each client in a key of its own, which the request names"};
 }
 
@@ -163,7 +171,9 @@ std::optional<std::int64_t> excess_of(const Schedule& schedule, const Answers& a
 
 /// Schedules that end before a unit refills.
 std::vector<Schedule> schedules_of_costs(const Examination& exam) {
-  const auto start = exam.start, later = start + shortest_gap(exam.window());
+  const auto start = exam.start,
+             later = start + std::min(shortest_gap(exam.window()),
+                                      exam.window() / exam.profile.limit.limit / 2);
   const auto most = static_cast<std::size_t>(exam.at_once);
   std::vector<Schedule> same, mixed;
   auto costs = exam.profile.costs;
@@ -190,13 +200,14 @@ Verdict judge_units(const Examination& exam) {
     const bool is_same = schedule.front().cost == schedule.back().cost;
     const bool is_ignored = is_same && allowed_from(answers, 0) == exam.at_once;
     return Finding{
-        .name = "wrong-cost",
+        .name = is_ignored ? "ignored-cost" : "wrong-cost",
         .severity = is_ignored ? Severity::kNote : Severity::kCritical,
         .what = schedule_text(schedule, answers),
-        .detail = is_ignored
-                      ? fmt::format("A request of cost {} counts as one of cost 1.", *cost)
-                      : fmt::format("A request of cost {} was allowed though less is left of {}.",
-                                    *cost, counted(exam.at_once, "unit")),
+        .detail =
+            is_ignored
+                ? fmt::format("A request of cost {} counts as one of cost 1.", *cost)
+                : fmt::format("A request of cost {} was allowed although fewer of {} were left.",
+                              *cost, counted(exam.at_once, "unit")),
         .fix = is_ignored ? "count the cost; or use --cost 1 if there is no other"
                           : "compare what is counted with the cost added, not without it; a refund "
                             "gives back no more than was taken"};
@@ -245,7 +256,7 @@ Verdict judge_looks(const Examination& exam, const Schedule& schedule) {
       .detail = is_one ? "A request of cost 0 counts as one of cost 1."
                        : fmt::format("A request of cost 0 changes what follows. Without it: {}.",
                                      schedule_text(others, usual)),
-      .fix = "change nothing if the cost is 0, no TTL either, or refuse such requests"};
+      .fix = "let a request of cost 0 change nothing, not even a TTL, or refuse it"};
 }
 
 Verdict judge_costs(const Examination& exam) {
@@ -287,27 +298,48 @@ Profile profile_of(const traffic::Candidate& candidate, std::vector<std::int64_t
   const auto clients = [](const auto& word) { return word.holds("key"); };
   profile.has_limit = any(keys, limits) || any(arguments, limits);
   profile.has_time = any(keys, times) || any(arguments, times);
-  profile.is_global = !any(keys, clients);
-  profile.has_client = !profile.is_global || any(arguments, clients);
+  profile.is_global = !std::ranges::all_of(keys, clients);
+  profile.has_client = any(keys, clients) || any(arguments, clients);
   return profile;
 }
 
 std::vector<Finding> judge_conduct(const Profile& profile, std::int64_t at_once, const Ask& ask,
-                                   std::vector<std::string>& tested) {
+                                   std::vector<std::string>& tested,
+                                   std::vector<NotTested>& not_tested) {
   std::vector<Finding> findings;
-  bool is_answered = false;
+  bool is_answered = false, is_unknown = false;
   const Ask ask_noting = [&](const Schedule& schedule) {
     auto answers = ask(schedule);
     is_answered |= !answers.empty();
+    is_unknown |= answers.empty() && !has_cost_other_than_1(schedule);
     return answers;
   };
   const Examination exam{.profile = profile,
                          .at_once = at_once,
                          .ask = ask_noting,
                          .start = start_of_traffic(profile.limit.window)};
-  for (const auto& row : kRows) {
+  const std::span all(kRows);
+  if (!exam.is_denied_at_once()) {
+    not_tested.push_back(
+        {"a second client, clocks that are ahead, costs",
+         fmt::format("at one instant, {} requests were allowed", at_once == 0 ? "no" : "all")});
+  }
+  // The first row, about the limit, needs no denials.
+  for (const auto& row : exam.is_denied_at_once() ? all : all.first(1)) {
     if (auto finding = row.judge(exam)) findings.push_back(std::move(*finding));
-    if (std::exchange(is_answered, false)) tested.emplace_back(row.tested);
+    if (is_answered) {
+      tested.emplace_back(row.tested);
+    } else if (is_unknown) {
+      not_tested.push_back({std::string(row.tested), "the answers depend on when keys expire"});
+    }
+    is_answered = is_unknown = false;
+  }
+  const auto most = std::min(profile.limit.limit, profile.limit.burst_or_limit());
+  if (!profile.has_limit && at_once < most) {
+    not_tested.push_back(
+        {"the limit " + limiter::format_limit(profile.limit),
+         fmt::format("denied after {}, not {}: the limit is not --limit, or --burst is missing",
+                     counted(at_once, "request"), most)});
   }
   return findings;
 }

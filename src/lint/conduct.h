@@ -19,21 +19,22 @@ namespace rlctl::lint {
 struct Profile {
   limiter::Limit limit = {};
   bool has_limit = true;  ///< otherwise it has one of its own
-  /// By the clock of the client, of which one may be wrong. A program has a clock of its own, and a
-  /// bundled script asks the server's.
+  /// By the clock of the client, of which one may be wrong: not a bundled script, which asks the
+  /// server's. Of a program nobody knows whether its instances have one clock.
   bool has_time = false;
   bool has_client = true;  ///< in a key or an argument
-  bool is_global = false;  ///< its calls name the same keys for all clients
+  bool is_global = false;  ///< its calls name a key that is the same for all clients
   /// What requests cost, also 0 and refunds; empty if each costs 1.
   std::vector<std::int64_t> costs = {};
 };
 Profile profile_of(const traffic::Candidate& candidate, std::vector<std::int64_t> costs = {});
 
-/// Judges a limiter that allows so many requests of cost 1 at one instant, and then denies, by all
-/// rows that apply to it. `ask` answers a schedule, or not at all if the answers depend on when
-/// keys expire within the precision of TTLs, or if the limiter refuses a cost other than 1 with an
-/// error. Adds what was answered to `tested`.
+/// Judges a limiter by all rows that apply to it. At one instant it allows `at_once` of
+/// requests_at_once(), of cost 1. `ask` answers a schedule, or not at all if the answers depend on
+/// when keys expire within the precision of TTLs, or if the limiter refuses a cost other than 1
+/// with an error. Adds what was answered to `tested`, and what was not to `not_tested`.
 std::vector<Finding> judge_conduct(const Profile& profile, std::int64_t at_once, const Ask& ask,
-                                   std::vector<std::string>& tested);
+                                   std::vector<std::string>& tested,
+                                   std::vector<NotTested>& not_tested);
 
 }  // namespace rlctl::lint

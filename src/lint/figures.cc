@@ -168,6 +168,7 @@ void Figures::check_times(const Fill& fill, std::int64_t cost, bool has_resets) 
   }
   for (const auto& schedule : schedules) {
     const auto answers = ask_(schedule);
+    if (answers.empty()) continue;  // mixed costs are refused
     const auto& last = answers.back();
     if (!last.allowed) {
       check_time(kWait, schedule, last.retry_after, kRounding, {.cost = cost}, seen_->short_wait,

@@ -29,7 +29,7 @@ constexpr std::array kKinds{
     FindingKind{"no-ttl", "a key that the script wrote never expires"},
     FindingKind{"short-ttl", "a key expires while what it counts still counts"},
     FindingKind{"long-ttl", "a key stays a thousand times as long as it counts"},
-    FindingKind{"never-pruned", "under steady traffic, what is stored grows without end"},
+    FindingKind{"never-pruned", "under steady traffic, what is stored keeps growing"},
     FindingKind{"growing-work", "each request takes more calls than the one before"},
     FindingKind{"mixed-units", "seconds where milliseconds are meant, or the reverse"},
     FindingKind{"coarse-time", "times in whole seconds, for a window of a few"},
@@ -40,26 +40,27 @@ constexpr std::array kKinds{
     FindingKind{"locked-out", "a client that keeps trying gets hardly anything"},
     FindingKind{"renewed-window", "allowed requests renew the window, which never ends"},
     FindingKind{"zero-wait", "a denial whose wait is 0 reads as allowed"},
-    FindingKind{"endless-lease", "with --concurrency: who dies keeps a slot for ever"},
-    FindingKind{"lost-slot", "with --concurrency: nobody gets a slot that nobody has"},
+    FindingKind{"endless-lease", "with --concurrency: a crashed holder keeps its slot forever"},
+    FindingKind{"lost-slot", "with --concurrency: a free slot is never given out"},
     FindingKind{"frees-another", "with --concurrency: a release frees another's slot"},
     FindingKind{"too-many-leases", "with --concurrency: more are held than the limit"},
     FindingKind{"holder-clock", "with --concurrency: a lease ends by a holder's clock"},
-    FindingKind{"endless-hold", "with --reserve: who dies keeps units for ever"},
-    FindingKind{"lost-units", "with --reserve: nobody gets units that nobody has"},
+    FindingKind{"endless-hold", "with --reserve: a crashed holder keeps its units forever"},
+    FindingKind{"lost-units", "with --reserve: free units are never given out"},
     FindingKind{"spent-twice", "with --reserve: a repeated settle is spent again"},
-    FindingKind{"double-refund", "with --reserve: a settle gives back units once more"},
-    FindingKind{"unspent", "with --reserve: what a settle says is not all spent"},
+    FindingKind{"double-refund", "with --reserve: a settle returns units twice"},
+    FindingKind{"unspent", "with --reserve: a settle counts less than it reports"},
     FindingKind{"over-budget", "with --reserve: more is spent and held than the limit"},
     FindingKind{"unknown-flag", "a flag in the first line that Redis does not know"},
     FindingKind{"unused-excuse", "a comment excuses what is not found: remove it"},
     FindingKind{"wrong-limit", "more or fewer than the limit are allowed at one instant"},
-    FindingKind{"lost-refill", "who asks slightly too often gets half of what refills"},
+    FindingKind{"lost-refill", "a client that asks slightly too often loses refills"},
     FindingKind{"shared-limit", "the requests of one client count against another"},
     FindingKind{"future-clock", "one clock that is ahead locks all others out"},
     FindingKind{"not-atomic", "a program reads a key, and another command writes it"},
     FindingKind{"free-pass", "after a pause, more is allowed at an instant than at first"},
     FindingKind{"wrong-cost", "a request counts for more or less than its cost"},
+    FindingKind{"ignored-cost", "a request of any cost counts as one of cost 1"},
     FindingKind{"wrong-wait", "retry_after is not when the request is allowed"},
     FindingKind{"wrong-remaining", "remaining is not what is allowed next"},
     FindingKind{"wrong-reset", "reset_after is not when the whole limit is there"},
@@ -76,11 +77,6 @@ class Flaws {
   bool has(std::string_view name, Severity severity) const {
     return std::any_of(found_.begin(), found_.end(), [&](const auto& each) {
       return each.second.name == name && each.second.severity == severity;
-    });
-  }
-  bool has_critical() const {
-    return std::any_of(found_.begin(), found_.end(), [](const auto& each) {
-      return each.second.severity == Severity::kCritical;
     });
   }
   std::vector<Finding> take() {
@@ -388,8 +384,9 @@ const Call* renewing_call(const Observation& observation, bool allowed) {
 
 /// The text about those who are denied, after a blank.
 std::string denial_detail(const Observation& observation) {
-  if (observation.lock_out) return " " + lock_out_detail(*observation.lock_out, false);
-  return observation.renewal ? " " + renewal_detail(*observation.renewal) : "";
+  if (observation.probed.lock_out)
+    return " " + lock_out_detail(*observation.probed.lock_out, false);
+  return observation.probed.renewal ? " " + renewal_detail(*observation.probed.renewal) : "";
 }
 
 bool has_cause(const Observation& observation, Cause::Kind kind) {
@@ -400,14 +397,14 @@ constexpr auto kKeepTtl = "set the TTL only when the key is new",
                kLetLeave = "let a request leave the window when it ends";
 
 void find_counted_denials(const Observation& observation, Flaws& flaws) {
-  if (!observation.lock_out || !observation.lock_out->denial) return;
+  if (!observation.probed.lock_out || !observation.probed.lock_out->denial) return;
   if (has_cause(observation, Cause::Kind::kUnequalTtls)) return;
   for (const auto name : {"no-ttl", "late-pruning", "mixed-units"}) {
     if (flaws.has(name, Severity::kCritical)) return;  // that is why
   }
   const auto& requests = observation.requests;
   const Call *call = nullptr, *last = nullptr;
-  const auto first = *observation.lock_out->denial;
+  const auto first = *observation.probed.lock_out->denial;
   for (auto i = first; i < requests.size() && requests[i].run == requests[first].run; ++i) {
     if (requests[i].allowed == true) continue;
     if (call == nullptr) call = counting_call(observation, requests[i].calls);
@@ -420,13 +417,13 @@ void find_counted_denials(const Observation& observation, Flaws& flaws) {
   if (!counts) call = last;
   if (renewing != nullptr) call = renewing;
   // A client that waited in silence is one whose denials left no trace.
-  const bool is_cured = observation.lock_out->counts_denials && !observation.renewal;
+  const bool is_cured = observation.probed.lock_out->counts_denials && !observation.probed.renewal;
   flaws.add({.name = counts ? "denied-write" : "locked-out",
              .line = call == nullptr ? 1 : call->line,
              .severity = Severity::kCritical,
              .what = call == nullptr ? "no call" : text_of(*call),
              .detail = (renewing != nullptr ? "Denied requests renew the TTL. " : "") +
-                       lock_out_detail(*observation.lock_out, counts && renewing == nullptr),
+                       lock_out_detail(*observation.probed.lock_out, counts && renewing == nullptr),
              .fix = renewing != nullptr  ? kKeepTtl
                     : counts && is_cured ? "count first, and write only if the request is allowed"
                                          : kLetLeave});
@@ -444,7 +441,7 @@ const Call* any_call(const Observation& observation) {
 }
 
 void find_renewed_windows(const Observation& observation, Flaws& flaws) {
-  if (!observation.renewal || flaws.has_critical()) return;  // which may be why
+  if (!observation.probed.renewal) return;
   const bool is_renewed = has_cause(observation, Cause::Kind::kRenewedTtl);
   const auto* call = renewing_call(observation, true);
   if (call == nullptr) call = any_call(observation);
@@ -454,19 +451,21 @@ void find_renewed_windows(const Observation& observation, Flaws& flaws) {
              .severity = Severity::kCritical,
              .what = text_of(*call),
              .detail = fmt::format(
-                 "{} {}", renewal_detail(*observation.renewal),
+                 "{} {}", renewal_detail(*observation.probed.renewal),
                  is_renewed ? "Each allowed request renews the TTL, so that requests which have "
                               "left the window still count."
                             : "Requests which have left the window still count."),
-             .fix = is_renewed ? kKeepTtl : kLetLeave});
+             .fix = is_renewed ? kKeepTtl : kLetLeave,
+             .may_follow = true});
 }
 
 // ---- What is forgotten too early ----
 
 void find_forgotten(const Observation& observation, Flaws& flaws) {
   const bool is_unequal = has_cause(observation, Cause::Kind::kUnequalTtls);
-  if ((!observation.forgotten && !is_unequal) || has_cause(observation, Cause::Kind::kUnit)) return;
-  const auto forgotten = observation.forgotten.value_or(Forgotten{});
+  if ((!observation.probed.forgotten && !is_unequal) || has_cause(observation, Cause::Kind::kUnit))
+    return;
+  const auto forgotten = observation.probed.forgotten.value_or(Forgotten{});
   const auto ttl_sought = is_unequal ? std::chrono::microseconds{0} : forgotten.ttl;
   const Call* found = nullptr;
   auto nearest = std::chrono::microseconds::max();
@@ -486,8 +485,8 @@ void find_forgotten(const Observation& observation, Flaws& flaws) {
       "at one instant, and {} if the key stays.",
       span_text(forgotten.ttl), counted(forgotten.allowed, "request"), forgotten.allowed_if_kept);
   if (is_unequal) {
-    detail = "One of the keys ends before another: not so if all end together." +
-             (observation.forgotten ? " " + detail : denial_detail(observation));
+    detail = "One key ends before another; with a common end, the flaw disappears." +
+             (observation.probed.forgotten ? " " + detail : denial_detail(observation));
   }
   flaws.add({.name = "short-ttl",
              .line = found->line,
@@ -501,7 +500,7 @@ void find_forgotten(const Observation& observation, Flaws& flaws) {
                           "refills, on each call that writes"});
 }
 
-// ---- Waits of 0 ----
+// ---- Waits of 0, and other free passes ----
 
 void find_zero_waits(const Observation& observation, Flaws& flaws) {
   const auto add = [&](const Call& call, const std::string& detail) {
@@ -513,13 +512,23 @@ void find_zero_waits(const Observation& observation, Flaws& flaws) {
          .detail = detail,
          .fix = "reply at least 1 for a denial, or whether it is allowed in a value of its own"});
   };
-  const auto& pass = observation.free_pass;
+  const auto& pass = observation.probed.free_pass;
   const auto* calls = pass && pass->request ? &observation.requests[*pass->request].calls : nullptr;
-  if (calls != nullptr && !calls->empty() && counting_call(observation, *calls) == nullptr) {
-    add(calls->back(),
-        fmt::format("{} after the limit was reached, all {} requests of an instant were allowed: "
-                    "the reply to a denial reads as allowed then.",
-                    span_text(pass->after), pass->allowed));
+  if (calls != nullptr && !calls->empty()) {
+    const auto* counting = counting_call(observation, *calls);
+    if (counting == nullptr && pass->allowed == pass->sent) {
+      add(calls->back(), fmt::format("{} after the limit was reached, all {} requests of an "
+                                     "instant were allowed: the reply to a denial reads as "
+                                     "allowed then.",
+                                     span_text(pass->after), pass->allowed));
+    } else {
+      auto finding = free_pass_finding(*pass);
+      const auto& call = counting == nullptr ? calls->back() : *counting;
+      finding.line = call.line;
+      finding.what = text_of(call);
+      finding.may_follow = true;
+      flaws.add(std::move(finding));
+    }
   }
   if (!observation.zero_wait) return;
   for (const auto& call : observation.requests[*observation.zero_wait].calls) {
@@ -1031,6 +1040,23 @@ std::string renewal_detail(const Renewal& renewal) {
       span_text(renewal.phase));
 }
 
+Finding free_pass_finding(const FreePass& pass) {
+  return {.name = "free-pass",
+          .severity = Severity::kCritical,
+          .what = pass.schedule,
+          .detail = fmt::format("{} after the limit was reached, {} of {} requests of an instant "
+                                "were allowed, more than at first.",
+                                span_text(pass.after), pass.allowed, pass.sent),
+          .fix = "count at the end of a window, or of a wait, as at any other time"};
+}
+
+void drop_followers(std::vector<Finding>& findings) {
+  const bool is_explained = std::ranges::any_of(findings, [](const auto& each) {
+    return each.severity == Severity::kCritical && each.excuse.empty() && !each.may_follow;
+  });
+  if (is_explained) std::erase_if(findings, [](const auto& each) { return each.may_follow; });
+}
+
 const Call* time_stored_in(const Observation& observation) {
   const Call* first = nullptr;
   for_each_call(observation, [&](const Request& request, const Call& call) {
@@ -1060,7 +1086,7 @@ std::vector<Finding> find_flaws(const Observation& observation) {
   find_late_pruning(observation, flaws);
   find_counted_denials(observation, flaws);
   find_zero_waits(observation, flaws);
-  find_renewed_windows(observation, flaws);  // last, as what others found may be why
+  find_renewed_windows(observation, flaws);
   find_unknown_flags(observation, flaws);
   return flaws.take();
 }

@@ -73,12 +73,21 @@ struct Forgotten {
   bool is_window = false;  ///< nothing but the expiry lets a client in
 };
 
-/// An instant at which nobody was denied, so soon after the limit was reached.
+/// An instant, soon after the limit was reached, at which more was allowed than before it was, and
+/// than the limit.
 struct FreePass {
   std::chrono::microseconds after{0};       ///< the first denial
-  std::int64_t allowed = 0;                 ///< requests, which is all that were sent
-  std::optional<std::size_t> request = {};  ///< one of them, by its index
+  std::int64_t sent = 0, allowed = 0;       ///< requests
+  std::optional<std::size_t> request = {};  ///< one of those that were allowed, by its index
   std::string schedule = {};                ///< all requests, in words
+};
+
+/// What thousands of requests showed.
+struct ProbedFlaws {
+  std::optional<LockOut> lock_out = {};
+  std::optional<Renewal> renewal = {};
+  std::optional<Forgotten> forgotten = {};
+  std::optional<FreePass> free_pass = {};
 };
 
 /// The bytes of a key, by an empty text and its name; or the calls for a request, by a command.
@@ -109,10 +118,7 @@ struct Observation {
   std::chrono::microseconds refill{0};  ///< the time in which a burst is restored, if known
   std::vector<Request> requests = {};   ///< in the order in which they ran, each once
 
-  std::optional<LockOut> lock_out = {};
-  std::optional<Renewal> renewal = {};
-  std::optional<Forgotten> forgotten = {};
-  std::optional<FreePass> free_pass = {};
+  ProbedFlaws probed = {};
   Growth growth = {};
   std::optional<Cause> cause = {};  ///< if a counter-experiment has confirmed it
   /// A denied request that is allowed if PTTL and TTL reply 0, although its calls are the same.
@@ -137,6 +143,7 @@ struct Finding {
   std::string detail = {};  ///< why it hurts
   std::string fix = {};     ///< what to do
   std::string excuse = {};  ///< why the script's author accepts it; empty if nobody does
+  bool may_follow = false;  ///< from another critical finding, without which alone it is reported
 };
 
 /// What lint did not test, and why.
@@ -177,6 +184,11 @@ std::span<const FindingKind> finding_kinds();
 /// The texts about a lock-out and a renewal. `counts`: denied requests do.
 std::string lock_out_detail(const LockOut& lock_out, bool counts);
 std::string renewal_detail(const Renewal& renewal);
+/// The finding about a free pass, without a line.
+Finding free_pass_finding(const FreePass& pass);
+
+/// Drops what may follow from another critical finding that nobody excuses.
+void drop_followers(std::vector<Finding>& findings);
 
 /// The first call that stores a time of about now, in any unit; null if none does.
 const Call* time_stored_in(const Observation& observation);

@@ -28,6 +28,10 @@ microseconds start_of_traffic(microseconds window) {
   return window >= 4 * kDecimals ? start + kDecimals : start;
 }
 
+std::int64_t requests_at_once(const limiter::Limit& limit) {
+  return 2 * (std::max(limit.limit, limit.burst_or_limit()) + 1);
+}
+
 microseconds shortest_gap(microseconds window) {
   return std::min<microseconds>(std::chrono::milliseconds{1}, window / kPartOfWindow);
 }
@@ -37,7 +41,7 @@ Schedule joined(Schedule schedule, microseconds at, std::int64_t cost, std::size
   return schedule;
 }
 
-bool has_other_costs(const Schedule& schedule) {
+bool has_cost_other_than_1(const Schedule& schedule) {
   return std::ranges::any_of(schedule, [](const auto& request) { return request.cost != 1; });
 }
 

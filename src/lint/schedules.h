@@ -10,8 +10,8 @@
 #include "adversary/schedule.h"
 
 // The schedules of requests with which lint finds out what a limiter does, and what the answers to
-// them say in words. figures.cc judges such answers here; cli/commands/lint says how schedules
-// reach a script or a program.
+// them say in words. conduct.cc and figures.cc judge such answers; cli/commands/lint says how
+// schedules reach a script or a program.
 
 namespace rlctl::lint {
 
@@ -22,6 +22,8 @@ std::chrono::microseconds start_of_traffic(std::chrono::microseconds window);
 inline constexpr std::chrono::microseconds kSecond{1'000'000};
 /// TTLs in virtual time are rounded up to 10 ms, so that a key may end this much late.
 inline constexpr std::chrono::microseconds kTtlStep{20'000};
+/// How many requests at one instant show what a limit allows at once: twice as many, and two more.
+std::int64_t requests_at_once(const limiter::Limit& limit);
 /// The shortest gap between two instants, for this window.
 std::chrono::microseconds shortest_gap(std::chrono::microseconds window);
 
@@ -29,9 +31,9 @@ std::chrono::microseconds shortest_gap(std::chrono::microseconds window);
 adversary::Schedule joined(adversary::Schedule schedule, std::chrono::microseconds at,
                            std::int64_t cost, std::size_t count = 1);
 /// Whether a request costs more or less than 1, which a limiter may refuse with an error.
-bool has_other_costs(const adversary::Schedule& schedule);
+bool has_cost_other_than_1(const adversary::Schedule& schedule);
 
-/// "5 of 6 allowed at 0 s, 0 of 31 each 2 s until 62 s", from the first request on.
+/// "5 of 6 allowed at 0 s, 0 of 31 each 2 s from 2 s to 62 s", from the first request on.
 std::string schedule_text(const adversary::Schedule& schedule, const adversary::Answers& answers);
 
 /// The requests of one cost that reach the limit.

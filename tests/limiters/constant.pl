@@ -9,7 +9,7 @@
 # $ rlctl lint --exec 'perl constant.pl 3'
 # > 3 requests were allowed at one instant, not 5
 # > another is allowed 0
-# want: locked-out critical (3), shared-limit critical (3), wrong-cost note (3), wrong-limit critical (3)
+# want: locked-out critical (3), shared-limit critical (3), ignored-cost note (3), wrong-limit critical (3)
 
 use strict;
 use warnings;

@@ -105,7 +105,8 @@ inline std::vector<Want> wants_in(const std::string& line, std::size_t number) {
 }
 
 /// The findings about answers, besides `wrong-…`.
-inline const std::set<std::string> kOfAnswers{"future-clock", "lost-refill", "shared-limit"};
+inline const std::set<std::string> kOfAnswers{"future-clock", "ignored-cost", "lost-refill",
+                                              "shared-limit"};
 
 inline Limiter read_limiter(const fs::path& file) {
   const std::string mark = file.extension() == ".lua" ? "--" : "#";

@@ -8,7 +8,7 @@
 -- > --cost 0,1,-2
 -- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 1
 -- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 0,-1
--- ! --cost 0,-1: a cost above 0 is needed, too
+-- ! --cost 0,-1: at least one cost must be above 0
 -- ! hint: --cost 1,0,-1
 -- [3]
 -- $ rlctl burst adversary --tries 2000 --cost 0,1 --script costs.lua --args '{limit} {window_ms} {cost}'
@@ -20,7 +20,7 @@ local cost = tonumber(ARGV[3])
 -- or: local cost = tonumber(ARGV[3]) if cost < 1 or cost > limit then return redis.error_reply('COST ' .. cost) end
 -- A request costs at least 1, or always:
 -- or: local cost = math.max(tonumber(ARGV[3]), 1)  -- want: wrong-cost note (1 2)
--- or: local cost = 1  -- want: wrong-cost note (1 2)
+-- or: local cost = 1  -- want: ignored-cost note (1 2)
 local used = tonumber(redis.call('GET', KEYS[1]) or 0)
 local allowed = used + cost <= limit
 -- Whoever has a unit left takes any cost:

@@ -16,7 +16,7 @@ while (<STDIN>) {
   # Times are whole seconds:
   # or: my $log = $log{$key} //= []; $now -= $now % 1e6; # want: coarse-time warning
   # The cost does not count:
-  # or: my $log = $log{$key} //= []; $cost = 1; # want: wrong-cost note
+  # or: my $log = $log{$key} //= []; $cost = 1; # want: ignored-cost note
   shift @$log while @$log && $log->[0] <= $now - $window;
   # Nothing leaves:
   # or: # want: locked-out critical
@@ -28,6 +28,9 @@ while (<STDIN>) {
   my $allowed = @$log + $cost <= $limit;
   # The cost is added, but not compared:
   # or: my $allowed = @$log < $limit; # want: wrong-cost critical (1)
+  # Of one instant, all are allowed:
+  # or: my $allowed = @$log + $cost <= $limit || $log->[-1] == $now; # want: wrong-limit critical
+  # ! not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
   push @$log, ($now) x $cost if $allowed;
   # Denied requests count:
   # or: push @$log, ($now) x $cost; # want: denied-write critical

@@ -4,12 +4,12 @@
 -- $ rlctl lint own-limit.lua --limit 20000/60s
 -- > no findings in what was tested, in 1 script
 -- ! the limit 20000/60s is scaled down to 20/60s: the traffic must exceed it
--- ! own-limit.lua: denied after 5 requests, not 20: the limit is not --limit, or --burst is missing
+-- ! own-limit.lua: not tested: the limit 20/60s: denied after 5 requests, not 20: the limit is not --limit
 -- [3]
 -- $ rlctl lint own-limit.lua --limit 1000000000/60s
 -- > no findings in what was tested, in 1 script
 -- ! is scaled down to 20/60s: the traffic must exceed it
--- ! own-limit.lua: denied after 5 requests, not 20: the limit is not --limit, or --burst is missing
+-- ! own-limit.lua: not tested: the limit 20/60s: denied after 5 requests, not 20: the limit is not --limit
 -- [3]
 -- $ rlctl lint own-limit.lua --limit 20000/60s --burst 5
 -- ! is scaled down to 20/60s: the traffic must exceed it

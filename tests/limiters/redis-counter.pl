@@ -32,6 +32,11 @@ while (<STDIN>) {
   # or: my $allowed = call('MULTI') && call('GET', $key) && call('EXEC') + $cost <= $limit && call('INCRBY', $key, $cost);
   # want: not-atomic warning
   # or: my $n = call('GET', $key) + $cost; my $allowed = $n <= $limit && call('SET', $key, $n); # want: not-atomic warning
+  # A script reads, and another one writes; or what is set if it is not there is no lock:
+  # or: my $allowed = call('EVAL', "return redis.call('GET', KEYS[1]) or 0", 1, $key) + $cost <= $limit && call('EVAL', "return redis.call('INCRBY', KEYS[1], ARGV[1])", 1, $key, $cost);
+  # want: not-atomic warning
+  # or: call('SET', "$key/start", $now, 'NX'); my $allowed = call('GET', $key) + $cost <= $limit && call('INCRBY', $key, $cost);
+  # want: not-atomic warning
   # Nothing can come between them: the key is watched, a script has both, or a lock is held.
   # or: call('MULTI'); call('GET', $key); call('INCRBY', $key, $cost); my $allowed = (split ' ', call('EXEC'))[-1] <= $limit;
   # or: my $allowed = call('WATCH', $key) && call('GET', $key) + $cost <= $limit && call('MULTI') && call('INCRBY', $key, $cost) && call('EXEC');

@@ -1,6 +1,7 @@
 -- Requests of one millisecond are one field of this hash.
 --
 -- $ rlctl lint times-as-fields.lua --args '{now_ms} {window_ms} {limit}'
+-- ! not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
 
 local now = tonumber(ARGV[1])
 if redis.call('HLEN', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end

@@ -3,7 +3,9 @@
 -- $ rlctl burst adversary --tries 5000 --script told-bucket.lua --args '{limit} {window_us} {now_us}'
 -- > told-bucket.lua 1.80× the limit: 9 within
 -- > bucket a token bucket with this burst allows 9, 1.80 times the limit
--- > ahead if the clock of one request is 1h ahead, 4 of 99 requests after it
+-- > ahead after one request whose clock is 1h ahead, 4 of 99 requests are
+-- $ rlctl lint told-bucket.lua --args '{limit} {window_us} {now_us}'
+-- want: future-clock note
 
 local limit, window, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local left, at = unpack(redis.call('HMGET', KEYS[1], 'left', 'at'))
@@ -13,6 +15,7 @@ if now > at then left, at = math.min(limit * window, left + (now - at) * limit),
 -- or: if now > at then left, at = left + (now - at) * limit, now; left = math.min(left, limit * window * 6 / 5) end
 -- > told-bucket.lua 2.00× the limit: 10 within
 -- > bucket a token bucket with this burst allows 9, 1.80 times the limit
+-- want: free-pass critical at 'HSET', future-clock note
 if left < window then return 0 end
 redis.call('HSET', KEYS[1], 'left', string.format('%.0f', left - window), 'at', string.format('%.0f', at))
 redis.call('EXPIRE', KEYS[1], 3600)

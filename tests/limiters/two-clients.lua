@@ -3,7 +3,7 @@
 -- $ rlctl lint two-clients.lua --args '{limit} {window_ms} {key}'
 -- > no findings in 1 script
 -- $ rlctl lint two-clients.lua --keys 'service' --args '{limit} {window_ms} {key}'
--- > if the limit is for each client, put {key} into --keys
+-- > if the limit is for each client, put {key} into each of --keys
 -- $ rlctl lint two-clients.lua --keys 'service' --args '{limit} {window_ms}'
 -- > no findings in 1 script
 -- want: shared-limit note (2)

@@ -39,7 +39,9 @@ Observation observe(std::vector<std::vector<Call>> requests) {
 std::vector<std::string> found(const Observation& seen) {
   constexpr std::array<std::string_view, 3> kMarks{"?", "", "!"};
   std::vector<std::string> all;
-  for (const auto& finding : find_flaws(seen)) {
+  auto findings = find_flaws(seen);
+  drop_followers(findings);
+  for (const auto& finding : findings) {
     all.push_back(std::to_string(finding.line) + " " + std::string(finding.name) +
                   std::string(kMarks.at(static_cast<std::size_t>(finding.severity))));
   }
@@ -76,7 +78,7 @@ TEST_CASE("a TTL that is missing is told of at the write that made the key") {
 TEST_CASE("a denied request that only renews a TTL is found where it does") {
   auto seen = observe({{call(2, "ZREMRANGEBYSCORE ann 0 9", "0"), call(3, "PEXPIRE ann 9", "1")}});
   seen.requests[0].allowed = false;
-  seen.lock_out = {.denial = 0};
+  seen.probed.lock_out = {.denial = 0};
   CHECK(found(seen) == Found{"3 denied-write!"});
   // Of several writes, one to a key that allowed requests use too is why.
   seen = observe({{call(1, "GET ann", "NULL", false)},
@@ -84,7 +86,7 @@ TEST_CASE("a denied request that only renews a TTL is found where it does") {
   for (auto& request : seen.requests) request.keys = {"ann", "denials"};
   seen.requests[1].allowed = false;
   CHECK(found(seen) == Found{"2 cross-slot"});
-  seen.lock_out = {.denial = 1};
+  seen.probed.lock_out = {.denial = 1};
   CHECK(found(seen) == Found{"2 cross-slot", "3 denied-write!"});
   seen.requests[1].calls.clear();
   CHECK(found(seen) == Found{"1 cross-slot", "1 locked-out!"});
@@ -277,7 +279,7 @@ TEST_CASE("unknown flags are in line 1") {
 TEST_CASE("a lock-out is told of at the write of a denied request, unless something else is why") {
   auto seen = observe({{call(1, "GET ann", "5", false), call(4, "HSET ann seen 9", "0")}});
   seen.requests[0].allowed = false;
-  seen.lock_out = {.gap = 1s, .span = 60s, .sent = 60, .wait = 12s, .denial = 0};
+  seen.probed.lock_out = {.gap = 1s, .span = 60s, .sent = 60, .wait = 12s, .denial = 0};
   CHECK(found(seen) == Found{"4 denied-write!"});
   const auto detail = find_flaws(seen).front().detail;
   CHECK(detail.find("Of 60 requests in 60 s, 1 s apart, 0 were allowed") != detail.npos);
@@ -292,7 +294,7 @@ TEST_CASE("a lock-out is told of at the write of a denied request, unless someth
 TEST_CASE("a renewed window is told of where an allowed request sets the TTL again") {
   auto seen = observe({{call(2, "INCR ann", "1"), call(3, "EXPIRE ann 60", "1")},
                        {call(2, "INCR ann", "2"), call(3, "EXPIRE ann 60", "1")}});
-  seen.renewal = {.gap = 51s, .sent = 21, .denied = 3};
+  seen.probed.renewal = {.gap = 51s, .sent = 21, .denied = 3};
   CHECK(found(seen) == Found{"3 locked-out!"});
   seen.cause = Cause{.kind = Cause::Kind::kRenewedTtl};
   CHECK(found(seen) == Found{"3 renewed-window!"});
@@ -304,13 +306,13 @@ TEST_CASE("only what an experiment has confirmed is named as the cause of a lock
                        {call(2, "INCR ann", "6"), call(3, "EXPIRE ann 60", "1")}});
   seen.requests[1].allowed = false;
   const auto fix = [&] { return find_flaws(seen).front().fix; };
-  seen.lock_out = {.gap = 12s, .denial = 1};
+  seen.probed.lock_out = {.gap = 12s, .denial = 1};
   CHECK(found(seen) == Found{"2 denied-write!"});
   CHECK(fix() == "let a request leave the window when it ends");
-  seen.lock_out->counts_denials = true;
+  seen.probed.lock_out->counts_denials = true;
   CHECK(fix() == "count first, and write only if the request is allowed");
   // Those below the limit are denied as well, whatever denials leave.
-  seen.renewal = {.gap = 51s, .sent = 21, .denied = 3};
+  seen.probed.renewal = {.gap = 51s, .sent = 21, .denied = 3};
   CHECK(fix() == "let a request leave the window when it ends");
   seen.cause = Cause{.kind = Cause::Kind::kRenewedTtl};
   CHECK(found(seen) == Found{"3 denied-write!"});
@@ -324,17 +326,17 @@ TEST_CASE("a time in another unit is told of where it is stored, and is why othe
       observe({{call(1, "ZREMRANGEBYSCORE ann 0 1767165603", "0"),
                 call(2, "ZADD ann 1767225603 id", "1"), call(3, "PEXPIRE ann 61000", "1")}});
   seen.requests[0].allowed = false;
-  seen.lock_out = {.gap = 12s, .denial = 0};
+  seen.probed.lock_out = {.gap = 12s, .denial = 0};
   seen.cause = Cause{.given = "{now_s}", .meant = "{now_ms}"};
   CHECK(found(seen) == Found{"2 mixed-units!"});
   CHECK(find_flaws(seen).front().fix == "use {now_ms} in place of {now_s}");
-  seen.lock_out.reset();
+  seen.probed.lock_out.reset();
   CHECK(found(seen) == Found{"2 mixed-units!"});
 }
 
 TEST_CASE("what is forgotten is told of where its TTL was set") {
   auto seen = observe({{call(2, "HSET ann n 1", "1"), call(3, "EXPIRE ann 120", "1")}});
-  seen.forgotten = {.ttl = 120s, .allowed = 5, .allowed_if_kept = 2};
+  seen.probed.forgotten = {.ttl = 120s, .allowed = 5, .allowed_if_kept = 2};
   CHECK(found(seen) == Found{"3 short-ttl!"});
 }
 
@@ -345,7 +347,7 @@ TEST_CASE("a wait of 0 is told of where the TTL is read") {
   seen.zero_wait = 0;
   CHECK(found(seen) == Found{"2 zero-wait!"});
   seen.zero_wait.reset();
-  seen.free_pass = {.after = 59s, .allowed = 7, .request = 0};
+  seen.probed.free_pass = {.after = 59s, .sent = 7, .allowed = 7, .request = 0};
   CHECK(found(seen) == Found{"2 zero-wait!"});
 }
 

@@ -91,14 +91,13 @@ std::optional<Cause> find_cause(const Subject& subject, const Probed& probed, bo
                                 const ProbeAgain& probe_again) {
   const auto& script = subject.candidate.foreign;
   if (!script || !script->function.empty()) return std::nullopt;
-  const bool is_denied = probed.lock_out || probed.renewal;
-  const bool is_excess = std::ranges::count(probed.not_tested, "windows", &NotTested::what) > 0;
+  const bool is_denied = probed.flaws.lock_out || probed.flaws.renewal;
   Experiments experiments;
-  if (stores_time && (is_denied || is_excess || probed.needs_expiry)) {
+  if (stores_time && (is_denied || probed.is_excess || probed.needs_expiry)) {
     add_units(*script, experiments);
   }
   // The keys of a counter and of a ban may end apart.
-  if (script->keys.size() > 1 && (is_denied ? stores_time : probed.forgotten.has_value())) {
+  if (script->keys.size() > 1 && (is_denied ? stores_time : probed.flaws.forgotten.has_value())) {
     add_body(*script, {.kind = Kind::kUnequalTtls}, kOneEnd, experiments);
   }
   // The TTL of a time is not its window.
@@ -110,12 +109,12 @@ std::optional<Cause> find_cause(const Subject& subject, const Probed& probed, bo
     other.candidate.foreign = std::move(changed);
     const auto seen = probe_again(other);
     const bool is_unit = cause.kind == Kind::kUnit;
-    if (!seen || seen->lock_out || seen->renewal || seen->free_pass || !seen->not_tested.empty() ||
-        (is_unit && seen->needs_expiry)) {
+    if (!seen || seen->flaws.lock_out || seen->flaws.renewal || seen->flaws.free_pass ||
+        !seen->not_tested.empty() || (is_unit && seen->needs_expiry)) {
       continue;
     }
     // Once a stored time decides, a TTL may be wrong that was a window.
-    if (!seen->forgotten || (is_unit && !is_denied && !is_excess)) return cause;
+    if (!seen->flaws.forgotten || (is_unit && !is_denied && !probed.is_excess)) return cause;
   }
   return std::nullopt;
 }

@@ -204,12 +204,13 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
     apply_excuses(subject.excuses, observed.findings, [&](const FindingKind& kind) {
       return is_whole && is_looked_for(kind, subject, plan);
     });
+    drop_followers(observed.findings);
     is_complete &= is_whole;
     requests += observed.requests;
     bool ignores_costs = false;
     for (const auto& finding : observed.findings) {
       add_finding(findings, place, finding, invocation.json);
-      ignores_costs |= finding.name == "wrong-cost" && finding.severity == Severity::kNote;
+      ignores_costs |= finding.name == "ignored-cost";
     }
     if (!subject.adversary.empty() && !ignores_costs) subject.adversary += subject.adversary_costs;
     if (invocation.json) {

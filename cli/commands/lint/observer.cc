@@ -37,7 +37,7 @@ namespace {
 using ldb::Ending;
 using rlctl::lint::allowed_from;
 using rlctl::lint::Ask;
-using rlctl::lint::has_other_costs;
+using rlctl::lint::has_cost_other_than_1;
 using rlctl::lint::joined;
 using rlctl::lint::kTtlStep;
 using rlctl::lint::Observation;
@@ -108,7 +108,6 @@ class Observer {
     send_once();
     check_replies();
     if (doubts_.empty()) {
-      check_limit();
       send_in_two_parts();
       send_costs();
       if (!is_held_up()) run_probes();
@@ -127,18 +126,15 @@ class Observer {
 
   Observed take() {
     if (is_held_up()) {
-      seen_.lock_out.reset();
-      seen_.renewal.reset();
-      seen_.forgotten.reset();
+      seen_.probed = {};
       seen_.cause.reset();
-      seen_.free_pass.reset();
       seen_.growth = {};
       figures_seen_ = {};
       conduct_.clear();
       doubts_.clear();
       not_tested_.clear();
       tested_.resize(1);  // what the main traffic showed
-      not_tested("short-ttl, denied-write",
+      not_tested("retries, idle gaps, costs, figures and what grows",
                  "requests took longer than the TTLs; try again, or use a longer window");
     }
     Observed observed{.requests = number_ + probes_sent_,
@@ -160,10 +156,7 @@ class Observer {
   void send_main_traffic() {
     using std::chrono::hours;
     const auto window = seen_.window;
-    if (fill(start_)) {
-      allowed_ = filled_;
-      test_zero_wait();
-    }
+    if (fill(start_)) test_zero_wait();
     send(start_);
     send(start_ + microseconds{1});
     for (const auto after : {tick_, window / 4, window / 2, window - tick_, window + tick_}) {
@@ -303,10 +296,7 @@ class Observer {
       return make_trial_within(candidate, microseconds{0});
     };
     auto probed = probe(subject_, make_trial, request);
-    seen_.lock_out = probed.lock_out;
-    seen_.renewal = probed.renewal;
-    seen_.forgotten = probed.forgotten;
-    seen_.free_pass = probed.free_pass;
+    seen_.probed = probed.flaws;
     probes_sent_ = probed.requests;
     const auto probe_again = [&](const Subject& changed) -> std::optional<Probed> {
       try {
@@ -335,8 +325,8 @@ class Observer {
         not_tested(what, why);
       }
     }
-    if (seen_.lock_out) {
-      auto& lock_out = *seen_.lock_out;
+    if (seen_.probed.lock_out) {
+      auto& lock_out = *seen_.probed.lock_out;
       begin_run();
       fill(start_, lock_out.cost);
       const auto full = seen_.requests.back().at;
@@ -344,10 +334,11 @@ class Observer {
       constexpr int kRetries = 4;
       for (int i = 1; i <= kRetries; ++i) send(full + i * lock_out.gap, 0, lock_out.cost);
     }
-    if (seen_.free_pass) {
+    if (seen_.probed.free_pass) {
       begin_run();
       fill(start_);
-      seen_.free_pass->request = send(seen_.requests.back().at + seen_.free_pass->after);
+      seen_.probed.free_pass->request =
+          send(seen_.requests.back().at + seen_.probed.free_pass->after);
     }
   }
 
@@ -360,26 +351,29 @@ class Observer {
         try {
           return trial.run({&schedule, 1}).front();
         } catch (const redis::Error& error) {
-          if (error.failure() != redis::Failure::kRejected || !has_other_costs(schedule)) throw;
+          if (error.failure() != redis::Failure::kRejected || !has_cost_other_than_1(schedule))
+            throw;
           connector_.private_server()->remove_keys();
           return {};
         }
       };
     };
     const auto ask = ask_of(usual), certain = ask_of(careful);
-    const auto most = std::max(seen_.limit, subject_.candidate.limits.front().limit);
-    const auto at_once =
-        allowed_from(ask(joined({}, start_, 1, static_cast<std::size_t>(2 * (most + 1)))), 0);
-    rlctl::lint::Figures figures(subject_.candidate.limits.front(), ask, certain);
+    const auto& limit = subject_.candidate.limits.front();
+    const auto count = static_cast<std::size_t>(rlctl::lint::requests_at_once(limit));
+    const auto at_once = allowed_from(ask(joined({}, start_, 1, count)), 0);
+    rlctl::lint::Figures figures(limit, ask, certain);
     if (const auto& script = subject_.candidate.foreign) {
       if (script->reading.retry_after) figures.expect(rlctl::lint::kWait);
       if (script->reading.remaining) figures.expect(rlctl::lint::kRemaining);
       if (script->reading.reset_after) figures.expect(rlctl::lint::kReset);
     }
     figures.check(fills, at_once, figures_seen_, tested_, not_tested_);
-    if (at_once == 0 || at_once > 2 * most) return;
-    conduct_ = rlctl::lint::judge_conduct(
-        rlctl::lint::profile_of(subject_.candidate, subject_.all_costs), at_once, certain, tested_);
+    std::vector<NotTested> unknown;
+    conduct_ =
+        rlctl::lint::judge_conduct(rlctl::lint::profile_of(subject_.candidate, subject_.all_costs),
+                                   at_once, certain, tested_, unknown);
+    for (const auto& [what, why] : unknown) not_tested(what, why);
   }
 
   /// The sizes after so many requests. No virtual time passes for keys with TTLs that are not among
@@ -461,19 +455,6 @@ class Observer {
         span_text(span), are_known ? "keys or calls" : "keys in KEYS or without TTLs"));
   }
 
-  /// A script with a limit of its own, lower than the one that it is tested for, shows little of
-  /// what it would do at that one.
-  void check_limit() {
-    const auto& limit = subject_.candidate.limits.front();
-    const auto at_once = std::min(limit.limit, limit.burst_or_limit());
-    if (!allowed_ || *allowed_ >= at_once) return;
-    if (rlctl::lint::profile_of(subject_.candidate).has_limit) return;  // a finding says so
-    doubts_.push_back(
-        fmt::format("denied after {}, not {}: the limit is not --limit, or --burst is missing",
-                    counted(*allowed_, "request"), at_once));
-    not_tested_.push_back({"the limit " + limiter::format_limit(limit), doubts_.back()});
-  }
-
   void not_tested(std::string_view finding, std::string_view why) {
     doubts_.push_back(fmt::format("not tested: {}: {}", finding, why));
     not_tested_.push_back({std::string(finding), std::string(why)});
@@ -501,12 +482,11 @@ class Observer {
   }
 
   /// Sends at one instant until a request is denied, and if none is, one tick apart; returns
-  /// whether one was, and sets `filled_`.
+  /// whether one was.
   bool fill(microseconds at, std::int64_t cost = 1) {
     const auto max = std::min<std::int64_t>(seen_.limit + 1, kMaxToFill);
-    filled_ = 0;
     for (const auto step : {microseconds{0}, tick_}) {
-      for (std::int64_t i = 0; i < max; ++i, ++filled_, at += step) {
+      for (std::int64_t i = 0; i < max; ++i, at += step) {
         if (is_denied(send(at, 0, cost))) return true;
       }
     }
@@ -674,10 +654,8 @@ class Observer {
   std::int64_t number_ = 0;             ///< of the last request, from 1
   std::int64_t probes_sent_ = 0;        ///< the requests that went past the debugger
   int run_ = 0;
-  std::int64_t filled_ = 0;  ///< the requests that the last fill() sent before one was denied
-  std::optional<std::int64_t> allowed_ = {};  ///< the same for the main traffic, if one was denied
-  std::optional<double> cut_from_;            ///< a reply of 0 was this number in the script
-  bool delays_ = false;                       ///< a request was allowed with a delay
+  std::optional<double> cut_from_;  ///< a reply of 0 was this number in the script
+  bool delays_ = false;             ///< a request was allowed with a delay
   /// Keys may have expired by real time: see traffic::KeyAging::is_late().
   bool has_lost_keys_ = false;
   Clock::duration slowest_{0};  ///< the real time that the slowest request took

@@ -201,7 +201,7 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
     throw UsageError("no SCRIPT given", "rlctl lint my.lua --limit 5/60s --args '{now_ms}'");
   }
   if (operands.empty() && gives_call(plan.script)) {
-    throw UsageError("--keys, --args and the like say how a script is called, but there is none",
+    throw UsageError("--keys, --args and the like need a SCRIPT",
                      "a program gets the limit, the key, the cost and the time in each request");
   }
   const std::vector<std::string> by_default{kDefaultLimit};

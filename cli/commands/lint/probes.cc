@@ -227,11 +227,13 @@ class Probes {
       std::optional<microseconds> first;
       for (std::size_t i = 0; i < all.size(); ++i) {
         const auto got = allowed_from(answers[i], fill.size());
-        const bool is_free =
-            fill.front().at == fill.back().at && got == static_cast<std::int64_t>(fill.size()) + 1;
-        if (is_free && !probed_.free_pass && is_repeated(schedules[i], answers[i])) {
-          probed_.free_pass = {
-              .after = all[i], .allowed = got, .schedule = schedule_text(schedules[i], answers[i])};
+        const bool is_free = fill.front().at == fill.back().at && got >= std::ssize(fill) &&
+                             got * cost > limit_.burst_or_limit();
+        if (is_free && !probed_.flaws.free_pass && is_repeated(schedules[i], answers[i])) {
+          probed_.flaws.free_pass = {.after = all[i],
+                                     .sent = std::ssize(fill) + 1,
+                                     .allowed = got,
+                                     .schedule = schedule_text(schedules[i], answers[i])};
         }
         if (first) continue;
         if (answers[i][fill.size()].allowed) {
@@ -297,17 +299,19 @@ class Probes {
           longest_shut_out(schedules[i], answers[i]) > scaled(patience + all[i], kPatience) ||
           scaled(std::max(*wait_, fair(cost)) + all[i],
                  kPatience * static_cast<double>(allowed + 1)) < length;
-      if (probed_.lock_out || !is_locked_out || !is_repeated(schedules[i], answers[i])) continue;
-      probed_.lock_out = {.gap = all[i],
-                          .cost = cost,
-                          .span = schedules[i].back().at - fill.back().at,
-                          .sent = std::ssize(schedules[i]) - std::ssize(fill),
-                          .allowed = allowed,
-                          .wait = *wait_};
+      if (probed_.flaws.lock_out || !is_locked_out || !is_repeated(schedules[i], answers[i]))
+        continue;
+      probed_.flaws.lock_out = {.gap = all[i],
+                                .cost = cost,
+                                .span = schedules[i].back().at - fill.back().at,
+                                .sent = std::ssize(schedules[i]) - std::ssize(fill),
+                                .allowed = allowed,
+                                .wait = *wait_};
       add_evidence(schedules[i], answers[i], fill.size());
     }
     const auto size = std::max<std::int64_t>(std::ssize(fill) * cost, limit_.burst_or_limit());
     if (most > 2 * std::max(limit_.limit, size) + 1) {
+      probed_.is_excess = true;
       skip("windows",
            fmt::format("{} units were allowed within {}, more than twice {}: the limit of the "
                        "{} is not --limit",
@@ -346,18 +350,18 @@ class Probes {
       const auto answers = answers_to(schedule);
       probed_.tested.push_back(fmt::format("retries each {} in the last {} of the wait, of cost {}",
                                            span_text(tick), span_text(length), cost));
-      if (probed_.lock_out || allowed_from(answers, fill.size()) > 0 ||
+      if (probed_.flaws.lock_out || allowed_from(answers, fill.size()) > 0 ||
           !is_repeated(schedule, answers))
         continue;
       // A single retry may restart a ban, which then ends by itself.
       auto once = fill;
       once.insert(once.end(), {schedule[fill.size()], schedule.back()});
       if (!answers_to(once).back().allowed) continue;
-      probed_.lock_out = {.gap = tick,
-                          .cost = cost,
-                          .span = schedule.back().at - full,
-                          .sent = std::ssize(schedule) - std::ssize(fill),
-                          .wait = *wait_};
+      probed_.flaws.lock_out = {.gap = tick,
+                                .cost = cost,
+                                .span = schedule.back().at - full,
+                                .sent = std::ssize(schedule) - std::ssize(fill),
+                                .wait = *wait_};
       add_evidence(schedule, answers, fill.size());
     }
   }
@@ -365,7 +369,7 @@ class Probes {
   /// Adds to the lock-out the requests of a schedule that show it, of which the first `fill` reach
   /// the limit: if the others were denied until a client that waits is let in, no more than these.
   void add_evidence(const Schedule& schedule, const Answers& answers, std::size_t fill) {
-    auto& lock_out = *probed_.lock_out;
+    auto& lock_out = *probed_.flaws.lock_out;
     const auto is_let_in = [&](const auto& request) {
       return request.at >= schedule[fill - 1].at + *wait_;
     };
@@ -439,7 +443,7 @@ class Probes {
       }
     }
     const auto answers = answers_to(schedules);
-    for (std::size_t i = 0; i < all.size() && !probed_.renewal; ++i) {
+    for (std::size_t i = 0; i < all.size() && !probed_.flaws.renewal; ++i) {
       const auto denied = std::ssize(answers[i]) - allowed_from(answers[i], 0);
       constexpr int kFew = 4;
       const bool may_be_estimate = all[i] < least && limit == 2;
@@ -455,7 +459,7 @@ class Probes {
       }
       const auto first = std::ranges::find(answers[i], false, &adversary::Answer::allowed);
       const auto size = static_cast<std::size_t>(first - answers[i].begin()) + 1;
-      probed_.renewal = {
+      probed_.flaws.renewal = {
           .gap = all[i],
           .phase = schedules[i].front().at % window_,
           .sent = std::ssize(answers[i]),
@@ -492,7 +496,7 @@ class Probes {
       const auto answers = answers_to(schedule);
       if (answers.back().allowed && !answers_if_kept({schedule}).front().back().allowed &&
           is_repeated(schedule, answers)) {
-        probed_.forgotten = {.ttl = ttl, .allowed = 1, .is_window = true};
+        probed_.flaws.forgotten = {.ttl = ttl, .allowed = 1, .is_window = true};
       }
       return;
     }
@@ -546,11 +550,11 @@ class Probes {
       if (fair(1) < ttl + kTtlStep) paced.push_back(ttl);
     }
     const auto expiring = answers_to(schedules), kept = answers_if_kept(schedules);
-    for (std::size_t i = 0; i < schedules.size() && !probed_.forgotten; ++i) {
+    for (std::size_t i = 0; i < schedules.size() && !probed_.flaws.forgotten; ++i) {
       const auto first = schedules[i].size() - first_fill_.size();
       const auto with = allowed_from(expiring[i], first), without = allowed_from(kept[i], first);
       if (with <= without || !is_repeated(schedules[i], expiring[i])) continue;
-      probed_.forgotten = {.ttl = ttls[i], .allowed = with, .allowed_if_kept = without};
+      probed_.flaws.forgotten = {.ttl = ttls[i], .allowed = with, .allowed_if_kept = without};
     }
     if (paced.empty()) return;
     probed_.tested.push_back("a client that takes just what refills, for each TTL: " +
@@ -574,7 +578,7 @@ Probed probe(const Subject& subject, const MakeTrial& make_trial, const ProbeReq
   Probes probes(subject, make_trial, request);
   auto probed = probes.run();
   const auto wait = probes.first_wait();
-  if (subject.candidate.limits.front().limit > 1 || probed.renewal || !wait) return probed;
+  if (subject.candidate.limits.front().limit > 1 || probed.flaws.renewal || !wait) return probed;
   // A limit of 1 never counts two requests, of which the second may renew the window.
   auto other = subject;
   auto& limit = other.candidate.limits.front();
@@ -582,7 +586,7 @@ Probed probe(const Subject& subject, const MakeTrial& make_trial, const ProbeReq
   if (limit.burst) limit.burst = std::max(*limit.burst, limit.limit);
   auto more = Probes(other, make_trial, request).run_seldom(*wait);
   probed.requests += more.requests;
-  probed.renewal = more.renewal;
+  probed.flaws.renewal = more.flaws.renewal;
   std::ranges::move(more.tested, std::back_inserter(probed.tested));
   return probed;
 }

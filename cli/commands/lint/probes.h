@@ -49,10 +49,8 @@ struct ProbeRequest {
 struct Probed {
   std::int64_t requests = 0;                ///< that were sent
   std::map<std::int64_t, Fill> fills = {};  ///< by cost
-  std::optional<rlctl::lint::LockOut> lock_out = {};
-  std::optional<rlctl::lint::Renewal> renewal = {};
-  std::optional<rlctl::lint::Forgotten> forgotten = {};
-  std::optional<rlctl::lint::FreePass> free_pass = {};
+  rlctl::lint::ProbedFlaws flaws = {};
+  bool is_excess = false;     ///< more than twice the limit was allowed in a window
   bool needs_expiry = false;  ///< as the traffic showed, it lets nobody in while its keys stay
   std::vector<std::string> tested = {};
   std::vector<NotTested> not_tested = {};

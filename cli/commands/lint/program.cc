@@ -28,13 +28,15 @@
 namespace rlctl::cli::lint {
 namespace {
 
+using adversary::Answers;
 using adversary::Schedule;
 using limiter::Decision;
+using rlctl::lint::allowed_from;
 using rlctl::lint::Ask;
 using rlctl::lint::joined;
 using rlctl::lint::kSecond;
+using rlctl::lint::schedule_text;
 using std::chrono::microseconds;
-using Decisions = std::vector<Decision>;
 
 /// Asks a program, and shows how many requests it has answered.
 class WatchedProgram final : public traffic::ForgetfulDecider {
@@ -67,16 +69,6 @@ class WatchedProgram final : public traffic::ForgetfulDecider {
   std::int64_t& requests_;
 };
 
-std::int64_t allowed_in(std::span<const Decision> decisions) {
-  return std::ranges::count(decisions, true, &Decision::allowed);
-}
-
-std::string text_of(const Schedule& schedule, const Decisions& decisions) {
-  adversary::Answers answers;
-  for (const auto& decision : decisions) answers.push_back({.allowed = decision.allowed});
-  return rlctl::lint::schedule_text(schedule, answers);
-}
-
 /// The commands of one request that read a key, and then write it, in words, if nothing makes the
 /// two one: no script, transaction, watch or lock.
 std::optional<std::string> split_update(const std::vector<exec::ServerCommand>& commands) {
@@ -87,16 +79,21 @@ std::optional<std::string> split_update(const std::vector<exec::ServerCommand>& 
   int unit = 0;                             // the number of the command, script or transaction
   std::map<std::string, int> transactions;  // by client
   std::map<std::string, Read> reads;        // by key
-  std::set<std::string> is_safe;
+  std::set<std::string> protected_keys;
   std::optional<std::string> lock;
+  const auto deletes = [&commands](const std::string& key) {
+    return std::ranges::any_of(commands, [&key](const auto& each) {
+      const auto name = lower_case(each.words.front());
+      return (name == "del" || name == "unlink") && std::ranges::count(each.keys, key) > 0;
+    });
+  };
   for (const auto& [client, words, keys, writes] : commands) {
     const rlctl::lint::Call call{.words = words, .keys = keys, .writes = writes};
     const auto name = command_of(call);
-    const bool is_in_script = client == "lua";
-    if (!is_in_script) ++unit;
+    if (client != "lua") ++unit;
     if (name == "multi") transactions[client] = unit;
     if (name == "exec" || name == "discard") transactions.erase(client);
-    const int its = transactions.contains(client) ? transactions[client] : unit;
+    const int unit_of_call = transactions.contains(client) ? transactions[client] : unit;
     const bool is_conditional =
         name.ends_with("setnx") || (name == "set" && std::ranges::any_of(words, [](auto& word) {
                                       return lower_case(word) == "nx" || lower_case(word) == "ifeq";
@@ -105,18 +102,18 @@ std::optional<std::string> split_update(const std::vector<exec::ServerCommand>& 
       const auto read = reads.find(key);
       if (is_conditional) {
         reads.erase(key);
-        lock = key;
+        if (deletes(key)) lock = key;
       } else if (name == "watch") {
-        is_safe.insert(key);
+        protected_keys.insert(key);
       } else if (!writes) {
-        if (reads_ttl(call) || is_safe.contains(key) || lock.value_or(key) != key) continue;
-        reads[key] = {.unit = its, .text = text_of(call)};
+        if (reads_ttl(call) || protected_keys.contains(key) || lock.value_or(key) != key) continue;
+        reads[key] = {.unit = unit_of_call, .text = text_of(call)};
       } else if (!is_upkeep(call)) {
-        if (!is_in_script && read != reads.end() && read->second.unit != its) {
+        if (read != reads.end() && read->second.unit != unit_of_call) {
           return fmt::format("{}, then {}", read->second.text, text_of(call));
         }
         // A request that counts first may read afterwards.
-        if (name.find("set") == name.npos) is_safe.insert(key);
+        if (name.find("set") == name.npos) protected_keys.insert(key);
       }
     }
   }
@@ -141,9 +138,7 @@ class ProgramObserver {
     if (can_be_judged()) {
       auto probed =
           probe(subject_, make_trial_, {.start = start_, .tick = tick_, .costs = subject_.costs});
-      seen_.lock_out = probed.lock_out;
-      seen_.renewal = probed.renewal;
-      seen_.free_pass = probed.free_pass;
+      seen_.probed = probed.flaws;
       fills_ = std::move(probed.fills);
       observed_.tested = std::move(probed.tested);
       find_endless_denials();
@@ -162,17 +157,6 @@ class ProgramObserver {
   }
 
  private:
-  Decisions decisions_of(const Schedule& schedule) {
-    limiter_->program->forget();
-    std::vector<traffic::Arrival> arrivals;
-    for (const auto& request : schedule) {
-      arrivals.push_back({.at = request.at, .cost = request.cost});
-    }
-    Decisions decisions(arrivals.size());
-    if (limiter_->program->decide(arrivals, decisions) < arrivals.size()) throw Interrupted();
-    return decisions;
-  }
-
   void skip(std::string what, std::string why) {
     observed_.warnings.push_back(fmt::format("not tested: {}: {}", what, why));
     observed_.not_tested.push_back({std::move(what), std::move(why)});
@@ -180,28 +164,25 @@ class ProgramObserver {
 
   /// Whether the program denies what exceeds the limit, and nothing else; if not, says so.
   bool can_be_judged() {
-    const auto most = std::max(limit_.limit, limit_.burst_or_limit());
-    const auto count = static_cast<std::size_t>(2 * (most + 1));
-    std::optional<Decisions> first;
+    const auto count = rlctl::lint::requests_at_once(limit_);
+    std::optional<Answers> first;
     for (const auto step : {microseconds{0}, tick_}) {
       Schedule schedule;
-      for (std::size_t i = 0; i < count; ++i) {
-        schedule.push_back({.at = start_ + static_cast<std::int64_t>(i) * step});
-      }
-      const auto decisions = decisions_of(schedule);
-      if (!first) at_once_ = allowed_in(decisions);
-      const auto allowed = allowed_in(decisions);
+      for (std::int64_t i = 0; i < count; ++i) schedule.push_back({.at = start_ + i * step});
+      const auto answers = ask_(schedule);
+      const auto allowed = allowed_from(answers, 0);
+      if (!first) at_once_ = allowed;
       if (allowed == 0) return doubt("nothing was allowed");
-      if (!decisions.front().allowed) {
+      if (!answers.front().allowed) {
         return doubt("the first request was denied, and a later one was allowed");
       }
-      if (allowed == std::ssize(decisions)) {
-        first = decisions;
+      if (allowed == count) {
+        first = answers;
         continue;
       }
       return follows_time(schedule);
     }
-    const auto delays = [](const auto& decision) { return decision.delay.count() > 0; };
+    const auto delays = [](const auto& answer) { return answer.delay.count() > 0; };
     return doubt(std::ranges::any_of(*first, delays)
                      ? "nothing was denied: requests are only delayed"
                      : "nothing was denied: the program must use the limit of the request");
@@ -226,7 +207,7 @@ class ProgramObserver {
   /// follow one of the program's own, says so.
   bool follows_time(const Schedule& denied) {
     const auto schedule = with_late_request(denied, 1);
-    if (decisions_of(schedule).back().allowed) return true;
+    if (ask_(schedule).back().allowed) return true;
     const auto hint = own_clock_hint(subject_.candidate, settings_, schedule);
     constexpr const char* kUnknown =
         "no time in now_us lets a denied client in, and the program cannot be given a clock";
@@ -238,8 +219,8 @@ class ProgramObserver {
     for (const auto& [cost, fill] : fills_) {
       if (fill.wait || seen_.denied_for_ever) continue;
       const auto schedule = with_late_request(fill.schedule, cost);
-      const auto decisions = decisions_of(schedule);
-      if (!decisions.back().allowed) seen_.denied_for_ever = text_of(schedule, decisions);
+      const auto answers = ask_(schedule);
+      if (!answers.back().allowed) seen_.denied_for_ever = schedule_text(schedule, answers);
     }
   }
 
@@ -261,7 +242,7 @@ class ProgramObserver {
          .what = *found,
          .detail = "A key is read, and then written by another command. A request that comes "
                    "between them reads the same, and both may be allowed, unless the reply to the "
-                   "write decides. Nothing was sent between them to see.",
+                   "write decides. lint did not try this race.",
          .fix = "read and write in one script, or decide by the reply to the write"});
   }
 
@@ -272,20 +253,11 @@ class ProgramObserver {
       find_whole_seconds(fill, cost);
     }
     figures_.check(fills_, at_once_, seen_, observed_.tested, observed_.not_tested);
-    const auto most = std::max(limit_.limit, limit_.burst_or_limit());
-    if (at_once_ > 2 * most) return;  // nothing was denied at one instant
-    const auto ask = [this](const Schedule& schedule) -> adversary::Answers {
-      try {
-        return ask_(schedule);
-      } catch (const exec::ProgramError&) {
-        if (!rlctl::lint::has_other_costs(schedule)) throw;
-        limiter_ = make_trial_(subject_.candidate);
-        return {};
-      }
-    };
+    std::vector<NotTested> unknown;
     conduct_ =
         rlctl::lint::judge_conduct(rlctl::lint::profile_of(subject_.candidate, subject_.all_costs),
-                                   at_once_, ask, observed_.tested);
+                                   at_once_, ask_, observed_.tested, unknown);
+    for (auto& [what, why] : unknown) skip(std::move(what), std::move(why));
   }
 
   // ---- What is forgotten ----
@@ -293,7 +265,7 @@ class ProgramObserver {
   /// Compares a client that was idle with one that kept asking, and was denied, for as long: if the
   /// first got more than refills, it was forgotten.
   void find_forgotten(const Fill& fill, std::int64_t cost) {
-    if (seen_.lock_out || seen_.free_pass) return;  // which may be why
+    if (seen_.probed.lock_out || seen_.probed.free_pass) return;  // which may be why
     constexpr int kGaps = 32;
     const auto size = fill.schedule.size();
     const auto full = fill.schedule.back().at;
@@ -307,8 +279,8 @@ class ProgramObserver {
     for (const auto gap : gaps) {
       if (gap <= microseconds{0} || gap >= window_) continue;
       const auto idle = joined(fill.schedule, full + gap, cost, size);
-      const auto decisions = decisions_of(idle);
-      const auto allowed = allowed_in(std::span(decisions).subspan(size));
+      const auto answers = ask_(idle);
+      const auto allowed = allowed_from(answers, size);
       const auto refilled = gap.count() * limit_.limit / (window_.count() * cost);
       if (allowed <= refilled) continue;
       auto asking = fill.schedule;
@@ -317,13 +289,12 @@ class ProgramObserver {
         asking.push_back({.at = full + at, .cost = cost});
       }
       asking = joined(std::move(asking), full + gap, cost, size);
-      const auto others = decisions_of(asking);
-      const auto if_asking = allowed_in(std::span(others).subspan(size));
-      if (allowed <= if_asking || decisions_of(idle) != decisions) continue;
-      seen_.forgotten = {.gap = gap,
-                         .allowed = allowed,
-                         .if_asking = if_asking,
-                         .schedule = text_of(idle, decisions)};
+      const auto if_asking = allowed_from(ask_(asking), size);
+      if (allowed <= if_asking || ask_(idle) != answers) continue;
+      seen_.idle_gap = {.gap = gap,
+                        .allowed = allowed,
+                        .if_asking = if_asking,
+                        .schedule = schedule_text(idle, answers)};
       break;
     }
     observed_.tested.push_back(
@@ -384,8 +355,15 @@ class ProgramObserver {
   std::unique_ptr<LimiterTrial> limiter_;
   std::int64_t at_once_ = 0;  ///< the requests of cost 1 that are allowed at one instant
   std::map<std::int64_t, Fill> fills_;
-  Ask ask_ = [this](const Schedule& schedule) {
-    return limiter_->trial->run({&schedule, 1}).front();
+  /// No answers if the program refuses a cost other than 1.
+  Ask ask_ = [this](const Schedule& schedule) -> Answers {
+    try {
+      return limiter_->trial->run({&schedule, 1}).front();
+    } catch (const exec::ProgramError&) {
+      if (!rlctl::lint::has_cost_other_than_1(schedule)) throw;
+      limiter_ = make_trial_(subject_.candidate);
+      return {};
+    }
   };
   rlctl::lint::Figures figures_{limit_, ask_, ask_};
   rlctl::lint::AnswerObservation seen_;

@@ -4,7 +4,7 @@
 ## a script without a finding, with what was tried
 $ copy examples/prove-your-limiter/limiter.lua
 $ rlctl lint limiter.lua --args '{limit} {window_ms}'
-no findings in 1 script (6185 requests)
+no findings in 1 script (5240 requests)
 Tested:
     requests at one instant, through a window of 60 s, and 3h40m30s later;
         two clients
@@ -30,35 +30,37 @@ $ rlctl lint limiter.lua --args '{limit} {window_ms}' --json
 ## a script with findings
 $ copy examples/pitfalls/times-as-members.lua
 $ rlctl lint times-as-members.lua --args '{now_ms} {window_ms}' --allowed-when '<=limit'
-times-as-members.lua:23: critical: denied-write: ZADD ann 1767225614787 17672...
+times-as-members.lua:24: critical: denied-write: ZADD ann 1767225614787 17672...
     The request was denied but still counts. A client that keeps trying is
     locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were allowed; a
     client that waits in silence is let in after 60 s.
     Fix: count first, and write only if the request is allowed.
-times-as-members.lua:23: critical: non-unique-member: ZADD ann 1767225603873 1767...
+times-as-members.lua:24: critical: non-unique-member: ZADD ann 1767225603873 1767...
     Another request had added '1767225603873', so this one left no trace and is
     not counted.
     Fix: make each member unique, for example with an ID that the caller passes.
-2 critical findings in 1 script (6001 requests)
+2 critical findings in 1 script (5161 requests)
 Search for requests that exceed the limit:
     rlctl burst adversary --script times-as-members.lua --limit 5/60s --args '{now_ms} {window_ms}' --allowed-when '<=limit'
+! rlctl: lint: warning: times-as-members.lua: not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
 [2]
 $ rlctl lint times-as-members.lua --args '{now_ms} {window_ms}' --allowed-when '<=limit' --json
-{"finding":"denied-write","severity":"critical","script":"times-as-members.lua","line":23,"call":"ZADD ann 1767225614787 1767225614787","detail":"The request was denied but still counts. A client that keeps trying is locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were allowed; a client that waits in silence is let in after 60 s.","fix":"count first, and write only if the request is allowed"}
-{"finding":"non-unique-member","severity":"critical","script":"times-as-members.lua","line":23,"call":"ZADD ann 1767225603873 1767225603873","detail":"Another request had added '1767225603873', so this one left no trace and is not counted.","fix":"make each member unique, for example with an ID that the caller passes"}
-{"script":"times-as-members.lua","tested":["requests at one instant, through a window of 60 s, and 3h40m30s later; two clients","retries each 12 s, 10.91 s, 8 s, 6 s, 3 s, 1 s after the limit was reached, for 480 s, of cost 1","retries each 1 ms in the last 1 s of the wait, of cost 1","retries each 1 s in the last 30 s of the wait, of cost 1","requests below a limit of 5, each 24 s, 24.99 s, 25.01 s, 29.99 s, 30.01 s, 51 s, 59.99 s, 60.01 s","requests after idle gaps of each TTL: 60 s","a client that takes just what refills, for each TTL: 60 s","a client that asks slightly more often than the limit allows, for 20m: whether keys or calls grow"],"not_tested":[]}
+{"finding":"denied-write","severity":"critical","script":"times-as-members.lua","line":24,"call":"ZADD ann 1767225614787 1767225614787","detail":"The request was denied but still counts. A client that keeps trying is locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were allowed; a client that waits in silence is let in after 60 s.","fix":"count first, and write only if the request is allowed"}
+{"finding":"non-unique-member","severity":"critical","script":"times-as-members.lua","line":24,"call":"ZADD ann 1767225603873 1767225603873","detail":"Another request had added '1767225603873', so this one left no trace and is not counted.","fix":"make each member unique, for example with an ID that the caller passes"}
+{"script":"times-as-members.lua","tested":["requests at one instant, through a window of 60 s, and 3h40m30s later; two clients","retries each 12 s, 10.91 s, 8 s, 6 s, 3 s, 1 s after the limit was reached, for 480 s, of cost 1","retries each 1 ms in the last 1 s of the wait, of cost 1","retries each 1 s in the last 30 s of the wait, of cost 1","requests below a limit of 5, each 24 s, 24.99 s, 25.01 s, 29.99 s, 30.01 s, 51 s, 59.99 s, 60.01 s","requests after idle gaps of each TTL: 60 s","a client that takes just what refills, for each TTL: 60 s","a client that asks slightly more often than the limit allows, for 20m: whether keys or calls grow"],"not_tested":[{"what":"a second client, clocks that are ahead, costs","why":"at one instant, all requests were allowed"}]}
+! rlctl: lint: warning: times-as-members.lua: not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
 [2]
 
 ## several scripts
 $ copy examples/pitfalls/times-as-members.lua
 $ copy examples/pitfalls/records-denials.lua
 $ rlctl lint times-as-members.lua records-denials.lua --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
-times-as-members.lua:23: critical: denied-write: ZADD ann 1767225614787 17672...
+times-as-members.lua:24: critical: denied-write: ZADD ann 1767225614787 17672...
     The request was denied but still counts. A client that keeps trying is
     locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were allowed; a
     client that waits in silence is let in after 60 s.
     Fix: count first, and write only if the request is allowed.
-times-as-members.lua:23: critical: non-unique-member: ZADD ann 1767225603873 1767...
+times-as-members.lua:24: critical: non-unique-member: ZADD ann 1767225603873 1767...
     Another request had added '1767225603873', so this one left no trace and is
     not counted.
     Fix: make each member unique, for example with an ID that the caller passes.
@@ -67,10 +69,11 @@ records-denials.lua:17: critical: denied-write: ZADD ann 1767225614782 32
     locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were allowed; a
     client that waits in silence is let in after 60 s.
     Fix: count first, and write only if the request is allowed.
-3 critical findings in 2 scripts (12170 requests)
+3 critical findings in 2 scripts (10490 requests)
 Search for requests that exceed the limit:
     rlctl burst adversary --script times-as-members.lua --limit 5/60s --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
     rlctl burst adversary --script records-denials.lua --limit 5/60s --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
+! rlctl: lint: warning: times-as-members.lua: not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
 [2]
 
 ## a program
@@ -86,10 +89,10 @@ $ rlctl lint --exec 'perl limiter.pl'
 limiter.pl: critical: locked-out: Once the limit is reached, a client is denied forever, though it sends nothing
     Seen: 5 of 6 allowed at 0 s, 0 of 1 at 3h40m.
     Fix: let requests leave the window when it ends.
-limiter.pl: note: wrong-cost: A request of cost 3 counts as one of cost 1
+limiter.pl: note: ignored-cost: A request of cost 3 counts as one of cost 1
     Seen: 5 of 6 of cost 3 allowed at 0 s.
     Fix: count the cost; or use --cost 1 if there is no other.
-1 critical finding, 1 note in 1 program (6509 requests)
+1 critical finding, 1 note in 1 program (5669 requests)
 Search for requests that exceed the limit:
     rlctl burst adversary --limit 5/60s --exec 'perl limiter.pl'
 [2]
@@ -98,7 +101,7 @@ Search for requests that exceed the limit:
 $ copy tests/limiters/excused.lua
 $ rlctl lint excused.lua --args '{now_us} {window_us} {limit} {id}' --json
 {"finding":"denied-write","severity":"critical","script":"excused.lua","line":15,"call":"ZADD ann 1767225611873457 35","detail":"The request was denied but still counts. A client that keeps trying is locked out. Of 60 requests in 480 s, 8 s apart, 0 were allowed; a client that waits in silence is let in after 60 s.","fix":"count first, and write only if the request is allowed","excused":"whoever keeps trying stays out"}
-{"finding":"wrong-limit","severity":"critical","script":"excused.lua","schedule":"6 of 7 allowed at 0 s","detail":"6 requests were allowed at one instant, not 5.","fix":"deny what would make more than the limit, and count the first request, too","excused":"clients may send one more"}
+{"finding":"wrong-limit","severity":"critical","script":"excused.lua","schedule":"6 of 7 allowed at 0 s","detail":"6 requests were allowed at one instant, not 5.","fix":"deny what would make more than the limit, and count the first request as well","excused":"clients may send one more"}
 {"script":"excused.lua","tested":["requests at one instant, through a window of 60 s, and 3h40m30s later; two clients","retries each 12 s, 10.91 s, 8 s, 6 s, 3 s, 1 s after the limit was reached, for 480 s, of cost 1","retries each 1 ms in the last 1 s of the wait, of cost 1","retries each 1 s in the last 30 s of the wait, of cost 1","requests below a limit of 5, each 24 s, 24.99 s, 25.01 s, 29.99 s, 30.01 s, 51 s, 59.99 s, 60.01 s","requests after idle gaps of each TTL: 60 s","a client that takes just what refills, for each TTL: 60 s","one request more than the limit at one instant","clients that ask slightly more often than what refills, and far more often","a second client after one that has reached the limit","a request whose clock is ahead by a second, a window, an hour","a client that asks slightly more often than the limit allows, for 20m: whether keys or calls grow"],"not_tested":[]}
 
 ## excuses that meet nothing, of kinds that were looked for
@@ -119,7 +122,7 @@ counter.lua:1: warning: unused-excuse: allow wrong-limit
 counter.lua:6: warning: unused-excuse: allow mixed-units
     Nothing of this kind was found in line 7.
     Fix: remove the comment, or put it right before the line of the call.
-2 warnings in 1 script (5782 requests)
+2 warnings in 1 script (4942 requests)
 Search for requests that exceed the limit:
     rlctl burst adversary --script counter.lua --limit 5/60s --args '{limit} {window_ms}'
 [1]

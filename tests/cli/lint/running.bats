@@ -108,7 +108,7 @@ return count
 LUA
   run -3 --separate-stderr rlctl lint long.lua --limit 2/1ms --args '{window_ms}' --allowed-when '<=limit'
   assert_output --regexp '^no findings in what was tested, in 1 script \([0-9]+ requests\)'
-  assert_equal "$stderr" "rlctl: lint: warning: long.lua: not tested: short-ttl, denied-write: requests took \
+  assert_equal "$stderr" "rlctl: lint: warning: long.lua: not tested: retries, idle gaps, costs, figures and what grows: requests took \
 longer than the TTLs; try again, or use a longer window"
 }
 
