@@ -205,7 +205,7 @@ Verdict judge_units(const Examination& exam) {
         .what = schedule_text(schedule, answers),
         .detail =
             is_ignored
-                ? fmt::format("A request of cost {} counts as one of cost 1.", *cost)
+                ? fmt::format("A request of cost {} counts as cost 1.", *cost)
                 : fmt::format("A request of cost {} was allowed although fewer of {} were left.",
                               *cost, counted(exam.at_once, "unit")),
         .fix = is_ignored ? "count the cost; or use --cost 1 if there is no other"
@@ -253,7 +253,7 @@ Verdict judge_looks(const Examination& exam, const Schedule& schedule) {
       .name = "wrong-cost",
       .severity = is_one ? Severity::kNote : Severity::kCritical,
       .what = schedule_text(schedule, answers),
-      .detail = is_one ? "A request of cost 0 counts as one of cost 1."
+      .detail = is_one ? "A request of cost 0 counts as cost 1."
                        : fmt::format("A request of cost 0 changes what follows. Without it: {}.",
                                      schedule_text(others, usual)),
       .fix = "let a request of cost 0 change nothing, not even a TTL, or refuse it"};

@@ -60,7 +60,7 @@ constexpr std::array kKinds{
     FindingKind{"not-atomic", "a program reads a key, and another command writes it"},
     FindingKind{"free-pass", "after a pause, more is allowed at an instant than at first"},
     FindingKind{"wrong-cost", "a request counts for more or less than its cost"},
-    FindingKind{"ignored-cost", "a request of any cost counts as one of cost 1"},
+    FindingKind{"ignored-cost", "a request of any cost counts as cost 1"},
     FindingKind{"wrong-wait", "retry_after is not when the request is allowed"},
     FindingKind{"wrong-remaining", "remaining is not what is allowed next"},
     FindingKind{"wrong-reset", "reset_after is not when the whole limit is there"},

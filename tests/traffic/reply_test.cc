@@ -1,3 +1,4 @@
+// needs: server
 #include "traffic/reply.h"
 #include "base/shell.h"
 
