@@ -527,7 +527,7 @@ void find_zero_waits(const Observation& observation, Flaws& flaws) {
       finding.line = call.line;
       finding.what = text_of(call);
       finding.may_follow = true;
-      flaws.add(std::move(finding));
+      flaws.add(finding);
     }
   }
   if (!observation.zero_wait) return;
