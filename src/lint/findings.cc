@@ -534,7 +534,7 @@ void find_zero_waits(const Observation& observation, Flaws& flaws) {
   for (const auto& call : observation.requests[*observation.zero_wait].calls) {
     if (!reads_ttl(call)) continue;
     add(call, fmt::format("The reply to a denial depends on the key's TTL, which is 0 in its last "
-                          "{}. Then the reply reads as allowed, for everybody who asks.",
+                          "{}. Then the reply reads as allowed, for every client.",
                           command_of(call) == "pttl" ? "millisecond" : "half second"));
   }
 }
@@ -1119,7 +1119,7 @@ std::vector<Finding> find_lease_flaws(const LeaseObservation& observation) {
          .what = overfilled,
          .detail =
              is_by_release
-                 ? "A release by somebody who has no lease frees the slot of another. " + detail
+                 ? "A release by a client without a lease frees the slot of another. " + detail
                  : detail,
          .fix = is_by_release ? "store the holder's name with each lease, and let a release remove "
                                 "only its own"
