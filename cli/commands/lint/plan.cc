@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <set>
@@ -94,9 +95,18 @@ Subject foreign_subject(const NamedScript& script, std::string place, std::strin
               .foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(limiter))}};
 }
 
+/// The program's file as it was typed, so that findings are shown there; its name if none is.
+std::string place_of(const traffic::ProgramLimiter& program) {
+  const auto is_named = [&](const std::string& word) {
+    return std::filesystem::path(word).filename() == program.name;
+  };
+  const auto word = std::ranges::find_if(program.words, is_named);
+  return word == program.words.end() ? program.name : *word;
+}
+
 Subject program_subject(std::shared_ptr<const traffic::ProgramLimiter> program,
                         const limiter::Limit& limit, std::string adversary) {
-  return {.debuggee = {.name = program->name},
+  return {.debuggee = {.name = place_of(*program)},
           .candidate = {.limits = {limit}, .program = std::move(program)},
           .adversary = std::move(adversary)};
 }

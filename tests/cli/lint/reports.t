@@ -85,16 +85,16 @@ $ write limiter.pl
 <   my ($key) = /"key":"([^"]*)"/;
 <   print $used{$key}++ < 5 ? qq({"allowed":true}\n) : qq({"allowed":false}\n);
 < }
-$ rlctl lint --exec 'perl limiter.pl'
-limiter.pl: critical: locked-out: Once the limit is reached, a client is denied forever, though it sends nothing
+$ rlctl lint --exec 'perl ./limiter.pl'
+./limiter.pl: critical: locked-out: Once the limit is reached, a client is denied forever, though it sends nothing
     Seen: 5 of 6 allowed at 0 s, 0 of 1 at 3h40m.
     Fix: let requests leave the window when it ends.
-limiter.pl: note: ignored-cost: A request of cost 3 counts as cost 1
+./limiter.pl: note: ignored-cost: A request of cost 3 counts as cost 1
     Seen: 5 of 6 of cost 3 allowed at 0 s.
     Fix: count the cost; or use --cost 1 if there is no other.
 1 critical finding, 1 note in 1 program (5669 requests)
 Search for requests that exceed the limit:
-    rlctl burst adversary --limit 5/60s --exec 'perl limiter.pl'
+    rlctl burst adversary --limit 5/60s --exec 'perl ./limiter.pl'
 [2]
 
 ## findings that a comment excuses
