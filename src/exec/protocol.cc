@@ -1,6 +1,7 @@
 #include "exec/protocol.h"
 
 #include <fmt/format.h>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -61,8 +62,9 @@ Answer read_object(const Json& object) {
   Answer answer{.decision = decision_of(allowed->get<bool>())};
   auto& decision = answer.decision;
   answer.id = integer_member(object, "id", 1);
-  if (const auto remaining = integer_member(object, "remaining", 0)) {
-    decision.remaining = *remaining;
+  if (const auto remaining =
+          integer_member(object, "remaining", -limiter::kLatestComputed.count())) {
+    decision.remaining = std::max<std::int64_t>(*remaining, 0);
   }
   // -1 says that waiting does not help.
   const auto retry_after = time_member(object, "retry_after_us", limiter::kNever.count());

@@ -124,15 +124,15 @@ Verdict judge_second_client(const Examination& exam) {
   const auto other = exam.filling(1);
   schedule.insert(schedule.end(), other.begin(), other.end());
   const auto answers = exam.ask(schedule);
-  const auto got = allowed_to(schedule, answers, 1);
-  if (answers.empty() || got == exam.at_once) return std::nullopt;
+  const auto got = allowed_to(schedule, answers, 1), usual = allowed_to(schedule, answers, 0);
+  if (answers.empty() || got == usual) return std::nullopt;
   const bool is_global = exam.profile.is_global;
   return Finding{
       .name = "shared-limit",
       .severity = is_global ? Severity::kNote : Severity::kCritical,
       .what = schedule_text(schedule, answers),
       .detail = fmt::format("Once one client has reached the limit, another is allowed {}, not {}.",
-                            counted(got, "request"), exam.at_once),
+                            counted(got, "request"), usual),
       .fix = is_global ? "if the limit is for each client, put {key} into each of --keys"
                        : "count each client in a key of its own, which the request names"};
 }

@@ -144,6 +144,10 @@ void Figures::check_remaining(const std::map<std::int64_t, Fill>& fills) {
   const auto full = joined({}, start_, 1, all);
   std::vector<Schedule> schedules{joined(full, start_ + window_ / 2, 1, all),
                                   joined(full, start_ + window_ + tick_, 1, all)};
+  // Some of those that were allowed leave the window, and others stay.
+  const auto half = joined({}, start_, 1, static_cast<std::size_t>(at_once_ / 2));
+  const auto later = joined(half, start_ + window_ / 2, 1, all);
+  schedules.push_back(joined(later, start_ + window_ + tick_, 1, all));
   for (const auto& [cost, fill] : fills) {
     schedules.push_back(joined({{.at = start_, .cost = cost}}, start_, 1, all));
   }

@@ -128,13 +128,14 @@ TEST_CASE("numbers are whole, and within bounds") {
   CHECK(read_answer(R"({"allowed":true,"remaining":10000000000000000})").decision.remaining ==
         10'000'000'000'000'000);
   for (const auto* number :
-       {"10000000000000001", "9223372036854775808", "18446744073709551616", "1e400", "-1",
+       {"10000000000000001", "9223372036854775808", "18446744073709551616", "1e400",
         "-9223372036854775809", "1.5", "1.0", "1e3", "\"1\"", "true", "[1]", "{}"}) {
     CAPTURE(number);
     CHECK(wrong(fmt::format(R"({{"allowed":true,"remaining":{}}})", number)) != "accepted");
   }
-  CHECK(wrong(R"({"allowed":true,"remaining":-1})") ==
-        "\"remaining\" must be a whole number from 0 to 10000000000000000, not -1");
+  CHECK(read_answer(R"({"allowed":true,"remaining":-1})").decision.remaining == 0);
+  CHECK(wrong(R"({"allowed":true,"id":0})") ==
+        "\"id\" must be a whole number from 1 to 10000000000000000, not 0");
   CHECK(wrong(R"({"allowed":false,"retry_after_us":-2})") ==
         "\"retry_after_us\" must be a whole number from -1 to 10000000000000000, not -2");
   CHECK(wrong(R"({"allowed":true,"reset_after_us":2.5})") ==

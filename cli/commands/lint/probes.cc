@@ -22,6 +22,7 @@ namespace {
 using adversary::Answers;
 using adversary::Schedule;
 using rlctl::lint::allowed_from;
+using rlctl::lint::joined;
 using rlctl::lint::kSecond;
 using rlctl::lint::kTtlStep;
 using rlctl::lint::schedule_text;
@@ -57,12 +58,18 @@ std::string texts_of(const std::vector<microseconds>& times) {
 }
 
 /// The longest time without an allowed request, from a denied one on.
-microseconds longest_shut_out(const Schedule& schedule, const Answers& answers) {
-  microseconds longest{0}, since{0};
+struct ShutOut {
+  microseconds length{0};
+  std::size_t last = 0;  ///< the request that ends it, or the last one
+};
+ShutOut longest_shut_out(const Schedule& schedule, const Answers& answers) {
+  ShutOut longest;
+  microseconds since{0};
   bool is_shut_out = false;
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     if (!answers[i].allowed && !std::exchange(is_shut_out, true)) since = schedule[i].at;
-    if (is_shut_out) longest = std::max(longest, schedule[i].at - since);
+    const auto length = schedule[i].at - since;
+    if (is_shut_out && length > longest.length) longest = {.length = length, .last = i};
     if (answers[i].allowed) is_shut_out = false;
   }
   return longest;
@@ -295,12 +302,19 @@ class Probes {
     for (std::size_t i = 0; i < all.size(); ++i) {
       most = std::max(most, most_in_window(schedules[i], answers[i], window_));
       const auto allowed = allowed_from(answers[i], fill.size());
-      const bool is_locked_out =
-          longest_shut_out(schedules[i], answers[i]) > scaled(patience + all[i], kPatience) ||
-          scaled(std::max(*wait_, fair(cost)) + all[i],
-                 kPatience * static_cast<double>(allowed + 1)) < length;
+      const auto shut_out = longest_shut_out(schedules[i], answers[i]);
+      const bool is_locked_out = shut_out.length > scaled(patience + all[i], kPatience) ||
+                                 scaled(std::max(*wait_, fair(cost)) + all[i],
+                                        kPatience * static_cast<double>(allowed + 1)) < length;
       if (probed_.flaws.lock_out || !is_locked_out || !is_repeated(schedules[i], answers[i]))
         continue;
+      if (is_denied_without_retries(fill.size(), schedules[i], answers[i], shut_out.last)) {
+        skip("retries",
+             fmt::format("a client that asks each {} is denied for {}, and so it is without what "
+                         "was denied: has the {} a second limit, or a ban?",
+                         span_text(all[i]), span_text(shut_out.length), kind()));
+        break;
+      }
       probed_.flaws.lock_out = {.gap = all[i],
                                 .cost = cost,
                                 .span = schedules[i].back().at - fill.back().at,
@@ -309,18 +323,37 @@ class Probes {
                                 .wait = *wait_};
       add_evidence(schedules[i], answers[i], fill.size());
     }
+    check_excess(most, fill, cost);
+    probed_.tested.push_back(
+        fmt::format("retries each {} after the limit was reached, for {}, of "
+                    "cost {}",
+                    texts_of(all), span_text(length), cost));
+  }
+
+  /// Whether the client is denied just before it is let in also if it has sent only the first
+  /// `fill` requests and what was allowed: then its retries are not why.
+  bool is_denied_without_retries(std::size_t fill, const Schedule& schedule, const Answers& answers,
+                                 std::size_t last) {
+    if (answers[last].allowed) --last;
+    Schedule allowed;
+    for (std::size_t i = 0; i <= last; ++i) {
+      if (i < fill || i == last || answers[i].allowed) allowed.push_back(schedule[i]);
+    }
+    return !answers_to(allowed).back().allowed;
+  }
+
+  /// Says so if more than a bucket with a full burst were allowed within a window, unless a free
+  /// pass is why.
+  void check_excess(std::int64_t most, const Schedule& fill, std::int64_t cost) {
     const auto size = std::max<std::int64_t>(std::ssize(fill) * cost, limit_.burst_or_limit());
-    if (most > 2 * std::max(limit_.limit, size) + 1) {
+    if (!probed_.flaws.free_pass && !probed_.is_excess &&
+        most > 2 * std::max(limit_.limit, size) + 1) {
       probed_.is_excess = true;
       skip("windows",
            fmt::format("{} units were allowed within {}, more than twice {}: the limit of the "
                        "{} is not --limit",
                        most, period_text(window_), limit_.limit, kind()));
     }
-    probed_.tested.push_back(
-        fmt::format("retries each {} after the limit was reached, for {}, of "
-                    "cost {}",
-                    texts_of(all), span_text(length), cost));
   }
 
   /// The steps in which the script's clock may count: that in which it is told the time, and what
@@ -350,6 +383,7 @@ class Probes {
       const auto answers = answers_to(schedule);
       probed_.tested.push_back(fmt::format("retries each {} in the last {} of the wait, of cost {}",
                                            span_text(tick), span_text(length), cost));
+      check_excess(most_in_window(schedule, answers, window_), fill, cost);
       if (probed_.flaws.lock_out || allowed_from(answers, fill.size()) > 0 ||
           !is_repeated(schedule, answers))
         continue;
@@ -459,6 +493,16 @@ class Probes {
       }
       const auto first = std::ranges::find(answers[i], false, &adversary::Answer::allowed);
       const auto size = static_cast<std::size_t>(first - answers[i].begin()) + 1;
+      const auto wait = std::max(first_wait_.value_or(window_), window_) + kTtlStep;
+      const auto denied_at = schedules[i][size - 1].at;
+      const auto silent = joined(first_of(schedules[i], size), denied_at + wait, cost);
+      if (!answers_to(silent).back().allowed) {
+        skip("requests below the limit",
+             fmt::format("one was denied, and so is a client that then sends nothing for {}: has "
+                         "the {} a second limit, or a ban?",
+                         span_text(wait), kind()));
+        break;
+      }
       probed_.flaws.renewal = {
           .gap = all[i],
           .phase = schedules[i].front().at % window_,

@@ -4,7 +4,7 @@
 ## a script without a finding, with what was tried
 $ copy examples/prove-your-limiter/limiter.lua
 $ rlctl lint limiter.lua --args '{limit} {window_ms}'
-no findings in 1 script (5240 requests)
+no findings in 1 script (5256 requests)
 Tested:
     requests at one instant, through a window of 60 s, and 3h40m30s later;
         two clients
@@ -39,7 +39,7 @@ times-as-members.lua:24: critical: non-unique-member: ZADD ann 1767225603873 176
     Another request had added '1767225603873', so this one left no trace and is
     not counted.
     Fix: make each member unique, for example with an ID that the caller passes.
-2 critical findings in 1 script (5161 requests)
+2 critical findings in 1 script (5202 requests)
 Search for requests that exceed the limit:
     rlctl burst adversary --script times-as-members.lua --limit 5/60s --args '{now_ms} {window_ms}' --allowed-when '<=limit'
 ! rlctl: lint: warning: times-as-members.lua: not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
@@ -69,7 +69,7 @@ records-denials.lua:17: critical: denied-write: ZADD ann 1767225614782 32
     locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were allowed; a
     client that waits in silence is let in after 60 s.
     Fix: count first, and write only if the request is allowed.
-3 critical findings in 2 scripts (10490 requests)
+3 critical findings in 2 scripts (10554 requests)
 Search for requests that exceed the limit:
     rlctl burst adversary --script times-as-members.lua --limit 5/60s --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
     rlctl burst adversary --script records-denials.lua --limit 5/60s --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
@@ -92,7 +92,7 @@ $ rlctl lint --exec 'perl ./limiter.pl'
 ./limiter.pl: note: ignored-cost: A request of cost 3 counts as cost 1
     Seen: 5 of 6 of cost 3 allowed at 0 s.
     Fix: count the cost; or use --cost 1 if there is no other.
-1 critical finding, 1 note in 1 program (5669 requests)
+1 critical finding, 1 note in 1 program (5692 requests)
 Search for requests that exceed the limit:
     rlctl burst adversary --limit 5/60s --exec 'perl ./limiter.pl'
 [2]
@@ -122,7 +122,7 @@ counter.lua:1: warning: unused-excuse: allow wrong-limit
 counter.lua:6: warning: unused-excuse: allow mixed-units
     Nothing of this kind was found in line 7.
     Fix: remove the comment, or put it right before the line of the call.
-2 warnings in 1 script (4942 requests)
+2 warnings in 1 script (4958 requests)
 Search for requests that exceed the limit:
     rlctl burst adversary --script counter.lua --limit 5/60s --args '{limit} {window_ms}'
 [1]
