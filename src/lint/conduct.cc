@@ -107,6 +107,39 @@ Verdict judge_refill(const Examination& exam) {
       .fix = "when whole units are added, advance the stored time by what those took, not to now"};
 }
 
+Verdict judge_fair_share(const Examination& exam) {
+  constexpr int kWindows = 8, kPercent = 80;
+  // Of a smaller limit, an estimate of the last window may deny as much.
+  constexpr std::int64_t kLeast = 5;
+  constexpr std::int64_t kLongest = 3;  // denials in a row: more are those of a second limit
+  const auto& limit = exam.profile.limit;
+  if (!exam.profile.has_limit || exam.at_once != limit.burst_or_limit() || limit.limit < kLeast) {
+    return std::nullopt;
+  }
+  const auto unit = exam.window() / limit.limit;
+  const auto gap = unit + unit / 50 + microseconds{1};
+  Schedule schedule;
+  for (auto at = gap; at <= kWindows * exam.window(); at += gap) {
+    schedule.push_back({.at = exam.start + at});
+  }
+  const auto answers = exam.ask(schedule);
+  std::int64_t longest = 0, denied = 0;
+  for (const auto& answer : answers) {
+    denied = answer.allowed ? 0 : denied + 1;
+    longest = std::max(longest, denied);
+  }
+  const auto got = allowed_from(answers, 0);
+  if (longest > kLongest || 100 * got >= kPercent * std::ssize(answers)) return std::nullopt;
+  return Finding{
+      .name = "lost-refill",
+      .severity = Severity::kCritical,
+      .what = schedule_text(schedule, answers),
+      .detail = fmt::format("A client that asks each {}, less often than the limit says, was "
+                            "allowed {} of {} requests.",
+                            span_text(gap), got, answers.size()),
+      .fix = "compute what has refilled without rounding the rate to whole numbers"};
+}
+
 // ---- A second client ----
 
 /// What only these requests of a schedule were answered.
@@ -120,7 +153,11 @@ std::int64_t allowed_to(const Schedule& schedule, const Answers& answers, std::u
 
 Verdict judge_second_client(const Examination& exam) {
   if (exam.profile.is_global && !exam.profile.has_client) return std::nullopt;
+  // Denials of the first may count against all.
+  constexpr std::int64_t kTries = 4;
   auto schedule = exam.filling(0);
+  schedule.insert(schedule.end(), static_cast<std::size_t>(kTries * exam.at_once),
+                  schedule.front());
   const auto other = exam.filling(1);
   schedule.insert(schedule.end(), other.begin(), other.end());
   const auto answers = exam.ask(schedule);
@@ -278,6 +315,7 @@ struct Row {
 constexpr std::array kRows{
     Row{"one request more than the limit at one instant", judge_limit},
     Row{"clients that ask slightly more often than what refills, and far more often", judge_refill},
+    Row{"a client that asks for slightly less than the limit", judge_fair_share},
     Row{"a second client after one that has reached the limit", judge_second_client},
     Row{"a request whose clock is ahead by a second, a window, an hour", judge_future_clock},
     Row{"costs of 0, of more than is left, and above the limit, unless an error refuses them",

@@ -439,9 +439,12 @@ class Observer {
       span *= 2;
       std::erase_if(whole, [&](const auto& each) {
         const auto before = half.find(each.first);
-        return before == half.end() || each.second < kMore * before->second + 1;
+        return before == half.end() || each.second < before->second + 1;
       });
     }
+    // A key is large before it grows.
+    std::erase_if(whole,
+                  [&](const auto& each) { return each.second < kMore * half.at(each.first) + 1; });
     if (!whole.empty()) {
       const auto pause = latest_ - start_ + std::chrono::hours{25};
       decider.set_ttl_slack(2 * pause);
