@@ -1,8 +1,9 @@
 #include "exec/protocol.h"
 
 #include <fmt/format.h>
-#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 #include "base/error.h"
 #include "base/json.h"

@@ -33,6 +33,11 @@ struct Examination {
   bool is_denied_at_once() const {
     return at_once > 0 && at_once < requests_at_once(profile.limit);
   }
+  /// The schedule, and then a request each `gap` for eight windows.
+  Schedule asking_each(microseconds gap, Schedule schedule = {}) const {
+    for (auto at = gap; at <= 8 * window(); at += gap) schedule.push_back({.at = start + at});
+    return schedule;
+  }
   /// Requests of cost 1 of a client, one more than are allowed at one instant.
   Schedule filling(std::uint32_t client) const {
     const auto count = static_cast<std::size_t>(at_once) + 1;
@@ -81,18 +86,10 @@ Verdict judge_refill(const Examination& exam) {
   // of one unit rightly loses what refills while it is full.
   const auto soon = exam.ask(joined(full, exam.start + unit * 3 / 2, 1));
   if (exam.at_once < 2 || soon.empty() || !soon.back().allowed) return std::nullopt;
-  constexpr int kWindows = 8;
-  const auto asking_each = [&](microseconds gap) {
-    auto schedule = full;
-    for (auto at = gap; at <= kWindows * exam.window(); at += gap) {
-      schedule.push_back({.at = exam.start + at});
-    }
-    return schedule;
-  };
   const auto slow = unit * 10 / 11, fast = unit / 12;
   if (fast == microseconds{0}) return std::nullopt;
-  const auto schedule = asking_each(slow);
-  const auto answers = exam.ask(schedule), others = exam.ask(asking_each(fast));
+  const auto schedule = exam.asking_each(slow, full);
+  const auto answers = exam.ask(schedule), others = exam.ask(exam.asking_each(fast, full));
   if (answers.empty() || others.empty()) return std::nullopt;
   const auto sent = std::ssize(answers) - std::ssize(full);
   const auto got = allowed_from(answers, full.size()), most = allowed_from(others, full.size());
@@ -108,8 +105,8 @@ Verdict judge_refill(const Examination& exam) {
 }
 
 Verdict judge_fair_share(const Examination& exam) {
-  constexpr int kWindows = 8, kPercent = 80;
-  // Of a smaller limit, an estimate of the last window may deny as much.
+  constexpr int kPercent = 80;
+  // With a smaller limit, a correct limiter that estimates the last window may deny as many.
   constexpr std::int64_t kLeast = 5;
   constexpr std::int64_t kLongest = 3;  // denials in a row: more are those of a second limit
   const auto& limit = exam.profile.limit;
@@ -118,10 +115,7 @@ Verdict judge_fair_share(const Examination& exam) {
   }
   const auto unit = exam.window() / limit.limit;
   const auto gap = unit + unit / 50 + microseconds{1};
-  Schedule schedule;
-  for (auto at = gap; at <= kWindows * exam.window(); at += gap) {
-    schedule.push_back({.at = exam.start + at});
-  }
+  const auto schedule = exam.asking_each(gap);
   const auto answers = exam.ask(schedule);
   std::int64_t longest = 0, denied = 0;
   for (const auto& answer : answers) {

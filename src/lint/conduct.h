@@ -19,8 +19,8 @@ namespace rlctl::lint {
 struct Profile {
   limiter::Limit limit = {};
   bool has_limit = true;  ///< otherwise it has one of its own
-  /// By the clock of the client, of which one may be wrong: not a bundled script, which asks the
-  /// server's. Of a program nobody knows whether its instances have one clock.
+  /// Requests tell it the time by the clocks of clients, of which one may be wrong. A bundled
+  /// script asks the server's clock, and how many clocks a program has is not known.
   bool has_time = false;
   bool has_client = true;  ///< in a key or an argument
   bool is_global = false;  ///< its calls name a key that is the same for all clients

@@ -82,7 +82,7 @@ struct FreePass {
   std::string schedule = {};                ///< all requests, in words
 };
 
-/// What thousands of requests showed.
+/// The flaws that schedules of many requests have shown, each std::nullopt if they did not.
 struct ProbedFlaws {
   std::optional<LockOut> lock_out = {};
   std::optional<Renewal> renewal = {};
@@ -143,7 +143,7 @@ struct Finding {
   std::string detail = {};  ///< why it hurts
   std::string fix = {};     ///< what to do
   std::string excuse = {};  ///< why the script's author accepts it; empty if nobody does
-  bool may_follow = false;  ///< from another critical finding, without which alone it is reported
+  bool may_follow = false;  ///< from another critical finding, beside which it is not reported
 };
 
 /// What lint did not test, and why.

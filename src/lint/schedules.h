@@ -22,7 +22,8 @@ std::chrono::microseconds start_of_traffic(std::chrono::microseconds window);
 inline constexpr std::chrono::microseconds kSecond{1'000'000};
 /// TTLs in virtual time are rounded up to 10 ms, so that a key may end this much late.
 inline constexpr std::chrono::microseconds kTtlStep{20'000};
-/// How many requests at one instant show what a limit allows at once: twice as many, and two more.
+/// How many requests to send at one instant to learn how many a limiter allows: twice its limit or
+/// burst, and two more.
 std::int64_t requests_at_once(const limiter::Limit& limit);
 /// The shortest gap between two instants, for this window.
 std::chrono::microseconds shortest_gap(std::chrono::microseconds window);

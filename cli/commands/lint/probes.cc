@@ -330,8 +330,8 @@ class Probes {
                     texts_of(all), span_text(length), cost));
   }
 
-  /// Whether the client is denied just before it is let in also if it has sent only the first
-  /// `fill` requests and what was allowed: then its retries are not why.
+  /// Whether the client would be shut out as long if it had sent only the first `fill` requests and
+  /// those that were allowed. Its retries are then not the cause.
   bool is_denied_without_retries(std::size_t fill, const Schedule& schedule, const Answers& answers,
                                  std::size_t last) {
     if (answers[last].allowed) --last;

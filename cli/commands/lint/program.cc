@@ -256,7 +256,7 @@ class ProgramObserver {
     std::vector<NotTested> unknown;
     conduct_ =
         rlctl::lint::judge_conduct(rlctl::lint::profile_of(subject_.candidate, subject_.all_costs),
-                                   at_once_, ask_, observed_.tested, unknown);
+                                   at_once_, ask_any_cost_, observed_.tested, unknown);
     for (auto& [what, why] : unknown) skip(std::move(what), std::move(why));
   }
 
@@ -355,17 +355,20 @@ class ProgramObserver {
   std::unique_ptr<LimiterTrial> limiter_;
   std::int64_t at_once_ = 0;  ///< the requests of cost 1 that are allowed at one instant
   std::map<std::int64_t, Fill> fills_;
-  /// No answers if the program refuses a cost other than 1.
-  Ask ask_ = [this](const Schedule& schedule) -> Answers {
+  Ask ask_ = [this](const Schedule& schedule) {
+    return limiter_->trial->run({&schedule, 1}).front();
+  };
+  /// The same, but without answers if the program refuses a cost other than 1.
+  Ask ask_any_cost_ = [this](const Schedule& schedule) -> Answers {
     try {
-      return limiter_->trial->run({&schedule, 1}).front();
+      return ask_(schedule);
     } catch (const exec::ProgramError&) {
       if (!rlctl::lint::has_cost_other_than_1(schedule)) throw;
       limiter_ = make_trial_(subject_.candidate);
       return {};
     }
   };
-  rlctl::lint::Figures figures_{limit_, ask_, ask_};
+  rlctl::lint::Figures figures_{limit_, ask_any_cost_, ask_any_cost_};
   rlctl::lint::AnswerObservation seen_;
   std::vector<rlctl::lint::Finding> conduct_;
   Observed observed_;
