@@ -2,8 +2,6 @@
 --
 -- $ rlctl lint records-denials.lua --args '{now_ms} {window_ms} {limit} {id}'
 -- $ rlctl lint records-denials.lua --args '{now_ms} {window_ms} {limit} {id}' --limit 20/1s
--- $ rlctl lint records-denials.lua --args '{now_ms} {window_ms} {limit} {id}' --limit 2/500ms
--- want: future-clock note (3)
 
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1] - ARGV[2])
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[4])  -- want: denied-write critical
