@@ -101,11 +101,11 @@ struct GeneralOptions {
 /// cli/commands/check/command.cc defines.
 #define RLCTL_COMMANDS(X) \
   X(check)                \
-  X(settle)               \
   X(run)                  \
+  X(settle)               \
   X(inspect)              \
   X(list)                 \
-  X(audit) X(reset) X(burst) X(debug) X(lint) X(quota) X(doctor) X(config) X(scripts) X(completion)
+  X(audit) X(quota) X(reset) X(burst) X(lint) X(debug) X(doctor) X(config) X(scripts) X(completion)
 
 #define RLCTL_DECLARE_COMMAND(name) \
   namespace name {                  \

@@ -34,7 +34,7 @@ void add_general_options(Options& options, GeneralOptions& target) {
       .value("--color", "WHEN", into(target.colour, parse_colour),
              "colours: auto, always or never (default: auto; see ENVIRONMENT in rlctl(1))")
       .completes([](const CompletionContext&) { return to_completions(kColours); });
-  options.flag("-h", target.short_help, "show the usage and the options in brief");
+  options.flag("-h", target.short_help, "show the usage, the options that matter and two examples");
   options.flag("--help", target.help, "show all help");
   options.flag("-V,--version", target.version, "show the version");
   options.flag("-v", target.version, "");

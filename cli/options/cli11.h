@@ -23,7 +23,7 @@ struct OptionDetails {
   CLI::Option* option;
   Completer complete = nullptr;
   std::string_view once_hint = {};  ///< empty: may be repeated
-  bool comma_separated = false, only_in_long_help = false;
+  bool comma_separated = false;
   bool has_stream = false;                              ///< see Option::takes_stream()
   bool (*is_value)(const std::string& text) = nullptr;  ///< see Option::rejects_detached()
 };

@@ -21,9 +21,10 @@ struct CommandText {
   std::string_view summary = {};   ///< its description in a list of commands
   std::string_view synopsis = {};  ///< what follows "Usage: rlctl ", one form per line
   std::string_view about = {};     ///< a paragraph, in lines of at most 80 columns
+  std::string_view brief = {};     ///< the long options that -h shows; empty: all
   /// What the exit statuses from 0 mean; an empty text is not listed.
   std::array<std::string_view, 6> statuses = {};
-  std::string_view epilogue = {};  ///< remarks on the statuses, and examples
+  std::string_view epilogue = {};  ///< remarks on the statuses, and examples, of which -h shows two
   /// Makes the part between the options and the exit statuses, such as a table.
   std::string (*notes)() = nullptr;
   /// How a shell completes an operand; null: nothing is known.
@@ -32,7 +33,8 @@ struct CommandText {
   bool takes_numbers = false;
 };
 
-/// -h shows usage and options on one screen; --help shows everything.
+/// -h shows the usage, the options that matter and two examples on one screen; --help shows
+/// everything.
 enum class HelpExtent { kShort, kAll };
 
 /// The command line: which command is chosen, its options and its operands.

@@ -46,7 +46,6 @@ void add_exec_options(Options& options, ExecOptions& target) {
                   }),
              "clocks of the program that follow the virtual time: none, wall (the time of day), or "
              "all (its timers stop; default: none)")
-      .only_in_long_help()
       .completes(
           [](const CompletionContext&) { return to_completions(kClocks, &ClocksRow::name); });
 }

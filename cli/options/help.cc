@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/options/cli11.h"
 #include "cli/terminal/table.h"
@@ -32,26 +35,67 @@ void append_row(std::string& out, const CLI::Option& option, bool all) {
   append_filled(out, all ? help : first_clause(help), kColumn, kWidth);
 }
 
-/// Without `all`, the groups are one list.
-void append_options(std::string& out, std::span<const OptionDetails* const> options, bool all) {
-  if (!all && !options.empty()) out += "\nOptions:\n";
+void append_options(std::string& out, std::span<const OptionDetails* const> options) {
   std::string group;
   for (const auto* details : options) {
     const auto& option = *details->option;
-    if (all && option.get_group() != group) {
+    if (option.get_group() != group) {
       group = option.get_group();
       out.append("\n").append(group).append(":\n");
     }
-    if (all || !details->only_in_long_help) append_row(out, option, all);
+    append_row(out, option, true);
   }
 }
 
-void append_commands(std::string& out, const CLI::App& command) {
-  std::vector<HelpRow> rows;
-  for (const auto* inner : command.get_subcommands({})) {
-    rows.push_back({inner->get_name(), inner->get_description()});
+/// Those that the command names, or all: one list, without groups.
+void append_brief_options(std::string& out, std::span<const OptionDetails* const> options,
+                          std::string_view brief) {
+  if (!options.empty()) out += "\nOptions:\n";
+  const auto names = fmt::format(" {} ", brief);
+  for (const auto* details : options) {
+    const auto& option = *details->option;
+    const auto is_named = [&](const auto& name) {
+      return names.find(fmt::format(" --{} ", name)) != names.npos;
+    };
+    if (brief.empty() || std::ranges::any_of(option.get_lnames(), is_named))
+      append_row(out, option, false);
   }
-  if (!rows.empty()) out += help_section("Commands", rows);
+}
+
+/// What rlctl's commands are for: each heading stands above this command and those after it, in
+/// the order of RLCTL_COMMANDS.
+struct Purpose {
+  std::string_view first_command, heading;
+};
+constexpr std::array<Purpose, 4> kPurposes{{
+    {"check", "Commands that ask a limiter"},
+    {"inspect", "Commands that look at what limiters store, or remove it"},
+    {"burst", "Commands that test a limiter"},
+    {"doctor", "Commands that set up rlctl"},
+}};
+
+void append_commands(std::string& out, const CLI::App& command) {
+  std::vector<std::pair<std::string_view, std::vector<HelpRow>>> groups;
+  std::size_t width = 0;
+  for (const auto* inner : command.get_subcommands({})) {
+    const auto& name = inner->get_name();
+    const auto begun = std::ranges::find(kPurposes, name, &Purpose::first_command);
+    const bool begins_group = command.get_parent() == nullptr && begun != kPurposes.end();
+    if (begins_group || groups.empty())
+      groups.push_back({begins_group ? begun->heading : "Commands", {}});
+    groups.back().second.push_back({name, inner->get_description()});
+    width = std::max(width, name.size() + 2);
+  }
+  for (const auto& [heading, rows] : groups) out += help_section(heading, rows, width);
+}
+
+/// The heading and the first two examples.
+std::string_view first_examples(std::string_view epilogue) {
+  epilogue.remove_prefix(std::min(epilogue.find("\nExample"), epilogue.size()));
+  std::size_t end = 0;
+  for (int lines = 0; lines < 3 && end != epilogue.npos; ++lines)
+    end = epilogue.find('\n', end + 1);
+  return epilogue.substr(0, end == epilogue.npos ? end : end + 1);
 }
 
 /// A line for each status that the command explains; further lines of a text are indented.
@@ -77,25 +121,26 @@ std::string usage(std::string_view synopsis) {
   return out;
 }
 
-std::string general_help(const CLI::App& app, std::span<const OptionDetails* const> options,
-                         bool all) {
+std::string general_help(const CLI::App& app, const CommandLineState& line, bool all) {
   std::string out =
       "Usage: rlctl [connection] COMMAND [options] [--] [KEY...]\n"
       "\n"
       "Limits request rates with scripts that run inside Redis.\n";
   append_commands(out, app);
-  if (!all) {
-    return out +
-           "\n"
-           "Options of a command: see rlctl COMMAND -h\n"
-           "Connection and general options: see rlctl --help\n";
+  out +=
+      "\n"
+      "Examples:\n"
+      "  rlctl check --limit 5/60s login:alice\n"
+      "  rlctl burst --limit 1000/60s\n";
+  if (all) {
+    append_options(out, line.own_options(app));
+  } else {
+    out +=
+        "\n"
+        "Options of a command: see rlctl COMMAND -h\n"
+        "Connection and general options: see rlctl --help\n";
   }
-  append_options(out, options, true);
-  return out +
-         "\n"
-         "Examples:\n"
-         "  rlctl check --limit 5/60s login:alice\n"
-         "  rlctl help check\n";
+  return out;
 }
 
 }  // namespace
@@ -107,14 +152,22 @@ std::string_view first_clause(std::string_view text) {
 std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/,
                                      CLI::AppFormatMode mode) const {
   const bool all = mode == CLI::AppFormatMode::All;
-  if (app->get_parent() == nullptr) return general_help(*app, line_->own_options(*app), all);
+  if (app->get_parent() == nullptr) return general_help(*app, *line_, all);
   const auto& command = *line_->commands.at(app).text;
+  const auto options = line_->own_options(*app);
   auto out = usage(command.synopsis);
-  if (all) out.append("\n").append(command.about).append("\n");
+  if (!all) {
+    append_commands(out, *app);
+    append_brief_options(out, options, command.brief);
+    const bool is_inner = app->get_parent()->get_parent() != nullptr;
+    out += fmt::format("\nMore: rlctl {}{} --help; connection options: rlctl --help\n",
+                       is_inner ? app->get_parent()->get_name() + ' ' : "", command.name);
+    return out.append(first_examples(command.epilogue));
+  }
+  out.append("\n").append(command.about).append("\n");
   append_commands(out, *app);
-  append_options(out, line_->own_options(*app), all);
+  append_options(out, options);
   out += "\nConnection and general options: see rlctl --help\n";
-  if (!all) return out;
   if (command.notes != nullptr) out += command.notes();
   append_statuses(out, command);
   return out += command.epilogue;

@@ -30,9 +30,10 @@ std::string but_given(std::span<const std::string> operands) {
 
 void add_limit_options(Options& options, LimitOptions& target, bool required, bool has_algorithm) {
   options
-      .comma_list("--limit", "LIMIT", target.limits,
-                  "requests and window: 5/60s, 100/min, 1M/30d, 9/month@Europe/Zurich; if there "
-                  "are several, all must allow the request")
+      .comma_list(
+          "--limit", "LIMIT", target.limits,
+          "requests and window: 5/60s, 100/min; also 1M/30d, 9/month@Europe/Zurich; if there "
+          "are several, all must allow the request")
       .completes(complete_limit);
   if (has_algorithm) {
     auto algorithm = options.value(
@@ -46,15 +47,15 @@ void add_limit_options(Options& options, LimitOptions& target, bool required, bo
   }
   if (!target.for_reservations) {
     auto burst = options.value("--burst", "NUMBER", target.burst,
-                               "requests allowed at once by " +
+                               "requests allowed at once (by " +
                                    one_of(limiter::list_names(limiter::has_burst), "and") +
-                                   ", for each limit (default: the limit)");
+                                   ", for each limit; default: the limit)");
     if (!required) burst.needs("--limit", "", kLimitExample);
   }
   options
       .value("--policy", "NAME", target.policy,
-             "use the limit, algorithm and burst of this policy in the configuration; the "
-             "arguments fill in its key")
+             "use this policy of the configuration (its limit, algorithm and burst; the arguments "
+             "fill in its key)")
       .completes(complete_policy)
       .excludes_each({"--limit", "--algorithm", "--burst"}, kPolicyDefinesIt);
 }

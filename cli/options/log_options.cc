@@ -105,8 +105,7 @@ void add_replay_options(Options& options, ReplayArguments& target) {
             "more FILEs may follow")
       .takes_stream();
   add_log_options(options, target);
-  options.flag("--formats", target.list_formats, "list the formats of logs, with examples")
-      .only_in_long_help();
+  options.flag("--formats", target.list_formats, "list the formats of logs, with examples");
   options
       .value("--suggest", "SHARE", target.suggest,
              "find the smallest limit that denies at most SHARE; 1% of the requests, or 1%keys")
@@ -116,7 +115,7 @@ void add_replay_options(Options& options, ReplayArguments& target) {
 }
 
 void add_log_options(Options& options, ReplayArguments& target) {
-  const auto of_log = [](Option row) { row.needs("--replay", "", kNameLog).only_in_long_help(); };
+  const auto of_log = [](Option row) { row.needs("--replay", "", kNameLog); };
   of_log(options
              .value("--format", "FORMAT", target.format,
                     "format of all files: a name that burst --formats lists, nginx's log_format, "

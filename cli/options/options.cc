@@ -97,11 +97,6 @@ Option& Option::takes_stream() {
   return *this;
 }
 
-Option& Option::only_in_long_help() {
-  if (details_ != nullptr) details_->only_in_long_help = true;
-  return *this;
-}
-
 Option& Option::completes(Completer complete) {
   if (details_ != nullptr) details_->complete = complete;
   return *this;

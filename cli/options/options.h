@@ -68,8 +68,6 @@ class Option {
   /// For a FILE: a value - is standard input or output. Without this, a FILE, PATH or KEY that is -
   /// is refused, since it would silently be a file or a key of that name.
   Option& takes_stream();
-  /// A detail, which -h does not show.
-  Option& only_in_long_help();
   /// How a shell completes the value. Without this, only a FILE or a PATH is completed.
   Option& completes(Completer complete);
 

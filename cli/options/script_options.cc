@@ -104,31 +104,27 @@ constexpr std::array kSettings{
                   &ScriptOptions::delay, "",
                   [](const auto& text, auto& limiter) {
                     limiter.reading.delay = traffic::parse_wait_expression(text);
-                  },
-                  false, true},
+                  }},
     ScriptSetting{"--remaining", "EXPR",
                   "units that remain (an expression in Lua over the reply r: 'r[2]')",
                   &ScriptOptions::remaining, "",
                   [](const auto& text, auto& limiter) {
                     limiter.reading.remaining = traffic::parse_number_expression(text);
-                  },
-                  false, true},
+                  }},
     ScriptSetting{
         "--retry-after", "EXPR",
         "time until a denied request would be allowed (with its unit, s, ms or us: 'r[3] s')",
         &ScriptOptions::retry_after, "",
         [](const auto& text, auto& limiter) {
           limiter.reading.retry_after = traffic::parse_wait_expression(text);
-        },
-        false, true},
+        }},
     ScriptSetting{
         "--reset-after", "EXPR",
         "time until the script no longer counts anything (with its unit: 'r[4] - now_ms ms')",
         &ScriptOptions::reset_after, "",
         [](const auto& text, auto& limiter) {
           limiter.reading.reset_after = traffic::parse_wait_expression(text);
-        },
-        false, true},
+        }},
 };
 
 /// The limiter that the options describe, without its name and its source.
@@ -358,7 +354,6 @@ void add_script_options(Options& options, ScriptOptions& target, bool has_option
                   [&text](const std::string& line) { text = text ? *text + '\n' + line : line; },
                   setting.help)
             : options.value(name, value_name, text, setting.help);
-    if (setting.is_detail) option.only_in_long_help();
     if (has_option) option.needs(kScriptOption, "", "name the script with --script FILE.lua");
   }
 }

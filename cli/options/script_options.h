@@ -38,7 +38,6 @@ struct ScriptSetting {
   /// Sets what the text says. Throws UsageError.
   void (*parse)(const std::string& text, traffic::ForeignLimiter& limiter);
   bool has_lines = false;  ///< may be given several times, for a line each
-  bool is_detail = false;  ///< -h does not show it
 
   /// Its key in the configuration.
   std::string key() const;

@@ -157,7 +157,7 @@ stored::Libraries libraries_of(ConfigurationSource& configuration,
 void add_as_option(Options& options, std::optional<std::string>& as) {
   options
       .value("--read-as", "VALUE", as,
-             "what keys of other limiters hold: count, remaining, tat, times or leases")
+             "what keys of other limiters hold (count, remaining, tat, times or leases)")
       .completes([](const CompletionContext&) { return to_completions(stored::as_values()); });
 }
 

@@ -52,9 +52,9 @@ struct HelpRow {
   std::string name, summary;
 };
 /// A section of a help text: the title, then a line for each row, which has a name and a summary.
+/// The names have a column of at least this width.
 template <typename Rows>
-std::string help_section(std::string_view title, const Rows& rows) {
-  std::size_t width = 0;
+std::string help_section(std::string_view title, const Rows& rows, std::size_t width = 0) {
   for (const auto& row : rows) width = std::max(width, row.name.size() + 2);
   std::string out = "\n";
   out.append(title).append(":\n");

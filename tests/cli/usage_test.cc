@@ -1,6 +1,9 @@
 // needs: server
 #include <doctest/doctest.h>
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -9,6 +12,7 @@
 
 #include "base/shell.h"
 #include "base/text.h"
+#include "cli/app/command.h"
 #include "support/in_process.h"
 #include "support/temp_folder.h"
 
@@ -57,37 +61,57 @@ TEST_CASE("after a mistake, the help of the innermost command that was named is 
   CHECK(run_rlctl({"scripts", "call", "-z"}).err.ends_with("Try 'rlctl scripts call --help'.\n"));
 }
 
-TEST_CASE("-h shows usage and options on one screen, and refers to the rest") {
+TEST_CASE("-h shows the usage, a dozen options and two examples on one screen") {
   for (const auto* form : {"check -h", "-h check", "check -qh"}) {
     const auto text = shown(form);
     CHECK(text.starts_with(kUsage));
     CHECK(contains(text, "\n  -q, --quiet "));
-    CHECK(contains(text, "\nConnection and general options: see rlctl --help\n"));
-    CHECK(!contains(text, "Examples:"));
-    CHECK(!contains(text, "--port"));
+    CHECK(contains(text, "\nMore: rlctl check --help; connection options: rlctl --help\n"));
+    CHECK(!contains(text, "--textfile"));
   }
-  const auto text = shown("-h");
-  CHECK(contains(text, "\nCommands:\n"));
-  CHECK(contains(text, "\nOptions of a command: see rlctl COMMAND -h\n"));
-  CHECK(!contains(text, "--port"));
+  for (const auto* command : cli::commands()) {
+    const auto& expected = command->text;
+    CAPTURE(expected.name);
+    const auto text = shown(fmt::format("{} -h", expected.name));
+    constexpr std::ptrdiff_t kLines = 24, kOptions = 12;
+    CHECK(std::ranges::count(text, '\n') <= kLines);
+    std::ptrdiff_t options = 0, examples = 0;
+    std::istringstream lines(text.substr(0, text.find("\nExample")));
+    for (std::string line; std::getline(lines, line);) {
+      CHECK(display_width(line) <= 80);
+      options += line.find_first_of('-') < 7;
+    }
+    CHECK(options <= kOptions);
+    if (!expected.brief.empty()) CHECK(options == 1 + std::ranges::count(expected.brief, ' '));
+    std::istringstream last(text.substr(text.find("\nExamples:\n") + 11));
+    for (std::string line; std::getline(last, line); ++examples) {
+      CHECK(line.starts_with("  "));
+      CHECK(contains(line, "rlctl "));
+      CHECK(!line.ends_with('\\'));
+    }
+    CHECK(examples == 2);
+  }
+  CHECK(contains(shown("scripts call -h"), "\nMore: rlctl scripts call --help;"));
 }
 
-TEST_CASE("the short help fits 80 columns") {
-  for (const std::string command :
-       {"", "check ", "settle ", "run ", "inspect ", "list ", "reset ", "burst ", "debug ", "lint ",
-        "quota ", "doctor ", "audit ", "scripts ", "config ", "completion "}) {
-    CAPTURE(command);
-    std::istringstream text(shown(command + "-h"));
-    for (std::string line; std::getline(text, line);) CHECK(display_width(line) <= 80);
+TEST_CASE("the help of rlctl groups the commands, and has examples before the connection options") {
+  for (const auto* form : {"-h", "--help"}) {
+    const auto text = shown(form);
+    std::size_t at = 0;
+    for (const auto* part :
+         {"\nCommands that ask a limiter:\n  check ",
+          "\n\nCommands that look at what limiters store, or remove it:\n  inspect ",
+          "\n\nCommands that test a limiter:\n  burst ",
+          "\n\nCommands that set up rlctl:\n  doctor ",
+          "\n\nExamples:\n  rlctl check --limit 5/60s login:alice\n  rlctl burst "}) {
+      CAPTURE(part);
+      at = text.find(part, at);
+      REQUIRE(at != text.npos);
+    }
   }
-}
-
-TEST_CASE("the short help of burst fits 45 lines, without the details of how a log is read") {
-  const auto text = shown("burst -h");
-  CHECK(std::count(text.begin(), text.end(), '\n') <= 45);
-  CHECK(contains(text, "--replay"));
-  CHECK(!contains(text, "--fields"));
-  CHECK(contains(shown("burst --help"), "--fields"));
+  CHECK(contains(shown("-h"), "\nOptions of a command: see rlctl COMMAND -h\n"));
+  CHECK(!contains(shown("-h"), "--port"));
+  CHECK(shown("--help").find("\nConnection:\n") > shown("--help").find("\nExamples:\n"));
 }
 
 TEST_CASE("the help of check lists the algorithms that count requests and marks the default") {

@@ -92,7 +92,7 @@ files_in_root() {
 
 
   local command commands page
-  mapfile -t commands < <(in_root rlctl --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\+\) .*/\1/p')
+  mapfile -t commands < <(in_root rlctl --help | sed -n '/^Commands/,/^$/s/^  \([a-z]\+\) .*/\1/p')
   ((${#commands[@]} >= 13))
   for command in "${commands[@]}"; do run -0 in_root rlctl help "$command"; done
   for page in "$project"/man/*.scd; do

@@ -209,7 +209,7 @@ run_with_timeout() {
   run "${options[@]}" timeout --kill-after=2 120 "$@"
 }
 
-commands() { rlctl "$@" --help | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p' | grep -vx help; }
+commands() { rlctl "$@" --help | sed -nE '/^Commands/,/^$/s/^  ([a-z]+) .*/\1/p' | grep -vx help; }
 
 lines_of() {
   local -n lines_of_array=$1

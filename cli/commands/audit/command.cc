@@ -289,7 +289,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
 }  // namespace
 const Command kCommand{
     .text = {.name = "audit",
-             .summary = "find limiters that lock users out, open early, or waste memory",
+             .summary = "find keys that lock users out, open early, or waste memory",
              .synopsis = "[connection] audit [options] [--] [PATTERN]",
              .about =
                  "Searches all limiter keys that match the pattern (* ? [ab]) for problems in\n"

@@ -56,7 +56,7 @@ void add_budget_options(Options& options, Plan& plan) {
   options.value(std::string(kReserve), "UNITS",
                 into(plan.reserve, number_between(kReserve, 1, limiter::kLargestCost)),
                 "reserve UNITS with each request, and settle later");
-  const auto of_budget = [](Option row) { row.needs(kReserve).only_in_long_help(); };
+  const auto of_budget = [](Option row) { row.needs(kReserve); };
   of_budget(options.value(
       "--actual", "UNITS",
       [&budget](const std::string& text) { parse_actuals(text, budget.spend); },

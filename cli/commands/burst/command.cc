@@ -154,7 +154,6 @@ void add_traffic(Options& options, Plan& plan) {
   options
       .value("--key-skew", "NUMBER", into(plan.request.key_skew, parse_skew),
              "request key n in proportion to 1/n^NUMBER (default: 0, all equally often)")
-      .only_in_long_help()
       .excludes("--replay", "the log has the keys");
   options
       .value("--cost", "NUMBER", into(plan.costs, parse_costs),
@@ -195,8 +194,8 @@ void add_report(Options& options, Plan& plan) {
   options.list(
       "-o,--output", "FILE",
       [&plan](const std::string& path) { plan.files.push_back(parse_file(path)); },
-      "write the report: .svg draws the plot, .html a page for a browser; .json is the "
-      "report of --json, .jsonl a line for each decision");
+      "write the report to a file (its name says how: .svg draws the plot, .html is a page for "
+      "a browser, .json is the report of --json, .jsonl has a line for each decision)");
   options.flag("-q,--quiet", plan.quiet, "print no report, only set the exit status");
 }
 
@@ -431,6 +430,8 @@ const Command kCommand{
              "--clock real, each request is sent when it is due. The server is a private one:\n"
              "RLCTL_URL and the configuration name servers that are in use, so only --url, -H,\n"
              "-p or -s on the command line sends traffic to another server.",
+         .brief = "--limit --algorithm --script --args --allowed-when "
+                  "--compare --replay --assert --output",
          .statuses =
              {
                  "done",

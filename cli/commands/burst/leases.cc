@@ -42,21 +42,17 @@ void add_lease_options(Options& options, Plan& plan) {
   options.value(std::string(kConcurrency), "NUMBER",
                 into(plan.concurrency, number_between(kConcurrency, 1, limiter::kLargestLimit)),
                 "ask for leases instead, at most NUMBER held at once");
-  const auto of_lease = [](Option row) { row.needs(kConcurrency).only_in_long_help(); };
+  const auto of_lease = [](Option row) { row.needs(kConcurrency); };
   of_lease(options.value("--lease", "TIME", into(leases.lease, parse_lease),
                          "a lease lapses after this unless it is renewed (default: 30s)"));
-  options
-      .value(
-          "--hold", "TIME", [&leases](const std::string& text) { parse_hold(text, leases.hold); },
-          "how long each holder keeps its lease; 2s~: exponential, 2s on average (default: 1s); "
-          "or how long reserved units are held (default: 30s)")
-      .only_in_long_help();
-  options
-      .value("--crash", "SHARE",
-             into(leases.hold.crash_share,
-                  [](const std::string& text) { return parse_share(text, "--crash"); }),
-             "share of the holders that die and never release or settle (default: 0%)")
-      .only_in_long_help();
+  options.value(
+      "--hold", "TIME", [&leases](const std::string& text) { parse_hold(text, leases.hold); },
+      "how long each holder keeps its lease; 2s~: exponential, 2s on average (default: 1s); "
+      "or how long reserved units are held (default: 30s)");
+  options.value("--crash", "SHARE",
+                into(leases.hold.crash_share,
+                     [](const std::string& text) { return parse_share(text, "--crash"); }),
+                "share of the holders that die and never release or settle (default: 0%)");
   of_lease(options.flag("--renew", leases.hold.renews, "renew each lease after a third of it"));
   of_lease(options.value("--release", "FILE", leases.release,
                          "the script that releases what --script acquires"));

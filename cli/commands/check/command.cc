@@ -32,10 +32,6 @@ namespace {
 /// Each is a series of its own in --textfile.
 constexpr std::int64_t kMaxTopDenied = 1000;
 
-std::string parse_id(const std::string& text) {
-  return parse_reservation_id(text, "--id");
-}
-
 void add_options(Options& options, Plan& plan) {
   add_limit_options(options, plan.limit, true);
   options.value("--cost", "NUMBER", into(plan.cost, parse_cost), kCostHelp);
@@ -43,7 +39,7 @@ void add_options(Options& options, Plan& plan) {
   options
       .value("--reserve", "UNITS",
              into(plan.reserve, number_between("--reserve", 1, limiter::kLargestCost)),
-             "hold UNITS of a budget for a request whose cost is known later: see rlctl settle")
+             "hold UNITS of a budget; for a request whose cost is known later: see rlctl settle")
       .excludes_each({"--cost", "--peek"})
       .needs("--hold", "", "--hold 30s frees the units after 30 seconds if nobody settles");
   options
@@ -52,9 +48,11 @@ void add_options(Options& options, Plan& plan) {
              "the default --algorithm is then budget")
       .excludes_each({"--cost", "--peek"});
   options
-      .value("--id", "ID", into(plan.id, parse_id),
-             "the reservation's name, of 1 to 20 bytes (default: a new one); asking again with the "
-             "same one counts it once")
+      .value(
+          "--id", "ID",
+          into(plan.id, [](const std::string& text) { return parse_reservation_id(text, "--id"); }),
+          "the reservation's name, of 1 to 20 bytes (default: a new one); asking again with the "
+          "same one counts it once")
       .needs("--reserve")
       .excludes("--batch", "each line has its own: KEY<TAB>UNITS<TAB>ID");
   options
@@ -249,7 +247,7 @@ std::optional<limiter::ReservationCall> reservation_of(const Plan& plan,
 const Command kCommand{
     .text =
         {.name = "check",
-         .summary = "ask a limiter, and record the request if it is allowed",
+         .summary = "ask about a request, and record it if it is allowed",
          .synopsis = "[connection] check --limit LIMIT [options] [--] KEY\n"
                      "[connection] check --limit LIMIT [options] --batch [FILE]\n"
                      "[connection] check --policy NAME [options] [--] [ARGUMENT...]",
@@ -257,6 +255,8 @@ const Command kCommand{
              "Asks whether one more request for KEY is within the limit, and records it if so.\n"
              "KEY is the Redis key itself; with several --limit, the keys are {KEY}:60s and\n"
              "so on.",
+         .brief = "--limit --algorithm --burst --policy --cost --peek "
+                  "--reserve --wait --now --on-error --batch --quiet",
          .statuses =
              {
                  "allowed",

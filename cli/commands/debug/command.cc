@@ -101,7 +101,7 @@ void add_output(Options& options, Plan& plan) {
       "--trace", "--coverage", "--commands", "--json", "--redis-cli", "--print-command"};
   options
       .optional_value("--dap", "PATH", plan.dap, into(plan.dap_socket),
-                      "serve an editor with the Debug Adapter Protocol, on standard input and "
+                      "serve an editor with the Debug Adapter Protocol; on standard input and "
                       "output, or at this Unix socket, which is created")
       .excludes_each(of_terminal);
   options.flag("--redis-cli", plan.redis_cli, "start redis-cli --ldb instead")
@@ -162,7 +162,7 @@ Completions complete_operand(const CompletionContext& typed) {
 const Command kCommand{
     .text =
         {.name = "debug",
-         .summary = "run a limiter's script line by line, and show what each line did",
+         .summary = "run a script line by line, and show what each line did",
          .synopsis = "[connection] debug SCRIPT [KEY...] [, ARG...] [--trace] [options]\n"
                      "[connection] debug --policy NAME [--trace] [options] [ARGUMENT...]\n"
                      "debug SCRIPT --replay FILE [--skip NUMBER] [--trace] [options]\n"
@@ -173,6 +173,8 @@ const Command kCommand{
              "at once, showing each line, its calls, their replies, and the variables it\n"
              "changed. It runs on a private server with copies of the script's keys from the\n"
              "server that the connection names, which is neither changed nor blocked.",
+         .brief = "--limit --policy --keys --args --allowed-when --replay "
+                  "--attach --commands --trace --coverage --dap",
          .statuses =
              {
                  "the script returned, or you left or aborted it",

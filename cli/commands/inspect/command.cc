@@ -55,7 +55,7 @@ void declare_options(Options& options, Plan& plan) {
   options.group("Options");
   options
       .value("--match", "PATTERN", plan.match,
-             "show every limiter whose key matches this Redis pattern: * ? [ab]")
+             "show every limiter whose key matches this pattern (of Redis: * ? [ab])")
       .once("run inspect once for each pattern")
       .excludes("--policy", "the policy of a key follows from its name")
       .excludes("--watch", "rlctl list --watch shows many keys");

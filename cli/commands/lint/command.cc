@@ -242,7 +242,7 @@ std::string notes() {
 const Command kCommand{
     .text =
         {.name = "lint",
-         .summary = "find flaws in a limiter script, line by line, by running it",
+         .summary = "run a script or a program, and find its flaws, line by line",
          .synopsis = "lint [options] [SCRIPT...]",
          .about =
              "Runs a Lua script, a file or one that the configuration names, under light\n"
@@ -250,6 +250,8 @@ const Command kCommand{
              "and each key that it leaves, and reports what hurts in production: the line, the\n"
              "call, why it hurts, and what to do. Of a program (--exec), only the answers to\n"
              "this traffic are known; they are reported in the same way, without lines.",
+         .brief = "--limit --cost --keys --args "
+                  "--allowed-when --exec --concurrency --reserve",
          .statuses =
              {
                  "OK: no findings, or only notes and excused ones",

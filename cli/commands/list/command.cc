@@ -395,7 +395,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
 const Command kCommand{
     .text =
         {.name = "list",
-         .summary = "list the limiters in a database: who is limited, and why",
+         .summary = "list the keys of limiters in a database: who is limited, and why",
          .synopsis = "[connection] list [options] [--] [PATTERN]",
          .about =
              "Lists every limiter key that matches the pattern (* ? [ab]), of this program and\n"

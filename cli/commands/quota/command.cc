@@ -439,13 +439,15 @@ its sign, other numbers are units: 80% alerts above 80 %, 10: below 10 units,
 
 const Command kCommand{
     .text = {.name = "quota",
-             .summary = "report how much of a limit is used, as a monitoring plugin",
+             .summary = "report how much of a key's limit is used, as a monitoring plugin",
              .synopsis = "[connection] quota [options] [--] KEY...\n"
                          "[connection] quota --policy NAME [options] [--] [ARGUMENT...]",
              .about =
                  "Compares the used part of each limit with thresholds and prints one line for\n"
                  "Nagios, Icinga, Sensu or cron; writes metrics for Prometheus. Only reads: takes\n"
                  "nothing and changes nothing.",
+             .brief = "--warning --critical --must-exist --limit --algorithm "
+                      "--policy --read-as --quiet --textfile",
              .statuses =
                  {
                      "OK",

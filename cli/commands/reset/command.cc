@@ -612,14 +612,14 @@ void add_options(Options& options, Plan& plan) {
   options.group("Options");
   options
       .value("--match", "PATTERN", plan.match,
-             "reset every limiter whose key matches this Redis pattern: * ? [ab]")
+             "reset every limiter whose key matches this pattern (of Redis: * ? [ab])")
       .once("run reset once for each pattern")
       .excludes_each({"--policy", "--limit", "--algorithm", "--burst"},
                      "the stored state already includes the limits",
                      "to match keys with several limits: --match '{login:*}:*'");
   options
       .value("--holder", "HOLDER", plan.holder,
-             "free only the lease of this holder: HOST:PID:SINCE, as inspect shows it, or HOST:PID "
+             "free only the lease of this holder; HOST:PID:SINCE, as inspect shows it, or HOST:PID "
              "or HOST if only one lease is meant; or only the reservation of this ID")
       .excludes("--match", "leases are freed one by one")
       .excludes("--force");
@@ -638,11 +638,11 @@ void add_options(Options& options, Plan& plan) {
   options.flag("--replace", plan.replace, "with --restore: replace keys that already exist")
       .needs("--restore");
   options.flag("--dry-run", plan.dry_run,
-               "list what would be removed or restored, and change nothing");
+               "list what would be removed, and change nothing; or restored");
   options.flag("--yes", plan.yes, "with --match: do not ask");
   options
       .flag("--must-exist", plan.must_exist,
-            "exit with status 1 if there is nothing to remove, or for one of several KEYs")
+            "exit with status 1 if there is nothing to remove; or for one of several KEYs")
       .excludes("--restore");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
   options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");
@@ -679,7 +679,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
 const Command kCommand{
     .text =
         {.name = "reset",
-         .summary = "remove what limiters store",
+         .summary = "remove what limiters store for a key",
          .synopsis = "[connection] reset [options] [--] KEY...\n"
                      "[connection] reset --policy NAME [options] [--] [ARGUMENT...]\n"
                      "[connection] reset --holder HOLDER [options] [--] KEY\n"
@@ -691,6 +691,8 @@ const Command kCommand{
              "A KEY with several limits has several keys in Redis: reset removes those with\n"
              "common windows, and says at which names it looked; --limit or --policy names\n"
              "others. If the only KEY is -, reads KEYs from standard input, one per line.",
+         .brief = "--match --holder --save --restore --dry-run "
+                  "--yes --must-exist --force --policy --quiet",
          .statuses =
              {
                  "removed, or would be; or there was nothing to remove",

@@ -54,9 +54,9 @@ class Configuration {
 
 TEST_CASE("completion: commands, before and after general options") {
   const auto help = run_rlctl({"--help"}).out;
-  std::istringstream commands(help.substr(help.find("\nCommands:\n") + 11));
+  std::istringstream commands(help.substr(help.find("\nCommands ")));
   std::string names = "words";
-  for (std::string line; std::getline(commands, line) && !line.empty();) {
+  for (std::string line; std::getline(commands, line) && line != "Examples:";) {
     if (line.starts_with("  ") && line[2] != ' ') names += line.substr(1, line.find(' ', 2) - 1);
   }
   for (const auto* typed : {"''", "--json ''", "-p 7000 --tls ''", "help ''"}) {

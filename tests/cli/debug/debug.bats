@@ -97,7 +97,3 @@ LUA
   run -0 --separate-stderr rlctl -u private: debug ./expires.lua k --now 1795158675000001 --trace
   assert_line --regexp '^= 0 '
 }
-
-@test "-h fits on a screen of 45 lines" {
-  (($(rlctl debug -h | wc -l) <= 45))
-}
