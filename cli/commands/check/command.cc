@@ -39,7 +39,7 @@ void add_options(Options& options, Plan& plan) {
   options
       .value("--reserve", "UNITS",
              into(plan.reserve, number_between("--reserve", 1, limiter::kLargestCost)),
-             "hold UNITS of a budget; for a request whose cost is known later: see rlctl settle")
+             "hold UNITS of a budget (for a request whose cost is known later; see rlctl settle)")
       .excludes_each({"--cost", "--peek"})
       .needs("--hold", "", "--hold 30s frees the units after 30 seconds if nobody settles");
   options

@@ -638,11 +638,11 @@ void add_options(Options& options, Plan& plan) {
   options.flag("--replace", plan.replace, "with --restore: replace keys that already exist")
       .needs("--restore");
   options.flag("--dry-run", plan.dry_run,
-               "list what would be removed, and change nothing; or restored");
+               "list what would be removed (or restored), and change nothing");
   options.flag("--yes", plan.yes, "with --match: do not ask");
   options
       .flag("--must-exist", plan.must_exist,
-            "exit with status 1 if there is nothing to remove; or for one of several KEYs")
+            "exit with status 1 if there is nothing to remove (or for one of several KEYs)")
       .excludes("--restore");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
   options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");

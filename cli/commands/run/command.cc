@@ -304,14 +304,14 @@ void add_options(Options& options, Plan& plan) {
                 "units of the limits that a run takes (default: 1)");
   options.value("--concurrency", "NUMBER",
                 into(plan.concurrency, number_between("--concurrency", 1, limiter::kLargestLimit)),
-                "run only while fewer than NUMBER others run; holds a lease of KEY");
+                "run only while fewer than NUMBER others run (each holds a lease of KEY)");
   options
       .value("--lease", "TIME", into(plan.lease_duration, parse_lease),
              "how long the lease outlives rlctl if rlctl dies; renewed in time (default: 30s)")
       .needs("--concurrency");
   options
       .flag("--kill-on-loss", plan.kill_on_loss,
-            "terminate the command if the lease is lost; or rlctl is killed")
+            "terminate the command if the lease is lost (or if rlctl is killed)")
       .needs("--concurrency");
   options
       .optional_value("--wait", "TIME", plan.wait, into(plan.wait_at_most, duration_of("--wait")),
