@@ -32,7 +32,7 @@ void add_limit_options(Options& options, LimitOptions& target, bool required, bo
   options
       .comma_list(
           "--limit", "LIMIT", target.limits,
-          "requests and window: 5/60s, 100/min; also 1M/30d, 9/month@Europe/Zurich; if there "
+          "requests and window: 5/60s, 100/min (also 1M/30d, 9/month@Europe/Zurich); if there "
           "are several, all must allow the request")
       .completes(complete_limit);
   if (has_algorithm) {

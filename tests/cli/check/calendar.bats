@@ -17,7 +17,7 @@ month=(--limit 3/month@Europe/Zurich --algorithm fixed-window)
     [burst]='--model --algorithm fixed-window steady --requests 3' ['scripts call']='fixed-window k')
   # shellcheck disable=SC2086 # several words
   for command in "${!rest[@]}"; do
-    values=$(rlctl $command --help | tr -s '\n ' ' ' | grep -oE 'requests and window: [^;]*' | sed 's/.*: //; s/, / /g')
+    values=$(rlctl $command --help | tr -s '\n ' ' ' | grep -oE 'requests and window: [^;]*' | sed 's/.*: //; s/(also//; s/[,)]//g')
     [[ $command == burst || $values == *@* ]] || fail "$command: $values"
     for value in $values; do
       run rlctl $command --limit "$value" ${rest[$command]}
