@@ -62,8 +62,8 @@ void append_brief_options(std::string& out, std::span<const OptionDetails* const
   }
 }
 
-/// What rlctl's commands are for: each heading stands above this command and those after it, in
-/// the order of RLCTL_COMMANDS.
+/// A heading in the help of rlctl: it stands above the first of the commands that serve one
+/// purpose, which follow each other in RLCTL_COMMANDS.
 struct Purpose {
   std::string_view first_command, heading;
 };

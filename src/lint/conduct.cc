@@ -108,7 +108,8 @@ Verdict judge_fair_share(const Examination& exam) {
   constexpr int kPercent = 80;
   // With a smaller limit, a correct limiter that estimates the last window may deny as many.
   constexpr std::int64_t kLeast = 5;
-  constexpr std::int64_t kLongest = 3;  // denials in a row: more are those of a second limit
+  // A client that is denied more often in a row has met a second limit.
+  constexpr std::int64_t kLongest = 3;
   const auto& limit = exam.profile.limit;
   if (!exam.profile.has_limit || exam.at_once != limit.burst_or_limit() || limit.limit < kLeast) {
     return std::nullopt;
