@@ -207,7 +207,7 @@ page() {
     # Few commands have commands of their own.
     for inner in '' ${command:+$(commands "$command")}; do
       words=(${command:+"$command"} ${inner:+"$inner"})
-      rlctl "${words[@]}" --help >"$BATS_TEST_TMPDIR/help"
+      { rlctl "${words[@]}" -h && rlctl "${words[@]}" --help; } >"$BATS_TEST_TMPDIR/help"
       run -1 grep -E '^.{81}' "$BATS_TEST_TMPDIR/help"
       # In rlctl's own help, which is that of version too, they come before the options.
       if [[ $command == @(|version) ]]; then continue; fi
