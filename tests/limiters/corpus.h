@@ -259,7 +259,7 @@ inline bool is_tried(std::size_t number, std::int64_t percent) {
 }
 
 /// The limiters of a folder, which the test changes in a copy. All are asked, but under a
-/// sanitizer; of the variants, a fifth, but at night all.
+/// sanitizer; of the variants, a tenth, but at night all.
 inline void check_folder(const fs::path& folder) {
   const support::TempFolder copy;
   const auto home = copy.path().string();
@@ -280,7 +280,7 @@ inline void check_folder(const fs::path& folder) {
     limiters.emplace(name, std::move(limiter));
   }
   CHECK(limiters.size() > 10);
-  const auto files = test::scaled(100, 100), variants = test::scaled(20, 100);
+  const auto files = test::scaled(100, 100), variants = test::scaled(10, 100);
   std::size_t number = 0;
   for (const auto& [name, limiter] : limiters) {
     const auto file = name;
