@@ -1,4 +1,4 @@
-"""rlctl burst adversary: the search for the worst schedule, and the proof by all schedules."""
+"""rlctl adversary: the search for the worst schedule, and the proof by all schedules."""
 
 import json
 import statistics
@@ -15,17 +15,17 @@ from report import goal, table
 def search(_client, quick):
     rounds = 1 if quick else 11
     names = [name for name in ALGORITHMS if name != "concurrency"]
-    command = [RLCTL, "burst", "adversary", "-q", "--algorithm"]
+    command = [RLCTL, "adversary", "-q", "--algorithm"]
     scripts, _ = in_turn({name: [*command, name] for name in names}, rounds)
     models, _ = in_turn({name: [*command, name, "--model"] for name in names}, rounds)
-    print(f"`rlctl burst adversary`, limit 5/60s, the default --tries; the time of the whole process, "
+    print(f"`rlctl adversary`, limit 5/60s, the default --tries; the time of the whole process, "
           f"including\nthe start of a private server. {rounds} rounds, alternating; medians in ms.\n")
     of_scripts = {name: statistics.median(scripts[name]) for name in names}
     table(["", "scripts", "`--model`"],
           [[f"`{name}`", f"{of_scripts[name]:.0f}", f"{statistics.median(models[name]):.0f}"]
            for name in names])
     whole = of_scripts["fixed-window"]
-    goal("`rlctl burst adversary --algorithm fixed-window`: less than 1 s", f"{whole:.0f} ms", whole < 1000)
+    goal("`rlctl adversary --algorithm fixed-window`: less than 1 s", f"{whole:.0f} ms", whole < 1000)
 
 
 def exhaustive_run(command):
@@ -37,7 +37,7 @@ def exhaustive_run(command):
 
 def every_schedule(_client, quick):
     rounds, requests, deep = (1, 4, 5) if quick else (7, 6, 8)
-    burst = [RLCTL, "burst", "adversary", "--limit", "2/60s"]
+    burst = [RLCTL, "adversary", "--limit", "2/60s"]
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder, "ttl.lua")
         script.write_text("local n = redis.call('INCR', KEYS[1])\n"

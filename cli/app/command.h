@@ -105,7 +105,9 @@ struct GeneralOptions {
   X(settle)               \
   X(inspect)              \
   X(list)                 \
-  X(audit) X(quota) X(reset) X(burst) X(lint) X(debug) X(doctor) X(config) X(scripts) X(completion)
+  X(audit)                \
+  X(quota)                \
+  X(reset) X(burst) X(adversary) X(lint) X(debug) X(doctor) X(config) X(scripts) X(completion)
 
 #define RLCTL_DECLARE_COMMAND(name) \
   namespace name {                  \

@@ -28,7 +28,7 @@ constexpr std::string_view kOfKeys = "keys";
 
 /// The name of a pattern is more likely meant as a pattern than as a file.
 void refuse_pattern(const std::string& operand) {
-  if (operand != kAdversary && traffic::find_pattern(operand) == nullptr) return;
+  if (traffic::find_pattern(operand) == nullptr) return;
   throw UsageError(
       fmt::format(
           "--replay sends the requests of a log and takes no pattern: unexpected argument '{}'",

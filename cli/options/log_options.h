@@ -13,9 +13,6 @@
 
 namespace rlctl::cli {
 
-/// The word that, instead of a pattern, requests a search for the worst schedule.
-inline constexpr std::string_view kAdversary = "adversary";
-
 /// --replay and its related options.
 struct ReplayArguments : replay::ReplayOptions {
   std::optional<std::string> suggest = {};

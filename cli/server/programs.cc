@@ -20,16 +20,16 @@ exec::Settings program_settings(const ExecOptions& options, const ConnectionOpti
 
 std::optional<std::string> own_clock_hint(const traffic::Candidate& program,
                                           const exec::Settings& settings,
-                                          const adversary::Schedule& schedule) {
+                                          const rlctl::adversary::Schedule& schedule) {
   using enum exec::Clocks;
   for (const auto& [clocks, name] : {std::pair{kWall, "wall"}, std::pair{kAll, "all"}}) {
     if (settings.clocks && *settings.clocks >= clocks) continue;
     auto with_clock = settings;
     with_clock.clocks = clocks;
-    const adversary::TrialKeys keys;
+    const rlctl::adversary::TrialKeys keys;
     try {
       exec::ProgramDecider decider(program, keys, with_clock);
-      const auto answers = adversary::ForgetfulTrial(decider).run({&schedule, 1}).front();
+      const auto answers = rlctl::adversary::ForgetfulTrial(decider).run({&schedule, 1}).front();
       if (!answers.back().allowed) continue;
     } catch (const exec::ProgramError&) {
       return "";

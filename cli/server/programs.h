@@ -22,6 +22,6 @@ exec::Settings program_settings(const ExecOptions& options, const ConnectionOpti
 /// Throws what exec::ProgramDecider throws, but for exec::ProgramError.
 std::optional<std::string> own_clock_hint(const traffic::Candidate& program,
                                           const exec::Settings& settings,
-                                          const adversary::Schedule& schedule);
+                                          const rlctl::adversary::Schedule& schedule);
 
 }  // namespace rlctl::cli

@@ -3,7 +3,7 @@
 -- What goes wrong: nothing ends a hold. Units whose holder has died are held for ever, so that less and
 -- less is left of each window, and finally nothing.
 --
--- $ rlctl burst adversary --limit 10/60s --reserve 10 --hold 10s --script dead-holds.lua \
+-- $ rlctl adversary --limit 10/60s --reserve 10 --hold 10s --script dead-holds.lua \
 --     --args '{event} {limit} {window_ms} {now_ms} {reservation} {cost} {actual}' --algorithm budget
 -- > a reserve of 10 units is denied, although none is spent or held, even a year later
 -- > budget at most 10 of 10 units spent and held, none lost

@@ -4,7 +4,7 @@
 -- What goes wrong: the TTL belongs to the set, not to a member, and each acquire renews it. While others
 -- come and go, the member of a client that has died stays, and its slot is lost.
 --
--- $ rlctl burst adversary --concurrency 2 --lease 10s \
+-- $ rlctl adversary --concurrency 2 --lease 10s \
 --     --script dead-members.lua --args '{event} {limit} {lease_ms} {holder}' --algorithm concurrency
 -- > 1 slot lost: nobody has it, and nobody gets it
 -- > concurrency at most 2 of 2 held at once, no slot lost

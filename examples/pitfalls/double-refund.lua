@@ -4,7 +4,7 @@
 -- What goes wrong: units are given back when a hold ends, and once more when it is settled late. Then
 -- less counts as held than is, and the same units are given to two at once.
 --
--- $ rlctl burst adversary --limit 10/60s --reserve 10 --hold 10s \
+-- $ rlctl adversary --limit 10/60s --reserve 10 --hold 10s \
 --     --script double-refund.lua --settle double-refund-settle.lua \
 --     --args '{limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}' --algorithm budget
 -- > 20 units spent and held, 10 more than the limit

@@ -19,11 +19,11 @@
 --     --algorithm sliding-window-log
 -- > first-request-window.lua 20 20 0 0.000 % 19 1.90×
 -- > sliding-window-log 20 11 9 45.000 % 10 1.00×
--- $ rlctl burst adversary --limit 10/2s \
+-- $ rlctl adversary --limit 10/2s \
 --     --script first-request-window.lua --args '{window_s} {now_ms}' --allowed-when '<=limit'
 -- > first-request-window.lua 1.90× the limit: 19 within
 -- $ rlctl lint first-request-window.lua --limit 10/2s --args '{window_s}' --allowed-when '<=limit'
--- > rlctl burst adversary --script first-request-window.lua --limit 10/2s --args '{window_s}'
+-- > rlctl adversary --script first-request-window.lua --limit 10/2s --args '{window_s}'
 
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end

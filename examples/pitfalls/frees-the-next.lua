@@ -7,7 +7,7 @@
 --     --script frees-the-next.lua --args '{event} {lease_ms} {holder}' --algorithm concurrency
 -- > frees-the-next.lua 60 10 50 2 of 1
 -- > concurrency 60 6 54 1 of 1
--- $ rlctl burst adversary --concurrency 1 --lease 10s \
+-- $ rlctl adversary --concurrency 1 --lease 10s \
 --     --script frees-the-next.lua --args '{event} {lease_ms} {holder}' --algorithm concurrency
 -- > frees-the-next.lua 2 held at once, 1 more than the limit
 -- > concurrency at most 1 of 1 held at once, no slot lost

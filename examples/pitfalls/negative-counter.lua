@@ -4,7 +4,7 @@
 -- does that of a client that was denied. The counter becomes negative, and more hold than the limit allows.
 -- A client that dies never subtracts: its slot is lost for good.
 --
--- $ rlctl burst adversary --concurrency 2 --lease 10s \
+-- $ rlctl adversary --concurrency 2 --lease 10s \
 --     --script negative-counter.lua --args '{event} {limit}' --algorithm concurrency
 -- ! passes for negative-counter.lua: it calls neither
 -- > 3 held at once, 1 more than the limit

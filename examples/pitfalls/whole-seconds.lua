@@ -9,7 +9,7 @@
 --     --algorithm sliding-window-log
 -- > whole-seconds.lua 20 20 0 20 2.00× 19 ms
 -- > sliding-window-log 20 10 10 10 1.00×
--- $ rlctl burst adversary --limit 10/1s \
+-- $ rlctl adversary --limit 10/1s \
 --     --script whole-seconds.lua --args '{now_s} {window_s} {limit} {id}'
 -- > whole-seconds.lua 2.00× the limit: 20 within 100 ms
 -- $ rlctl lint whole-seconds.lua --limit 10/1s --args '{now_s} {window_s} {limit} {id}'

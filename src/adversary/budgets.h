@@ -17,7 +17,7 @@
 
 // The search for the schedules of reserves and settles under which a reserve brings what is spent
 // and held above the limit, or units are lost. Reservations cost less or more than their units, are
-// settled late, twice or never, and are asked for again. `burst adversary --reserve` is this
+// settled late, twice or never, and are asked for again. `adversary --reserve` is this
 // search, with a random part or with --exhaustive; lint calls it too.
 
 namespace rlctl::adversary {

@@ -10,7 +10,7 @@
 
 // The exhaustive search: tries every schedule of a few requests, each at a time at which a
 // limiter's answer may change. Its findings are those of search.h, shrunk in the same way.
-// cli/commands/burst/session.cc calls search_all() for `burst adversary --exhaustive`, with a model
+// cli/commands/adversary/search.cc calls search_all() for `adversary --exhaustive`, with a model
 // or with a script.
 
 namespace rlctl::adversary {

@@ -18,7 +18,7 @@
 
 // The search for the schedules of acquires, renewals and releases under which more leases are held
 // than the limit allows, or a slot is lost. Holders come late, repeat themselves, release what they
-// do not hold, or die. `burst adversary --concurrency` is this search, with a random part or with
+// do not hold, or die. `adversary --concurrency` is this search, with a random part or with
 // --exhaustive; lint calls it too.
 
 namespace rlctl::adversary {

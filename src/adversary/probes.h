@@ -8,7 +8,7 @@
 #include "limiter/limit.h"
 
 // A few schedules whose answers tell what kind of limiter it is, or what a sentence can say of it.
-// `burst adversary` reports them beside what its search has found, and `lint` judges by them.
+// `adversary` reports them beside what its search has found, and `lint` judges by them.
 
 namespace rlctl::adversary {
 

@@ -11,7 +11,7 @@
 #include "limiter/limit.h"
 
 // The random search for the schedule under which a limiter allows the most within one window, which
-// is `burst adversary`, and what a search of either kind has found. cli/commands/burst/session.cc
+// is `adversary`, and what a search of either kind has found. cli/commands/adversary/search.cc
 // calls search() for each limiter, and its reports show the SearchResult. The second part of this
 // file is shared with the exhaustive search (exhaustive.h).
 

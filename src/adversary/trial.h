@@ -27,7 +27,7 @@
 // that can forget what it holds. A random search (search.h) gives whole schedules to a Trial, each
 // of which begins with an empty state. An exhaustive one (exhaustive.h) extends schedules by a
 // request at a time, and gives each request to a Branching together with the state that it follows.
-// cli/commands/burst/server.cc makes the trial of each limiter.
+// cli/commands/adversary/limiter.cc makes the trial of each limiter.
 
 namespace rlctl::adversary {
 

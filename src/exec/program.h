@@ -24,8 +24,8 @@
 #include "traffic/virtual_run.h"
 
 // Runs a program that is a limiter: writes it a line for each request, and reads a line for each
-// decision. cli/commands/burst/session.cc and cli/commands/lint give a ProgramDecider their traffic
-// under the virtual clock; real_run.h sends requests to a Program when they are due.
+// decision. cli/commands/burst, cli/commands/adversary and cli/commands/lint give a ProgramDecider
+// their traffic under the virtual clock; real_run.h sends requests to a Program when they are due.
 
 namespace rlctl::exec {
 

@@ -6,7 +6,7 @@
 #include "traffic/traffic.h"
 
 // Runs a program under the real clock, as traffic/real_run.h runs a script.
-// cli/commands/burst/session.cc calls it.
+// cli/commands/burst/runs.cc calls it.
 
 namespace rlctl::exec {
 

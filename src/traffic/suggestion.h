@@ -13,7 +13,7 @@
 #include "traffic/virtual_run.h"
 
 // `burst --suggest`: the smallest limit that would have denied few enough of the requests.
-// cli/commands/burst/session.cc calls suggest_limit() for each algorithm.
+// cli/commands/burst/runs.cc calls suggest_limit() for each algorithm.
 
 namespace rlctl::traffic {
 

@@ -24,7 +24,7 @@
 #include "traffic/traffic.h"
 
 // Runs under the virtual clock: a Decider, which is a model in this process or a script on a
-// server, decides each request as of its own time, without waiting. cli/commands/burst/session.cc
+// server, decides each request as of its own time, without waiting. cli/commands/burst/runs.cc
 // makes the decider and calls run_virtually(); suggestion.cc runs models, and src/adversary gives
 // its schedules to a ScriptDecider.
 

@@ -23,8 +23,8 @@ make_pages() {
   rlctl burst poisson -q --model --limit 60/10s --algorithm all -o all.html -o all.jsonl
   rlctl burst steady -q --model --limit 1000/60s --rate 100k/min --duration 60s -o large.html
   rlctl burst poisson -q --model --limit 10/s,100/60s --algorithm gcra,fixed-window -o limits.html
-  rlctl burst adversary -q --model -o adversary.html
-  rlctl burst adversary -q --model --algorithm gcra --cost 1,-1 -o back.html
+  rlctl adversary -q --model -o adversary.html
+  rlctl adversary -q --model --algorithm gcra --cost 1,-1 -o back.html
   rlctl burst poisson -q --model --limit 9/7s --algorithm sliding-window-counter --compare sliding-window-log \
     -o against.html || (($? == 1)) # they decide differently
   perl -e 'srand 1; my $t = 1795600000; for (1 .. 120000) { $t += rand 0.4; my $k = int(50 * rand() ** 3);

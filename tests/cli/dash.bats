@@ -20,7 +20,8 @@ reads|quota --policy p -
 reads|burst --script - --args {now_ms}
 reads|burst --script one.lua --args {now_ms} --compare -
 reads|burst --replay -
-writes|burst adversary --model -q --algorithm fixed-window --limit 2/10s --write -
+reads|adversary --script - --args {now_ms}
+writes|adversary --model -q --algorithm fixed-window --limit 2/10s --write -
 reads|debug - k --trace
 reads|debug one.lua k --commands -
 reads|debug one.lua --replay - --trace

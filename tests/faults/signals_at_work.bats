@@ -53,7 +53,7 @@ my $long = file('long.log', join '', map { "$_ a\n" } 1795155000 .. 1795255000);
 my $exec = sub { "sh -c 'head -n 1 >$tmp/requests; exec perl \"\$@\"' sh $ENV{program} $_[0] $tmp" };
 my $cut = qr/interrupted: covers the beginning only/;
 my @burst = (qw(burst -s), $socket);
-my @search = qw(burst adversary --model --tries 1000000000000);
+my @search = qw(adversary --model --tries 1000000000000);
 my @stages = (
   {name => 'check --wait', command => [qw(check w --limit 1/1h --wait)], prepare => $use_up, ready => $waits, keys => 1},
   {name => 'run --wait', command => [qw(run w --limit 1/1h --wait -- echo ran)], prepare => $use_up, ready => $waits, keys => 1},
@@ -82,20 +82,20 @@ my @stages = (
   {name => 'burst --suggest', command => [@burst, '--replay', $long, qw(--limit 9/60s --algorithm sliding-window-log
       --suggest 0.0001% --json)], ready => sub { calls($socket, 'unlink') > 1 },
     said => qr/\A(?=.*"interrupted":true)(?=.*"sent":100001).*"suggestion":null/s},
-  {name => 'burst adversary', command => [qw(burst adversary -s), $socket, qw(--algorithm fixed-window --tries 100000000 --write),
+  {name => 'adversary', command => [qw(adversary -s), $socket, qw(--algorithm fixed-window --tries 100000000 --write),
       "$tmp/worst.log"], ready => $asked->(5000),
     said => qr/interrupted: shows the findings so far.*^fixed-window  2\.00× the limit: 10 within /ms},
-  {name => 'burst adversary --exhaustive', command => [qw(burst adversary -s), $socket, qw(--exhaustive 32 --limit 2/60s
+  {name => 'adversary --exhaustive', command => [qw(adversary -s), $socket, qw(--exhaustive 32 --limit 2/60s
       --algorithm fixed-window)], ready => $asked->(1000), said => qr/^proof +none: interrupted after [0-9,]+ schedules of up to 32/m},
-  {name => 'burst adversary, the first of two', command => [@search, qw(--algorithm fixed-window,gcra)], ready => $worked->(20),
+  {name => 'adversary, the first of two', command => [@search, qw(--algorithm fixed-window,gcra)], ready => $worked->(20),
     said => qr/^fixed-window  2\.00× the limit.*^gcra\n +nothing is known: interrupted$/ms},
-  {name => 'burst adversary --reserve', command => [@search, qw(--limit 10/60s --reserve 4 --hold 10s)], ready => $worked->(20),
+  {name => 'adversary --reserve', command => [@search, qw(--limit 10/60s --reserve 4 --hold 10s)], ready => $worked->(20),
     said => qr/at most 10 of 10 units spent and held, none lost so far/},
-  {name => 'burst adversary, writing', command => [@search, qw(--algorithm fixed-window -q --write), "$tmp/schedule", '-o',
+  {name => 'adversary, writing', command => [@search, qw(--algorithm fixed-window -q --write), "$tmp/schedule", '-o',
       "$tmp/picture.svg"], ready => sub { my @files = glob "$tmp/*" }},
   {name => 'burst --exec', command => [qw(burst steady --requests 100 -q --timeout 120s --exec), $exec->('never')],
     ready => $exists->('requests')},
-  {name => 'burst adversary --exec', command => [qw(burst adversary -q --timeout 120s --exec), $exec->('ignores_term')],
+  {name => 'adversary --exec', command => [qw(adversary -q --timeout 120s --exec), $exec->('ignores_term')],
     ready => $exists->('requests')},
   {name => 'debug --trace', command => ['debug', $loop, qw(k --trace)], ready => $printed->(100)},
   {name => 'debug --attach', command => ['debug', $loop, qw(k --attach -q --trace)], ready => $printed->(1000),

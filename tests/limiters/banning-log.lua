@@ -1,12 +1,12 @@
 -- The same, but once the clock steps back, a client is locked out for ever.
 --
--- $ rlctl burst adversary --tries 2000 --script banning-log.lua --args '{now_us} {window_us} {limit}' \
+-- $ rlctl adversary --tries 2000 --script banning-log.lua --args '{now_us} {window_us} {limit}' \
 --     --assert 'wrongly_denied==0'
 -- > banning-log.lua never above the limit
 -- > wrongly denied: an exact log would allow, if the clock steps back
 -- ! assertion 'wrongly_denied==0' does not hold
 -- [1]
--- $ rlctl burst adversary --tries 2000 --script banning-log.lua --args '{now_us} {window_us} {limit}' --monotonic \
+-- $ rlctl adversary --tries 2000 --script banning-log.lua --args '{now_us} {window_us} {limit}' --monotonic \
 --     --assert 'wrongly_denied==0'
 -- > denied nothing that an exact log would allow
 

@@ -6,7 +6,7 @@
 -- > holders that die
 -- > also repeated, after the
 -- > whether keys expire
--- > rlctl burst adversary
+-- > rlctl adversary
 
 local limit, window, now = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local id, units, hold, actual = ARGV[5], tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])

@@ -3,7 +3,7 @@
 -- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}'
 -- > no findings in 1 script
 -- > costs of 0, of more than is left, and above the limit, unless an error
--- > rlctl burst adversary --script costs.lua --limit 5/60s --args '{limit} {window_ms} {cost}' --cost 1,5
+-- > rlctl adversary --script costs.lua --limit 5/60s --args '{limit} {window_ms} {cost}' --cost 1,5
 -- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 0,1,-2
 -- > --cost 0,1,-2
 -- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 1
@@ -11,7 +11,7 @@
 -- ! --cost 0,-1: at least one cost must be above 0
 -- ! hint: --cost 1,0,-1
 -- [3]
--- $ rlctl burst adversary --tries 2000 --cost 0,1 --script costs.lua --args '{limit} {window_ms} {cost}'
+-- $ rlctl adversary --tries 2000 --cost 0,1 --script costs.lua --args '{limit} {window_ms} {cost}'
 -- > denied nothing that an exact log would allow
 
 local limit = tonumber(ARGV[1])

@@ -2,7 +2,7 @@
 -- window ends gets nearly twice the limit through around that moment.
 --
 -- $ rlctl lint counter.lua --args '{window_ms} {now_ms}' --allowed-when '<=limit'
--- $ rlctl burst adversary --tries 2000 --script counter.lua --args '{window_ms} {now_ms}' --allowed-when '<=limit'
+-- $ rlctl adversary --tries 2000 --script counter.lua --args '{window_ms} {now_ms}' --allowed-when '<=limit'
 -- > counter.lua 1.80× the limit: 9 within
 
 local count = redis.call('INCR', KEYS[1])

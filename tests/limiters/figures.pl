@@ -31,7 +31,7 @@ while (<STDIN>) {
   # or: my $wait = 0; # want: wrong-wait warning
   # > figures.pl: warning: wrong-wait: A denial's retry_after_us is too short: it says 0 µs, but the wait
   # > Fix: tell the time until this request is allowed, rounded up.
-  # > rlctl burst adversary --limit 5/60s --exec 'perl figures.pl'
+  # > rlctl adversary --limit 5/60s --exec 'perl figures.pl'
   printf qq({"allowed":%s,"id":%d,"remaining":%d,"reset_after_us":%d,"retry_after_us":%d}\n), $allowed ? 'true' : 'false',
     /"id":(\d+)/, $remaining, $reset, $wait > 0 ? $wait : 0;
 }

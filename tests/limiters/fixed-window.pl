@@ -1,7 +1,7 @@
 # A counter for each window of the clock.
 #
 # $ rlctl lint --limit 5/60s --exec 'perl fixed-window.pl'
-# $ rlctl burst adversary --tries 5000 --exec 'perl fixed-window.pl'
+# $ rlctl adversary --tries 5000 --exec 'perl fixed-window.pl'
 # > fixed-window.pl 2.00× the limit: 10 within 10 s
 
 use strict;

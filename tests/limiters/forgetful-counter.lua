@@ -1,6 +1,6 @@
 -- A counter that is forgotten after a tenth of the window: the search waits for its TTL as often as there is room.
 --
--- $ rlctl burst adversary --limit 4/50s --script forgetful-counter.lua --args '{limit} 5000'
+-- $ rlctl adversary --limit 4/50s --script forgetful-counter.lua --args '{limit} 5000'
 -- > 10.00× the limit: 40 within
 
 local count = redis.call('INCR', KEYS[1])

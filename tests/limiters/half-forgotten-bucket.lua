@@ -1,6 +1,6 @@
 -- A bucket in two keys: who takes just what refills renews only the time, until what was left is forgotten.
 --
--- $ rlctl burst adversary --limit 4/8s --script half-forgotten-bucket.lua --keys '{key}:at' --keys '{key}:left' \
+-- $ rlctl adversary --limit 4/8s --script half-forgotten-bucket.lua --keys '{key}:at' --keys '{key}:left' \
 --     --args '{rate} {burst} {now_s}'
 -- > 2.25× the limit: 9 within
 

@@ -8,7 +8,7 @@
 -- > hint inverted.lua: the reply may be inverted: the first request was
 -- ! inverted.lua: the reply may be inverted: the first request was denied, and a later one was allowed;
 -- ! try --allowed-when zero
--- $ rlctl burst adversary --tries 2000 --script inverted.lua --args '{now}'
+-- $ rlctl adversary --tries 2000 --script inverted.lua --args '{now}'
 -- > hint the reply may be inverted: the first request was denied, and a later
 -- ! inverted.lua: the reply may be inverted: the first request was denied, and a later one was allowed;
 -- $ rlctl burst --script inverted.lua --limit 5/60s --args '{now}' --allowed-when zero

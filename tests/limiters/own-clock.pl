@@ -7,7 +7,7 @@
 # $ rlctl lint --limit 5/1d --exec 'perl own-clock.pl monotonic'
 # ! the answers do not follow now_us: the program may read another clock; try --exec-clock all
 # [3]
-# $ rlctl burst adversary --tries 500 --limit 5/1d --exec 'perl own-clock.pl'
+# $ rlctl adversary --tries 500 --limit 5/1d --exec 'perl own-clock.pl'
 # > own-clock.pl never above the limit
 # ! the answers do not follow now_us: the program may read another clock; try --exec-clock wall
 

@@ -1,6 +1,6 @@
 -- Each refund makes room twice.
 --
--- $ rlctl burst adversary --tries 2000 --limit 1/60s --cost 1,-1 --script refunds-twice.lua \
+-- $ rlctl adversary --tries 2000 --limit 1/60s --cost 1,-1 --script refunds-twice.lua \
 --     --args '{limit} {cost} {now_us}'
 -- > 8.00× the limit
 

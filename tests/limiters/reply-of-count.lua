@@ -2,13 +2,13 @@
 --
 -- $ rlctl burst boundary --script reply-of-count.lua --limit 5/60s --args '0'
 -- ! the replies fit the limit if they are read with --allowed-when 'r <= limit'
--- $ rlctl burst adversary --tries 2000 --script reply-of-count.lua --args '0'
+-- $ rlctl adversary --tries 2000 --script reply-of-count.lua --args '0'
 -- ! with --allowed-when 'r <= limit'
 -- $ rlctl burst boundary --script reply-of-count.lua --limit 5/60s --args '0' --allowed-when '<=limit'
 -- > note reply-of-count.lua: never above the limit with this traffic
 -- $ rlctl burst --script reply-of-count.lua --limit 5/60s --args '1'
 -- ! the replies fit the limit if they are read with --allowed-when 'r < limit'
--- $ rlctl burst adversary --tries 2000 --script reply-of-count.lua --args '1' --allowed-when zero
+-- $ rlctl adversary --tries 2000 --script reply-of-count.lua --args '1' --allowed-when zero
 -- ! denied after 1 request, not 5: the limit is not --limit
 -- $ rlctl burst poisson --script reply-of-count.lua --limit 5/60s --args '1' --allowed-when 'r < 3'
 -- ! denied after 3 requests, not 5: the limit is not --limit

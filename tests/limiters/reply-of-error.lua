@@ -7,7 +7,7 @@
 -- $ rlctl burst steady --limit 5/60s --rate 10/s --requests 8 --script reply-of-error.lua --allowed-when "r == 'OK'" \
 --     --denied-error LIMIT
 -- > reply-of-error.lua 8 5 3
--- $ rlctl burst adversary --tries 2000 --script reply-of-error.lua --allowed-when "r == 'OK'" --denied-error LIMIT
+-- $ rlctl adversary --tries 2000 --script reply-of-error.lua --allowed-when "r == 'OK'" --denied-error LIMIT
 -- $ rlctl burst --limit 5/60s --script reply-of-error.lua --allowed-when "r == 'OK'" --denied-error OTHER
 -- ! LIMIT too many
 -- ! use --denied-error LIMIT

@@ -4,7 +4,7 @@
 -- ! every reply was nil, which the server makes of false, too; if the script returns nothing,
 -- $ rlctl burst --script reply-of-nothing.lua --limit 5/60s --args '{now}' --allowed-when nil
 -- ! every reply was nil, which the server makes of false, too; if the script returns nothing,
--- $ rlctl burst adversary --tries 2000 --script reply-of-nothing.lua --args '{now}' --allowed-when zero
+-- $ rlctl adversary --tries 2000 --script reply-of-nothing.lua --args '{now}' --allowed-when zero
 -- ! every reply was nil, which the server makes of false, too; if the script returns nothing,
 -- $ rlctl burst --script reply-of-nothing.lua --limit 5/60s --args '{now}' --allowed-when always
 -- $ rlctl burst --script reply-of-nothing.lua --limit 5/60s --args '{now} 5' --allowed-when nil

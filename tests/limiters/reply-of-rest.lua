@@ -4,7 +4,7 @@
 -- ! denied after 4 requests, not 5: the limit is not --limit, --burst is missing,
 -- ! or --allowed-when does not fit the reply;
 -- ! the replies fit the limit if they are read with --allowed-when 'r >= 0'
--- $ rlctl burst adversary --tries 2000 --script reply-of-rest.lua
+-- $ rlctl adversary --tries 2000 --script reply-of-rest.lua
 -- ! the replies fit the limit if they are read with --allowed-when 'r >= 0'
 -- $ rlctl burst --script reply-of-rest.lua --limit 5/60s --allowed-when 'r >= 0'
 

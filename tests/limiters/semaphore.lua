@@ -3,8 +3,8 @@
 -- $ rlctl lint semaphore.lua --concurrency 2 --lease 10s --args '{event} {limit} {lease_ms} {holder}'
 -- > holders that die
 -- > renewals, also after the lease had ended
--- > rlctl burst adversary
--- $ rlctl burst adversary --concurrency 1 --lease 10s --exhaustive 3 --script semaphore.lua \
+-- > rlctl adversary
+-- $ rlctl adversary --concurrency 1 --lease 10s --exhaustive 3 --script semaphore.lua \
 --     --args '{event} {limit} {lease_ms} {holder}'
 -- > proof no schedule of up to 3 events
 -- > at most 1 of 1 held at once, no slot lost

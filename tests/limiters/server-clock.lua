@@ -1,6 +1,6 @@
 -- A counter of each window of the server's clock, which is the virtual one.
 --
--- $ rlctl burst adversary --tries 2000 --script server-clock.lua --args '{limit} {window_s}'
+-- $ rlctl adversary --tries 2000 --script server-clock.lua --args '{limit} {window_s}'
 -- > server-clock.lua 2.00× the limit: 10 within
 
 local now = redis.call('TIME')

@@ -2,7 +2,7 @@
 --
 -- $ rlctl lint zero-wait.lua --limit 5/1s --args '{limit} {window_ms}' --allowed-when zero --retry-after 'r ms'
 -- $ rlctl lint zero-wait.lua --limit 5/1s --args '{limit} {window_ms}' --allowed-when 'not (r > 0)'
--- $ rlctl burst adversary --tries 2000 --limit 5/1s --script zero-wait.lua --args '{limit} {window_ms}' \
+-- $ rlctl adversary --tries 2000 --limit 5/1s --script zero-wait.lua --args '{limit} {window_ms}' \
 --     --allowed-when zero --retry-after 'r ms'
 -- ! a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of a key
 

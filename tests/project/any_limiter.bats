@@ -20,13 +20,13 @@ needs_redis_py() { needs python3-redis python3 -c 'import redis'; }
 needs_java() { needs 'default-jdk-headless, 17 or newer' bash -c 'javac --version && (($(javac --version | tr -dc "0-9." | cut -d . -f 1) >= 17))'; }
 
 # most FIELD COMMAND…: the requests that the only limiter allowed within one window.
-most() { rlctl burst "${@:2}" --json | jq ".runs[0].$1.allowed"; }
+most() { rlctl "${@:2}" --json | jq ".runs[0].$1.allowed"; }
 
 # row_is_true COMMAND: the numbers in the row of the README's table with this value of --exec are true.
 row_is_true() {
   local boundary adversary
   IFS='|' read -r _ _ _ _ _ boundary adversary _ < <(grep -F "| \`$1\` |" README.md)
-  assert_equal "$(most worst boundary --limit 10/1s --exec "$1")" "${boundary// /}"
+  assert_equal "$(most worst burst boundary --limit 10/1s --exec "$1")" "${boundary// /}"
   [[ $adversary == *[0-9]* ]] || return 0
   assert_equal "$(most most.worst adversary --limit 10/1s --tries 1000 --exec "$1")" "${adversary// /}"
 }

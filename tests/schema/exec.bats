@@ -22,7 +22,7 @@ END
 
 @test "whatever rlctl writes to a program is a request or a reset" {
   local keep="sh -c 'tee -a lines | sed -u \"/reset/d; s/.*/1/\"'"
-  run -0 rlctl burst adversary --limit 3/60s --cost 1,3,-1 --tries 400 -q --exec "$keep"
+  run -0 rlctl adversary --limit 3/60s --cost 1,3,-1 --tries 400 -q --exec "$keep"
   run -0 rlctl burst --keys 3 --limit 5/1s --burst 9 -q --exec "$keep"
   printf '1 a\xff"\\\n2.000001 %s 7\n' "'ä'" >odd.log
   run -0 rlctl burst --replay odd.log --limit 1000000000/100000000s -q --exec "$keep"

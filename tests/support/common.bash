@@ -335,7 +335,8 @@ as() {
   "${@:2}" -q -o "$file" || status=$?
   if [[ ${RLCTL_TEST_JSON-} && $1 == json* ]]; then
     recorded=$(mktemp "$RLCTL_TEST_JSON/report.XXXXXX.arguments")
-    printf '%s\0' rlctl burst --json >"$recorded"
+    # `search` is a function of tests that ask the adversary.
+    printf '%s\0' rlctl "$([[ $2 == search ]] && echo adversary || echo "$3")" --json >"$recorded"
     cp "$file" "${recorded%arguments}1"
   fi
   cat "$file" && return "$status"
@@ -346,7 +347,7 @@ repeats() {
   if [[ $first == '{'* ]]; then
     run "${1--0}" bash -c "$(gojq -r .command <<<"$first") --json"
   else
-    run "${1--0}" bash -c "$(sed -n '/^rlctl burst/,$p' <<<"$first")"
+    run "${1--0}" bash -c "$(sed -nE '/^rlctl (burst|adversary)/,$p' <<<"$first")"
   fi
   assert_equal "$output" "$first"
 }

@@ -22,7 +22,7 @@
 namespace rlctl::cli::lint {
 namespace {
 
-using adversary::HoldingFinding;
+using rlctl::adversary::HoldingFinding;
 using std::chrono::microseconds;
 using traffic::Event;
 
@@ -36,7 +36,7 @@ void append_time(std::string& text, microseconds after, std::optional<microsecon
 /// "h1 acquires; after 10 s: h2 releases (never held); ...", in which `has_note` is set if a
 /// release is about somebody who has no lease.
 std::string words_of(const HoldingFinding& finding, const limiter::Limit& limit, bool& has_note) {
-  const auto steps = adversary::lease_steps_of(finding.schedule, finding.answers, limit);
+  const auto steps = rlctl::adversary::lease_steps_of(finding.schedule, finding.answers, limit);
   std::string text;
   std::optional<microseconds> last;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -53,7 +53,7 @@ std::string words_of(const HoldingFinding& finding, const limiter::Limit& limit,
 
 /// "r1 reserves 10; after 10 s: r2 reserves 10; r1 settles 0 (hold had ended); ...".
 std::string words_of_budget(const HoldingFinding& finding,
-                            const std::vector<adversary::HoldingStep>& steps) {
+                            const std::vector<rlctl::adversary::HoldingStep>& steps) {
   std::string text;
   std::optional<microseconds> last;
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -72,42 +72,43 @@ std::string words_of_budget(const HoldingFinding& finding,
 /// The trial of a limiter, and what it needs.
 class HolderTrial {
  public:
-  /// `longest_tolerance`: see adversary::StateScope.
+  /// `longest_tolerance`: see rlctl::adversary::StateScope.
   HolderTrial(const traffic::Candidate& candidate, Connector& connector,
               const exec::Settings& settings, microseconds longest_tolerance) {
     if (candidate.program) {
       program_.emplace(candidate, keys_, settings);
-      trial_ = std::make_unique<adversary::ForgetfulTrial>(*program_);
+      trial_ = std::make_unique<rlctl::adversary::ForgetfulTrial>(*program_);
       return;
     }
     connection_.emplace(connector.open());
     script_ = traffic::make_script(candidate, keys_, "");
-    trial_ = std::make_unique<adversary::ScriptTrial>(
+    trial_ = std::make_unique<rlctl::adversary::ScriptTrial>(
         *connection_, *script_,
-        adversary::StateScope{.server = connector.private_server(),
-                              .ttl_tolerance = std::min(rlctl::lint::kTtlStep, longest_tolerance)});
+        rlctl::adversary::StateScope{
+            .server = connector.private_server(),
+            .ttl_tolerance = std::min(rlctl::lint::kTtlStep, longest_tolerance)});
   }
   HolderTrial(const HolderTrial&) = delete;
   HolderTrial& operator=(const HolderTrial&) = delete;
 
-  adversary::Trial& operator*() { return *trial_; }
+  rlctl::adversary::Trial& operator*() { return *trial_; }
   void finish() {
     if (program_) program_->finish();
   }
 
  private:
-  adversary::TrialKeys keys_;
+  rlctl::adversary::TrialKeys keys_;
   std::unique_ptr<traffic::Script> script_;
   std::optional<redis::Connection> connection_;
   std::optional<exec::ProgramDecider> program_;
-  std::unique_ptr<adversary::Trial> trial_;
+  std::unique_ptr<rlctl::adversary::Trial> trial_;
 };
 
 /// How many events a search sends; one of many leases sends more.
 constexpr std::int64_t kTries = 10'000;
 
 /// What is searched of a limiter, whose holders keep something for `hold`.
-adversary::HoldingSearch search_of(const traffic::Candidate& candidate, microseconds hold) {
+rlctl::adversary::HoldingSearch search_of(const traffic::Candidate& candidate, microseconds hold) {
   constexpr microseconds kTick{1'000}, kStart{1'767'225'600'000'000};
   const auto& limit = candidate.limits.front();
   return {.limit = limit,
@@ -120,7 +121,7 @@ adversary::HoldingSearch search_of(const traffic::Candidate& candidate, microsec
 
 /// Shows the progress on stderr while it runs, and clears it.
 template <typename Search>
-adversary::HoldingSearchResult with_progress(const Search& search) {
+rlctl::adversary::HoldingSearchResult with_progress(const Search& search) {
   Progress progress(is_terminal(STDERR_FILENO));
   auto result = search([&](std::int64_t sent, std::int64_t of, std::int64_t) {
     progress.update(std::min(1.0, static_cast<double>(sent) / static_cast<double>(of)),
@@ -147,8 +148,8 @@ Observed observe_leases(const Subject& subject, Connector& connector,
   const auto* time = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
   auto search = search_of(candidate, limit.window);
   search.tries = std::max(kTries, 100 * limit.limit);
-  const auto result = with_progress([&](const adversary::OnSearchProgress& on_progress) {
-    return adversary::search_leases(*trial, search, invocation.interrupt, on_progress);
+  const auto result = with_progress([&](const rlctl::adversary::OnSearchProgress& on_progress) {
+    return rlctl::adversary::search_leases(*trial, search, invocation.interrupt, on_progress);
   });
   trial.finish();
   rlctl::lint::LeaseObservation seen{.limit = limit.limit, .held = result.held};
@@ -182,21 +183,21 @@ Observed observe_budget(const Subject& subject, const Plan& plan, Connector& con
   search.units = *plan.reserve;
   search.is_exact = candidate.is_bundled();
   HolderTrial trial(candidate, connector, settings, plan.hold / 10);
-  const auto result = with_progress([&](const adversary::OnSearchProgress& on_progress) {
-    return adversary::search_budgets(*trial, search, invocation.interrupt, on_progress);
+  const auto result = with_progress([&](const rlctl::adversary::OnSearchProgress& on_progress) {
+    return rlctl::adversary::search_budgets(*trial, search, invocation.interrupt, on_progress);
   });
-  const adversary::Request reserve{.at = search.base,
-                                   .cost = search.units,
-                                   .event = Event::kReserve,
-                                   .holder = 1,
-                                   .hold = search.hold};
+  const rlctl::adversary::Request reserve{.at = search.base,
+                                          .cost = search.units,
+                                          .event = Event::kReserve,
+                                          .holder = 1,
+                                          .hold = search.hold};
   auto settle = reserve;
   settle.event = Event::kSettle;
   settle.actual = reserve.cost;
   const bool allows_nothing = result.held == 0;
   rlctl::lint::BudgetObservation seen{.limit = limit.limit, .used = result.held};
   if (const auto& found = result.overfilled) {
-    const auto steps = adversary::budget_steps_of(found->schedule, found->answers, search);
+    const auto steps = rlctl::adversary::budget_steps_of(found->schedule, found->answers, search);
     seen.overfilled = words_of_budget(*found, steps);
     seen.is_held = steps.back().held > limit.limit;
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -205,7 +206,7 @@ Observed observe_budget(const Subject& subject, const Plan& plan, Connector& con
     }
   }
   if (const auto& found = result.leak; found && !allows_nothing) {
-    const auto steps = adversary::budget_steps_of(found->schedule, found->answers, search);
+    const auto steps = rlctl::adversary::budget_steps_of(found->schedule, found->answers, search);
     seen.leak = words_of_budget(*found, steps);
     seen.is_repeated =
         std::ranges::any_of(steps, [](const auto& step) { return step.note == "settled before"; });
@@ -214,7 +215,7 @@ Observed observe_budget(const Subject& subject, const Plan& plan, Connector& con
   // A late settle may write a key anew that has expired.
   auto late = settle;
   late.at += search.hold + limit.window + result.settles;
-  const auto leaves_key = [&](const adversary::Schedule& schedule) {
+  const auto leaves_key = [&](const rlctl::adversary::Schedule& schedule) {
     return !allows_nothing && (*trial).leaves_endless_key(schedule);
   };
   const bool is_soon = leaves_key({reserve}) || leaves_key({reserve, settle});

@@ -281,9 +281,10 @@ class Observer {
                                        microseconds tolerance) {
       auto limiter = std::make_unique<LimiterTrial>();
       limiter->script = traffic::make_script(candidate, limiter->keys, "");
-      auto trial = std::make_unique<adversary::ScriptTrial>(
+      auto trial = std::make_unique<rlctl::adversary::ScriptTrial>(
           connection, *limiter->script,
-          adversary::StateScope{.server = connector_.private_server(), .ttl_tolerance = tolerance});
+          rlctl::adversary::StateScope{.server = connector_.private_server(),
+                                       .ttl_tolerance = tolerance});
       limiter->script_trial = trial.get();
       limiter->trial = std::move(trial);
       return limiter;
@@ -339,20 +340,21 @@ class Observer {
   }
 
   /// Compares the figures in the replies with the answers to later requests.
-  void judge_figures(const std::map<std::int64_t, Fill>& fills, adversary::Trial& usual,
-                     adversary::Trial& careful) {
-    const auto ask_of = [this](adversary::Trial& trial) -> Ask {
-      return [this, &trial](const adversary::Schedule& schedule) -> adversary::Answers {
-        probes_sent_ += std::ssize(schedule);
-        try {
-          return trial.run({&schedule, 1}).front();
-        } catch (const redis::Error& error) {
-          if (error.failure() != redis::Failure::kRejected || !has_cost_other_than_1(schedule))
-            throw;
-          connector_.private_server()->remove_keys();
-          return {};
-        }
-      };
+  void judge_figures(const std::map<std::int64_t, Fill>& fills, rlctl::adversary::Trial& usual,
+                     rlctl::adversary::Trial& careful) {
+    const auto ask_of = [this](rlctl::adversary::Trial& trial) -> Ask {
+      return
+          [this, &trial](const rlctl::adversary::Schedule& schedule) -> rlctl::adversary::Answers {
+            probes_sent_ += std::ssize(schedule);
+            try {
+              return trial.run({&schedule, 1}).front();
+            } catch (const redis::Error& error) {
+              if (error.failure() != redis::Failure::kRejected || !has_cost_other_than_1(schedule))
+                throw;
+              connector_.private_server()->remove_keys();
+              return {};
+            }
+          };
     };
     const auto ask = ask_of(usual), certain = ask_of(careful);
     const auto& limit = subject_.candidate.limits.front();

@@ -37,7 +37,7 @@ std::string adversary_command(const Invocation& invocation, const limiter::Limit
   if (!invocation.options.is_given("--concurrency")) {
     values["--limit"] = {limiter::format_limit(limit)};
   }
-  std::vector<std::string> words{"rlctl", "burst", "adversary"};
+  std::vector<std::string> words{"rlctl", "adversary"};
   if (option == "--exec") {
     values[option] = {name};
   } else {
@@ -172,7 +172,8 @@ void set_requests(Subject& subject, const std::vector<std::int64_t>& costs) {
   constexpr std::int64_t kScaled = 20;
   if (const auto most = std::max(limit.limit, limit.burst_or_limit()); most > kLargestLimit) {
     subject.unscaled = limit;
-    if (most > adversary::kDefaultTries / adversary::kMinFills) subject.adversary.clear();
+    if (most > rlctl::adversary::kDefaultTries / rlctl::adversary::kMinFills)
+      subject.adversary.clear();
     if (limit.burst.value_or(0) > kLargestLimit) {
       const auto bursts =
           static_cast<double>(*limit.burst) / static_cast<double>(std::max(limit.limit, kScaled));

@@ -19,8 +19,8 @@
 namespace rlctl::cli::lint {
 namespace {
 
-using adversary::Answers;
-using adversary::Schedule;
+using rlctl::adversary::Answers;
+using rlctl::adversary::Schedule;
 using rlctl::lint::allowed_from;
 using rlctl::lint::joined;
 using rlctl::lint::kSecond;
@@ -142,7 +142,7 @@ class Probes {
   }
 
   std::vector<Answers> answers_to(const std::vector<Schedule>& schedules) {
-    probed_.requests += adversary::requests_of(schedules);
+    probed_.requests += rlctl::adversary::requests_of(schedules);
     return limiter_->trial->run(schedules);
   }
   Answers answers_to(const Schedule& schedule) {
@@ -178,7 +178,7 @@ class Probes {
         schedule.push_back({.at = request_.start + i * step, .cost = cost});
       }
       const auto answers = answers_to(schedule);
-      const auto denied = std::ranges::find(answers, false, &adversary::Answer::allowed);
+      const auto denied = std::ranges::find(answers, false, &rlctl::adversary::Answer::allowed);
       if (denied == answers.end()) continue;
       const auto count = static_cast<std::size_t>(denied - answers.begin());
       schedule.resize(count == 0 ? 0 : count + 1);
@@ -491,7 +491,7 @@ class Probes {
                          span_text(*first_wait_), kind()));
         break;
       }
-      const auto first = std::ranges::find(answers[i], false, &adversary::Answer::allowed);
+      const auto first = std::ranges::find(answers[i], false, &rlctl::adversary::Answer::allowed);
       const auto size = static_cast<std::size_t>(first - answers[i].begin()) + 1;
       const auto wait = std::max(first_wait_.value_or(window_), window_) + kTtlStep;
       const auto denied_at = schedules[i][size - 1].at;
@@ -529,7 +529,7 @@ class Probes {
     // A counter of a window of the clock rightly expires at its end, in whole seconds, whenever it
     // began; another TTL may end there once by chance.
     for (const auto later : {microseconds{0}, window_ / 4}) {
-      auto schedule = adversary::shifted(first_fill_, later);
+      auto schedule = rlctl::adversary::shifted(first_fill_, later);
       const auto ttls = limiter_->trial->ttls(schedule);
       if (ttls.empty()) return;
       const auto ttl = *std::ranges::min_element(ttls);

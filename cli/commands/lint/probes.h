@@ -28,11 +28,11 @@ using rlctl::lint::Fill;
 
 /// A limiter on trial.
 struct LimiterTrial {
-  adversary::TrialKeys keys = {};
+  rlctl::adversary::TrialKeys keys = {};
   std::unique_ptr<traffic::Script> script = {};             ///< null for a program
   std::unique_ptr<traffic::ForgetfulDecider> program = {};  ///< null for a script
-  std::unique_ptr<adversary::Trial> trial = {};
-  adversary::ScriptTrial* script_trial = nullptr;  ///< null for a program, which has no TTLs
+  std::unique_ptr<rlctl::adversary::Trial> trial = {};
+  rlctl::adversary::ScriptTrial* script_trial = nullptr;  ///< null for a program, which has no TTLs
 };
 using MakeTrial = std::function<std::unique_ptr<LimiterTrial>(const traffic::Candidate& candidate)>;
 

@@ -28,9 +28,9 @@
 namespace rlctl::cli::lint {
 namespace {
 
-using adversary::Answers;
-using adversary::Schedule;
 using limiter::Decision;
+using rlctl::adversary::Answers;
+using rlctl::adversary::Schedule;
 using rlctl::lint::allowed_from;
 using rlctl::lint::Ask;
 using rlctl::lint::joined;
@@ -323,7 +323,7 @@ class ProgramObserver {
     for (int i = 0; i < kTimes && is_whole; ++i) {
       const auto later = first + i * gap - start_;
       if (!is_short && later > window_ * 3 / 4) break;
-      const auto schedule = adversary::shifted(fill.schedule, later);
+      const auto schedule = rlctl::adversary::shifted(fill.schedule, later);
       const auto wait = figures_.wait_after(schedule, {.cost = cost}, microseconds{0});
       if (!wait) return;
       fulls.push_back(schedule.back().at);
@@ -349,7 +349,7 @@ class ProgramObserver {
     auto limiter = std::make_unique<LimiterTrial>();
     limiter->program =
         std::make_unique<WatchedProgram>(candidate, limiter->keys, settings_, progress_, requests_);
-    limiter->trial = std::make_unique<adversary::ForgetfulTrial>(*limiter->program);
+    limiter->trial = std::make_unique<rlctl::adversary::ForgetfulTrial>(*limiter->program);
     return limiter;
   };
   std::unique_ptr<LimiterTrial> limiter_;

@@ -1,11 +1,11 @@
 # needs: server
 load ../../support/common
 
-# `rlctl burst adversary`: the search for the schedule under which a limiter allows the most. search_test.cc and
+# `rlctl adversary`: the search for the schedule under which a limiter allows the most. search_test.cc and
 # exhaustive_test.cc check what it finds for which limiter; this file tests the command line.
 
 # A search that is long enough for flaws like those below.
-search() { rlctl burst adversary --tries 2000 "$@"; }
+search() { rlctl adversary --tries 2000 "$@"; }
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
@@ -29,15 +29,15 @@ search_shows() {
 
 # tries NUMBER MOST OPTION…: an exhaustive search tries so many schedules, and the worst allows so many requests.
 tries() {
-  run -0 --separate-stderr rlctl burst adversary --exhaustive 3 "${@:3}" --json
+  run -0 --separate-stderr rlctl adversary --exhaustive 3 "${@:3}" --json
   assert_equal "$(gojq -c '[.exhaustive, .tries, (.runs[0] | .tried, .undecided, .most.worst.allowed)]' <<<"$output")" \
     "[3,null,$1,0,$2]"
 }
 
 @test "a search on a replica names its master, and no keys" {
   start_server --replicaof 127.0.0.1 1
-  run -5 --separate-stderr rlctl burst adversary -s "$socket" --limit 5/10s
-  assert_regex "$stderr" "^rlctl: burst: unix://$socket: READONLY [^"$'\n'"]*
+  run -5 --separate-stderr rlctl adversary -s "$socket" --limit 5/10s
+  assert_regex "$stderr" "^rlctl: adversary: unix://$socket: READONLY [^"$'\n'"]*
   hint: the server is a replica; name its master instead: --url redis://127\.0\.0\.1:1\$"
 }
 
@@ -107,7 +107,7 @@ END
 
 @test "another server is refused to a script that has one key for all requests" {
   start_server
-  RLCTL_REDIS_SERVER=/nowhere run -2 rlctl burst -s "$socket" adversary "${trusting[@]}" --keys user:1
+  RLCTL_REDIS_SERVER=/nowhere run -2 rlctl -s "$socket" adversary "${trusting[@]}" --keys user:1
   assert_line --partial 'trusting.lua is given the same key for every schedule'
   assert_line --partial 'leave out --url'
   assert_equal "$(cli DBSIZE)" 0
@@ -140,7 +140,7 @@ END
   run -0 search --model --algorithm fixed-window --start 2040-02-02T00:00:01Z --json
   assert_equal "$(gojq -c '[.base_us, (.runs[0].most.schedule[0].at_us - .base_us)]' <<<"$output")" '[2211753660000000,50000000]'
   assert_equal "$(gojq -r .command <<<"$output")" \
-    'rlctl burst adversary --limit 5/60s --algorithm fixed-window --model --seed 1 --start 2040-02-02T00:00:01Z --tries 2000'
+    'rlctl adversary --limit 5/60s --algorithm fixed-window --model --tries 2000 --seed 1 --start 2040-02-02T00:00:01Z'
   run -0 search --model --algorithm fixed-window --start 2040-02-02T00:00:01Z --write -
   assert_line --index 0 '# rlctl burst --replay FILE --limit 5/60s --algorithm fixed-window --model'
   run -0 search --model --algorithm fixed-window --json
@@ -187,12 +187,12 @@ LUA
   assert_line --index 2 '# fixed-window: 10 allowed within 10 s, 0 of 10 requests wrongly denied'
   assert_line --index 3 '1767225650 1 1'
   assert_equal "${#lines[@]}" 13
-  run -0 bash -c 'rlctl burst adversary --tries 2000 --algorithm fixed-window --write - |
+  run -0 bash -c 'rlctl adversary --tries 2000 --algorithm fixed-window --write - |
     rlctl burst --replay - --limit 5/60s --algorithm fixed-window --assert worst==2 -q'
 }
 
 @test "each step of a finding has what the limiter answered, and why, where that is known" {
-  local adversary=(burst adversary --model --limit 2/10s --algorithm fixed-window)
+  local adversary=(adversary --model --limit 2/10s --algorithm fixed-window)
   run -0 as jsonl rlctl "${adversary[@]}"
   echo "$output" >x.jsonl
   run -0 rlctl "${adversary[@]}" --json
@@ -213,7 +213,7 @@ LUA
 # --- every schedule ----------------------------------------------------------------------------------
 
 @test "an exhaustive search proves within its bounds, and counts the schedules" {
-  run -0 rlctl burst adversary --exhaustive 5 --limit 2/60s --model --algorithm sliding-window-log,fixed-window
+  run -0 rlctl adversary --exhaustive 5 --limit 2/60s --model --algorithm sliding-window-log,fixed-window
   without_blanks
   assert_line ' every schedule of up to 5 requests at critical times'
   assert_line 'proof no schedule of up to 5 requests at critical times leaks (76,437'
@@ -230,7 +230,7 @@ local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return count <= tonumber(ARGV[2]) and 1 or 0
 LUA
-  local command=(burst adversary --exhaustive 3 --limit 2/60s --script ttl.lua --args '{window_ms} {limit}')
+  local command=(adversary --exhaustive 3 --limit 2/60s --script ttl.lua --args '{window_ms} {limit}')
   run -0 rlctl "${command[@]}" --json
   assert_equal "$(gojq -c '.runs[0] | [.tried, .undecided > 0, .most.worst.allowed]' <<<"$output")" '[637,true,2]'
   run -0 rlctl "${command[@]}"
@@ -249,11 +249,11 @@ LUA
 }
 
 @test "costs are mixed, and refunds give units back" {
-  run -0 rlctl burst adversary --exhaustive 3 --limit 2/60s --cost 1,2 --model --algorithm fixed-window --json
+  run -0 rlctl adversary --exhaustive 3 --limit 2/60s --cost 1,2 --model --algorithm fixed-window --json
   assert_equal "$(gojq -c '.costs, .runs[].most.worst.allowed' <<<"$output")" $'[1,2]\n4'
   run -0 search --limit 3/60s --cost 1,3,-1,-3 --algorithm sliding-window-log,fixed-window --json
   assert_equal "$(gojq -c '.costs, [.runs[].most.worst.allowed]' <<<"$output")" $'[1,3,-1,-3]\n[3,6]'
-  run -0 rlctl burst adversary --exhaustive 3 --limit 1/60s --cost 1,-1 --algorithm sliding-window-log --json
+  run -0 rlctl adversary --exhaustive 3 --limit 1/60s --cost 1,-1 --algorithm sliding-window-log --json
   assert_equal "$(gojq -c '.runs[0] | [.tried, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[4836,1,null]'
 }
 
@@ -266,11 +266,11 @@ LUA
 
 @test "an assertion applies to the worst finding and names the limiters for which it fails" {
   run -1 search -q --algorithm fixed-window,sliding-window-log,gcra --assert 'worst<=1'
-  assert_output "rlctl: burst: assertion 'worst<=1' does not hold: fixed-window has 2, gcra has 1.8"
+  assert_output "rlctl: adversary: assertion 'worst<=1' does not hold: fixed-window has 2, gcra has 1.8"
   run -1 search -q --model --limit 3/10s --algorithm gcra --assert 'worst<=1.6666'
-  assert_output "rlctl: burst: assertion 'worst<=1.6666' does not hold: gcra has 1.67"
+  assert_output "rlctl: adversary: assertion 'worst<=1.6666' does not hold: gcra has 1.67"
   run -1 search -q --model --limit 3/10s --algorithm gcra --assert 'worst>=1.67'
-  assert_output "rlctl: burst: assertion 'worst>=1.67' does not hold: gcra has 1.667"
+  assert_output "rlctl: adversary: assertion 'worst>=1.67' does not hold: gcra has 1.667"
   run -0 search -q --algorithm sliding-window-log,leaky-bucket --assert 'worst<=1'
   assert_output ''
 }
@@ -278,15 +278,15 @@ LUA
 @test "an assertion may be about denials or a clock that steps back, but about nothing else" {
   run -1 search -q "${trusting[@]}" --assert 'worst<=1' --assert 'wrongly_denied==0' \
     --assert 'most_stepping_back<=1'
-  assert_output --regexp "^rlctl: burst: assertion 'most_stepping_back<=1' does not hold: trusting.lua has [0-9.]+$"
+  assert_output --regexp "^rlctl: adversary: assertion 'most_stepping_back<=1' does not hold: trusting.lua has [0-9.]+$"
   run -1 search -q "${members[@]}" --assert 'wrongly_denied==0'
-  assert_output "rlctl: burst: assertion 'wrongly_denied==0' does not hold: times-as-members.lua has 1"
+  assert_output "rlctl: adversary: assertion 'wrongly_denied==0' does not hold: times-as-members.lua has 1"
   run -0 search -q --algorithm fixed-window --assert 'most_stepping_back==2'
 }
 
 @test "a log has the requests of a wrong denial in the order of a clock that steps back" {
   local banning=(adversary --tries 2000 --script "$project/tests/limiters/banning-log.lua" --args '{now_us} {window_us} {limit}')
-  run -1 rlctl burst "${banning[@]}" --assert 'wrongly_denied==0' --write banning.log
+  run -1 rlctl "${banning[@]}" --assert 'wrongly_denied==0' --write banning.log
   # A replay sends requests in the order of their times, which would not show it.
   assert_equal "$(grep -v '^#' banning.log | uniq | wc -l)" 1
 }
@@ -299,18 +299,18 @@ early_expiry() {
 
 @test "an exhaustive search that leaves schedules out proves no upper bound" {
   early_expiry
-  run -1 rlctl burst "${expiring[@]}" -q --exhaustive 3 --assert 'worst>=1' --assert 'worst<=1'
-  assert_output --regexp "^rlctl: burst: assertion 'worst<=1' is not proven for expiring.lua: skipped [0-9,]+ of [0-9,]+ \
+  run -1 rlctl "${expiring[@]}" -q --exhaustive 3 --assert 'worst>=1' --assert 'worst<=1'
+  assert_output --regexp "^rlctl: adversary: assertion 'worst<=1' is not proven for expiring.lua: skipped [0-9,]+ of [0-9,]+ \
 schedules, whose result depends on the exact moment a key expires$"
 }
 
 @test "a search counts the schedules that it leaves out, and warns that assertions do not cover them" {
   early_expiry
-  run -0 --separate-stderr rlctl burst "${expiring[@]}" --tries 500 --assert 'worst<=1' --assert 'wrongly_denied<9'
-  assert_regex "$stderr" '^rlctl: burst: warning: expiring.lua: the assertions do not cover [0-9,]+ schedules whose result depends on the exact moment a key expires'
+  run -0 --separate-stderr rlctl "${expiring[@]}" --tries 500 --assert 'worst<=1' --assert 'wrongly_denied<9'
+  assert_regex "$stderr" '^rlctl: adversary: warning: expiring.lua: the assertions do not cover [0-9,]+ schedules whose result depends on the exact moment a key expires'
   output=$(tr -s ' \n' ' ' <<<"$output")
   assert_output --regexp 'left out skipped [0-9]+ schedules whose result depends on the exact moment a key expires '
-  run -0 --separate-stderr rlctl burst "${expiring[@]}" --tries 500 --json --assert 'worst>=1'
+  run -0 --separate-stderr rlctl "${expiring[@]}" --tries 500 --json --assert 'worst>=1'
   assert_equal "$(gojq '.runs[0].undecided > 0' <<<"$output")" true
   assert_equal "$stderr" ''
 }
@@ -318,12 +318,12 @@ schedules, whose result depends on the exact moment a key expires$"
 @test "an assertion about a limiter that allows nothing fails" {
   echo 'return 0' >never.lua
   run -1 search -q --script never.lua --args '{now}' --assert 'worst<=1' --assert 'most_stepping_back<=1'
-  assert_line "rlctl: burst: assertion 'worst<=1' proves nothing about never.lua: nothing was allowed"
-  assert_line "rlctl: burst: assertion 'most_stepping_back<=1' proves nothing about never.lua: nothing was allowed"
+  assert_line "rlctl: adversary: assertion 'worst<=1' proves nothing about never.lua: nothing was allowed"
+  assert_line "rlctl: adversary: assertion 'most_stepping_back<=1' proves nothing about never.lua: nothing was allowed"
 }
 
 @test "JSON has every request and its answer" {
-  run -0 rlctl burst adversary --algorithm fixed-window --json
+  run -0 rlctl adversary --algorithm fixed-window --json
   assert_equal "$(gojq -c '[.pattern, .seed, .clock, .limit, .window_us, .burst, .cost, .tries, .interrupted]' <<<"$output")" \
     '["adversary",1,"virtual",5,60000000,null,1,50000,false]'
   assert_equal "$(gojq -c '.runs[0] | [.algorithm, .unbounded, .most_stepping_back, .wrongly_denied]' <<<"$output")" \
@@ -342,8 +342,8 @@ schedules, whose result depends on the exact moment a key expires$"
   needs_terminal
   local columns
   for columns in 80 40; do
-    run -0 env TERM=xterm script -qec "stty cols $columns rows 50; NO_COLOR=1 rlctl burst adversary --tries 2000 --model --algorithm all
-      NO_COLOR=1 rlctl burst adversary --tries 2000 --script trusting.lua --args '{now_us} {window_us} {limit}'" /dev/null </dev/null
+    run -0 env TERM=xterm script -qec "stty cols $columns rows 50; NO_COLOR=1 rlctl adversary --tries 2000 --model --algorithm all
+      NO_COLOR=1 rlctl adversary --tries 2000 --script trusting.lua --args '{now_us} {window_us} {limit}'" /dev/null </dev/null
     # On a slow machine there is progress first.
     output=$(tr '\r' '\n' <<<"$output" | sed $'s/\e\\[[0-9;]*[A-Za-z]//g')
     mapfile -t lines <<<"$output"
@@ -360,7 +360,7 @@ schedules, whose result depends on the exact moment a key expires$"
   cli SET rlctl-burst:mine 1
   run -0 --separate-stderr search -s "$socket" "${trusting[@]}" --algorithm gcra -q
   assert_equal "$output" ''
-  [[ $stderr =~ ^rlctl:\ burst:\ writing\ under\ \'rlctl-burst:\{[0-9a-f]{16}\}:\'\ on\ unix://$socket$ ]] || fail "$stderr"
+  [[ $stderr =~ ^rlctl:\ adversary:\ writing\ under\ \'rlctl-burst:\{[0-9a-f]{16}\}:\'\ on\ unix://$socket$ ]] || fail "$stderr"
   assert_equal "$(cli KEYS '*')" rlctl-burst:mine
 }
 
@@ -368,9 +368,9 @@ schedules, whose result depends on the exact moment a key expires$"
 
 @test "where states cannot be compared, an exhaustive search says so" {
   echo "return redis.call('INCR', 'c:' .. math.floor(ARGV[1] / 60)) <= 2 and 1 or 0" >own.lua
-  run -0 rlctl burst adversary --exhaustive 3 --limit 2/60s --script own.lua --args '{now_s}'
+  run -0 rlctl adversary --exhaustive 3 --limit 2/60s --script own.lua --args '{now_s}'
   assert_line --partial 'states     could not be compared'
   echo "return redis.call('INCR', KEYS[1]) <= 2 and 1 or 0" >key.lua
-  run -0 rlctl burst adversary --exhaustive 3 --limit 2/60s --script key.lua --args '{now_s} {id}'
+  run -0 rlctl adversary --exhaustive 3 --limit 2/60s --script key.lua --args '{now_s} {id}'
   refute_line --partial 'states '
 }

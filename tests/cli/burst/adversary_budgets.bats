@@ -1,10 +1,10 @@
 # needs: server
 load ../../support/common
 
-# `rlctl burst adversary --reserve`: the search for schedules of reserves and settles. budgets_test.cc checks what it finds
+# `rlctl adversary --reserve`: the search for schedules of reserves and settles. budgets_test.cc checks what it finds
 # for which budget; this file tests the command line.
 
-search() { rlctl burst adversary --limit 10/60s --reserve 10 --hold 10s --tries 3000 "$@"; }
+search() { rlctl adversary --limit 10/60s --reserve 10 --hold 10s --tries 3000 "$@"; }
 
 setup() {
   cd "$project/examples/pitfalls" || return
@@ -23,20 +23,20 @@ dead=(--script dead-holds.lua --args '{event} {limit} {window_ms} {now_ms} {rese
 }
 
 @test "a limit of many reservations is searched as fast, and a full table is not taken for a loss" {
-  run -0 rlctl burst adversary --reserve 1 --hold 10s --limit 1000000000/60s --tries 3000 --model
+  run -0 rlctl adversary --reserve 1 --hold 10s --limit 1000000000/60s --tries 3000 --model
   assert_line --partial 'at most 1000000000 of 1000000000 units spent and held, none lost'
-  run -0 rlctl burst adversary --reserve 1 --hold 10s --limit 501/60s --tries 3000
+  run -0 rlctl adversary --reserve 1 --hold 10s --limit 501/60s --tries 3000
   assert_line --partial 'at most 501 of 501 units spent and held, none lost'
 }
 
 @test "an exhaustive search says what it has proved, and repeats itself" {
-  run -0 rlctl burst adversary --limit 5/10s --reserve 2 --hold 4s --model --exhaustive 3
+  run -0 rlctl adversary --limit 5/10s --reserve 2 --hold 4s --model --exhaustive 3
   without_blanks
   assert_line --partial 'proof no schedule of up to 3 events at critical times spends and holds more'
   assert_output --partial -- '--exhaustive 3'
   assert_output --partial -- '--hold 4s'
   refute_output --partial -- '--settle-after'
-  run -0 --separate-stderr rlctl burst adversary --limit 5/10s --reserve 2 --hold 4s --model --exhaustive 2 --json
+  run -0 --separate-stderr rlctl adversary --limit 5/10s --reserve 2 --hold 4s --model --exhaustive 2 --json
   assert_equal "$(gojq -c '[.exhaustive, .reserve, .hold_us, (.runs[0] | .undecided, .used, .leaked, .leak, .tried > 200)]' \
     <<<"$output")" '[2,2,4000000,0,5,0,null,true]'
 }
@@ -44,15 +44,15 @@ dead=(--script dead-holds.lua --args '{event} {limit} {window_ms} {now_ms} {rese
 @test "every schedule: budget passes, by its script and by its model" {
   local most
   most=$(scaled 4 5)
-  run -0 rlctl burst adversary --limit 10/60s --reserve 10 --hold 10s --model --exhaustive "$most"
+  run -0 rlctl adversary --limit 10/60s --reserve 10 --hold 10s --model --exhaustive "$most"
   assert_output --partial "proof      no schedule of up to $most events"
   most=$(scaled 2 4)
-  run -0 rlctl burst adversary --limit 10/60s --reserve 10 --hold 10s --exhaustive "$most"
+  run -0 rlctl adversary --limit 10/60s --reserve 10 --hold 10s --exhaustive "$most"
   assert_output --partial "proof      no schedule of up to $most events"
 }
 
 @test "every schedule: units that are given back twice need four events" {
-  run -0 rlctl burst adversary --limit 1/60s --reserve 1 --hold 10s "${double[@]}" --exhaustive "$(scaled 2 4)"
+  run -0 rlctl adversary --limit 1/60s --reserve 1 --hold 10s "${double[@]}" --exhaustive "$(scaled 2 4)"
   if [[ ${RLCTL_TEST_ALL-} ]]; then
     assert_output --partial '2 units spent and held, 1 more than the limit'
   else

@@ -1,10 +1,10 @@
 # needs: server
 load ../../support/common
 
-# `rlctl burst adversary --concurrency`: the search for schedules of leases. leases_test.cc checks what it finds for which
+# `rlctl adversary --concurrency`: the search for schedules of leases. leases_test.cc checks what it finds for which
 # semaphore; this file tests the command line.
 
-search() { rlctl burst adversary --concurrency 2 --lease 10s --tries 3000 "$@"; }
+search() { rlctl adversary --concurrency 2 --lease 10s --tries 3000 "$@"; }
 
 setup() {
   cd "$project/tests/limiters" || return
@@ -21,12 +21,12 @@ members=(--script set-semaphore.lua --args '{limit} {holder}' --release)
 }
 
 @test "an exhaustive search says what it has proved, and repeats itself" {
-  run -0 rlctl burst adversary --concurrency 2 --lease 10s --model --exhaustive 4
+  run -0 rlctl adversary --concurrency 2 --lease 10s --model --exhaustive 4
   without_blanks
   assert_line --partial 'proof no schedule of up to 4 events at critical times holds more than 2'
   assert_line --partial '--exhaustive 4'
   refute_output --partial '--hold'
-  run -0 --separate-stderr rlctl burst adversary --concurrency 2 --lease 10s --model --exhaustive 3 --json
+  run -0 --separate-stderr rlctl adversary --concurrency 2 --lease 10s --model --exhaustive 3 --json
   assert_equal "$(gojq -c '[.exhaustive, .tries, (.runs[0] | .undecided, .held, .leaked, .leak, .tried > 2000)]' <<<"$output")" \
     '[3,null,0,2,0,null,true]'
 }

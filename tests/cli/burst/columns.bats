@@ -80,9 +80,9 @@ same_columns() {
   export LC_ALL=C.UTF-8
   run -0 rlctl burst --model --limit 100/1s
   assert_output --partial 'a column is 500 µs'
-  run -0 rlctl burst adversary --model --limit 2/1500us --algorithm fixed-window
+  run -0 rlctl adversary --model --limit 2/1500us --algorithm fixed-window
   assert_output --partial 'limit      2 per 1500 µs'
-  LC_ALL=C run -0 rlctl burst adversary --model --limit 2/1500µs --algorithm fixed-window
+  LC_ALL=C run -0 rlctl adversary --model --limit 2/1500µs --algorithm fixed-window
   assert_output --partial 'limit      2 per 1500 us'
   run -1 grep -P '[^\x00-\x7f]' <<<"$output"
   LC_ALL=C run -0 rlctl burst --model --limit 100/1s

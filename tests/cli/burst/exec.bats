@@ -154,7 +154,7 @@ PYTHON
 # --- requests ------------------------------------------------------------------------------------------
 
 @test "a reset comes before each schedule, and the numbers begin anew" {
-  run -0 rlctl burst adversary --tries 200 --limit 1/60s -q --exec "sh -c 'tee requests | sed -u \"/reset/d; s/.*/1/\"'"
+  run -0 rlctl adversary --tries 200 --limit 1/60s -q --exec "sh -c 'tee requests | sed -u \"/reset/d; s/.*/1/\"'"
   run -0 gojq -s 'reduce .[] as $line ({id: 0, resets: 0, wrong: 0};
     if $line.reset then {id: 0, resets: (.resets + 1), wrong} else
     {id: $line.id, resets, wrong: (.wrong + if $line.id == .id + 1 then 0 else 1 end)} end)
@@ -178,21 +178,21 @@ PYTHON
 }
 
 @test "the adversary finds twice the limit of a fixed window in Perl, and the report repeats itself" {
-  run -0 rlctl burst adversary --exec 'perl fixed.pl' --tries 5000
+  run -0 rlctl adversary --exec 'perl fixed.pl' --tries 5000
   assert_line 'fixed.pl  2.00× the limit: 10 within 10 s'
   assert_line --regexp '^program +fixed.pl +perl fixed.pl$'
-  run -0 rlctl burst adversary --exec 'perl fixed.pl' --tries 5000 --json
+  run -0 rlctl adversary --exec 'perl fixed.pl' --tries 5000 --json
   repeats
-  run -0 rlctl burst adversary --exec 'perl fixed.pl' --tries 5000 --write worst.log -q
+  run -0 rlctl adversary --exec 'perl fixed.pl' --tries 5000 --write worst.log -q
   run -0 rlctl burst --replay worst.log --exec 'perl fixed.pl' --limit 5/60s --json
   assert_equal "$(gojq '.runs[0].worst.ratio' <<<"$output")" 2
 }
 
 @test "a correct log in Perl never exceeds its limit, and tells no wrong retry_after" {
-  run -0 rlctl burst adversary --exec 'perl log.pl' --limit 2/60s --tries 5000 --assert 'worst<=1' \
+  run -0 rlctl adversary --exec 'perl log.pl' --limit 2/60s --tries 5000 --assert 'worst<=1' \
     --assert 'wrongly_denied==0' --assert 'most_stepping_back<=1'
   assert_line 'log.pl  never above the limit'
-  run -0 rlctl burst adversary --exec 'perl log.pl' --limit 2/60s --exhaustive "$(scaled 4 5)" --assert 'worst<=1'
+  run -0 rlctl adversary --exec 'perl log.pl' --limit 2/60s --exhaustive "$(scaled 4 5)" --assert 'worst<=1'
   assert_line --regexp '^proof +no schedule of up to [45] requests at critical times leaks'
   run -0 rlctl burst poisson --exec 'perl log.pl' --limit 20/s --keys 3 --assert 'retry_after_broken==0' \
     --assert 'remaining_too_many==0'
@@ -217,7 +217,7 @@ for line in sys.stdin:
     if "reset" not in line:
         print(random.randint(0, 1), flush=True)
 PYTHON
-  run --separate-stderr rlctl burst adversary --exec 'python3 chance.py' --tries 2000 -q
+  run --separate-stderr rlctl adversary --exec 'python3 chance.py' --tries 2000 -q
   assert_equal "$status" 2
   assert_regex "$stderr" 'gave different answers to the same schedule'
 }
@@ -225,7 +225,7 @@ PYTHON
 # bats test_tags=night
 @test "a program that ignores resets is no finding, but an error" {
   sed 's/[$]count = 0; next/next/' "$project/tests/limiters/constant.pl" >forever.pl
-  run --separate-stderr rlctl burst adversary --exec 'perl forever.pl 5' --tries 2000 -q
+  run --separate-stderr rlctl adversary --exec 'perl forever.pl 5' --tries 2000 -q
   assert_equal "$status" 2
   assert_regex "$stderr" 'gave different answers to the same schedule'
 }

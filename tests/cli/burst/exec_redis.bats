@@ -65,7 +65,7 @@ against_fixed() {
 
 # bats test_tags=night
 @test "what a program keeps in Redis is gone for the next schedule" {
-  run -0 rlctl burst adversary --tries 3000 --limit 5/60s --exec 'python3 counter.py' --json --timeout 60s
+  run -0 rlctl adversary --tries 3000 --limit 5/60s --exec 'python3 counter.py' --json --timeout 60s
   assert_equal "$(gojq -c '.runs[0] | [.most.worst.allowed > 5, .most.worst.allowed <= 10]' <<<"$output")" '[true,true]'
 }
 

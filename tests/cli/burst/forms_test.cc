@@ -3,16 +3,17 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands/burst/measures.h"
-#include "cli/commands/burst/picture.h"
 #include "cli/commands/burst/report.h"
+#include "cli/trial/measures.h"
+#include "cli/trial/picture.h"
+#include "cli/trial/report.h"
 #include "support/json_record.h"
 
-namespace rlctl::cli::burst::forms_test {
+namespace rlctl::cli::trial::forms_test {
 namespace {
 
 Report report_of(std::string name, std::vector<std::string> command = {"rlctl", "burst"}) {
-  Report report{.plan = {.pattern = &traffic::patterns().front(),
+  Report report{.plan = {.kind = TrafficPlan{.pattern = &traffic::patterns().front()},
                          .limits = {{.limit = 10, .window = std::chrono::seconds{60}}},
                          .command = std::move(command)}};
   Run run{.name = std::move(name)};
@@ -31,9 +32,9 @@ bool holds(const std::string& text, const std::string& part) {
 TEST_CASE("burst names: the name of a run is treated as data in every format") {
   const auto report = report_of("a,\"b\"\x1b<c>");
   std::string text, json, line;
-  append_text(text, report, {});
-  append_json(json, report);
-  append_decision_json(line, report.plan, report.runs[0].name, 1, "k", {}, {});
+  burst::append_text(text, report, {});
+  burst::append_json(json, report);
+  burst::append_decision_json(line, report.plan, report.runs[0].name, 1, "k", {}, {});
   CHECK(!holds(text, "\x1b"));
   CHECK(holds(text, "a,\"b\"\\x1b<c>"));
   CHECK(holds(recorded("burst", json), R"("algorithm":"a,\"b\"\u001b<c>")"));
@@ -61,4 +62,4 @@ TEST_CASE("burst svg: an interrupted run is marked") {
   CHECK(holds(draw_svg(report), "interrupted"));
 }
 
-}  // namespace rlctl::cli::burst::forms_test
+}  // namespace rlctl::cli::trial::forms_test

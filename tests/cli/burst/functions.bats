@@ -28,7 +28,7 @@ need_functions() {
 
 @test "a function of a library is a limiter like any script" {
   need_functions
-  run -0 --separate-stderr rlctl burst adversary --tries 2000 --script mylib.lua --args '{limit} {window_s}'
+  run -0 --separate-stderr rlctl adversary --tries 2000 --script mylib.lua --args '{limit} {window_s}'
   assert_equal "$stderr" ''
   assert_line --regexp '^mylib\.lua  2\.00× the limit: 10 within '
   run -0 rlctl burst steady --rate 1/s --duration 5m --limit 5/60s --script mylib.lua --function take \
@@ -64,7 +64,7 @@ need_functions() {
   need_functions
   printf '[script.take]\nfile = "mylib.lua"\nfunction = "take"\nargs = "{limit} {window_s}"\n' >c.toml
   chmod 600 c.toml
-  run -0 rlctl --config c.toml burst adversary --tries 2000 --script take
+  run -0 rlctl --config c.toml adversary --tries 2000 --script take
   assert_line --regexp '^take  2\.00× the limit'
 }
 
@@ -84,8 +84,8 @@ need_functions() {
   printf '#!lua flags=allow-key-locking\nreturn redis.call("INCR", KEYS[1])\n' >flagged.lua
   run -0 --separate-stderr rlctl burst --script flagged.lua --allowed-when '<=limit' --args '{now}'
   assert_regex "$stderr" '^rlctl: burst: warning: flagged\.lua: ignored '
-  run -0 --separate-stderr rlctl burst adversary --tries 200 --script flagged.lua --args '{now}'
-  assert_regex "$stderr" '^rlctl: burst: warning: flagged\.lua: ignored '
+  run -0 --separate-stderr rlctl adversary --tries 200 --script flagged.lua --args '{now}'
+  assert_regex "$stderr" '^rlctl: adversary: warning: flagged\.lua: ignored '
   run -0 --separate-stderr rlctl -u private: debug flagged.lua k --trace
   assert_regex "$stderr" 'rlctl: debug: warning: flagged\.lua: ignored '
   assert_line --regexp '^= 1 '

@@ -38,7 +38,7 @@ data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\
   rlctl burst steady -q --model --algorithm sliding-window-log --limit 7/3h -o x.html
   grep -F '<h1>At most 7 requests allowed within any window of 3' x.html
   grep -F 'No span of 3' x.html | grep -F 'exceeds the limit.'
-  rlctl burst adversary -q --model --algorithm fixed-window -o x.html
+  rlctl adversary -q --model --algorithm fixed-window -o x.html
   grep -F '<h1>fixed-window allowed 10 requests within 10' x.html
   run -1 rlctl burst poisson -q --model --limit 9/7s --algorithm sliding-window-counter --compare sliding-window-log \
     -o x.html

@@ -1,11 +1,13 @@
-#include "cli/commands/burst/measures.h"
+#include "cli/trial/measures.h"
 
 #include <doctest/doctest.h>
 
 #include <string>
 
+#include "cli/commands/burst/report.h"
 #include "support/json_record.h"
-namespace rlctl::cli::burst::measures_test {
+
+namespace rlctl::cli::trial::measures_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -19,7 +21,7 @@ std::string json_of(std::optional<traffic::Pace> pace) {
   report.runs.push_back({.name = "gcra"});
   report.runs.front().outcome.pace = pace;
   std::string out;
-  append_json(out, report);
+  burst::append_json(out, report);
   return recorded("burst", std::move(out));
 }
 
@@ -36,4 +38,4 @@ TEST_CASE("burst pace: a late sender may have kept up") {
   CHECK(holds(json_of(pace), R"("lag_us":1200,"sender_kept_up":false,)"));
 }
 
-}  // namespace rlctl::cli::burst::measures_test
+}  // namespace rlctl::cli::trial::measures_test

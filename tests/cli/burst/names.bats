@@ -95,9 +95,9 @@ names() { gojq -c '[.runs[].algorithm]' <<<"$1"; }
 }
 
 @test "a search covers every script" {
-  run -0 rlctl burst adversary --tries 300 --script count --script a/limit.lua "${args[@]}" --limit 3/1s --json
+  run -0 rlctl adversary --tries 300 --script count --script a/limit.lua "${args[@]}" --limit 3/1s --json
   assert_equal "$(names "$output")" '["count","limit.lua"]'
-  run -0 rlctl burst adversary --tries 300 --script count --script a/limit.lua "${args[@]}" --limit 3/1s
+  run -0 rlctl adversary --tries 300 --script count --script a/limit.lua "${args[@]}" --limit 3/1s
   assert_equal "$(grep -c '^script ' <<<"$output")" 2
   repeats
 }
@@ -125,7 +125,7 @@ names() { gojq -c '[.runs[].algorithm]' <<<"$1"; }
 }
 
 @test "KEYS and ARGV around a comma work with a search and with a log" {
-  run -0 rlctl burst adversary --tries 300 --script a/limit.lua , '{limit}' '{window_ms}' '{now}' \
+  run -0 rlctl adversary --tries 300 --script a/limit.lua , '{limit}' '{window_ms}' '{now}' \
     --limit 3/1s --write found.log -q
   run -0 rlctl burst --replay found.log --script a/limit.lua 'x:{key}' , '{limit}' '{window_ms}' '{now}' --limit 3/1s
   repeats

@@ -55,7 +55,7 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
   assert_line 'never.lua  allows nothing'
   run -0 texts 'over end' x.svg
   assert_output 'allows nothing'
-  run -0 rlctl burst adversary --tries 2000 --script never.lua --args '{now}' -o x.svg
+  run -0 rlctl adversary --tries 2000 --script never.lua --args '{now}' -o x.svg
   assert_line 'never.lua  allows nothing'
   run -0 texts 'over end' x.svg
   assert_output 'allows nothing'
@@ -64,7 +64,7 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
 # --- searches ----------------------------------------------------------------------------------------
 
 @test "the picture of a search shows the schedule, its worst window, and the verdict of the text" {
-  run -0 rlctl burst adversary --model --algorithm fixed-window,sliding-window-log -o x.svg
+  run -0 rlctl adversary --model --algorithm fixed-window,sliding-window-log -o x.svg
   local report=$output
   xmllint --noout x.svg
   run -0 xmllint --xpath 'string(//*[@class="title"])' x.svg
@@ -81,18 +81,18 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
   draws 3 path '[@class="limit"]'
   # From +50 s to +60 s.
   run -0 grep -o '<rect class="worst" x="[0-9.]*"' x.svg
-  rlctl burst adversary -q --model --algorithm fixed-window,sliding-window-log -o again.svg
+  rlctl adversary -q --model --algorithm fixed-window,sliding-window-log -o again.svg
   cmp x.svg again.svg
 }
 
 @test "the picture of an exhaustive search says so, and an instant is a step in a window" {
-  run -0 rlctl burst adversary --model --limit 2/10s --algorithm fixed-window --exhaustive 3 -o x.svg --json
+  run -0 rlctl adversary --model --limit 2/10s --algorithm fixed-window --exhaustive 3 -o x.svg --json
   assert_equal "$(gojq -c .seed <<<"$output")" null
   run -0 texts soft x.svg
   assert_line --partial 'every schedule of up to 3 requests, virtual time'
   refute_line --partial seed
   # All of them at one instant: the last column is 10 s later.
-  run -0 rlctl burst adversary --model --limit 2/10s --algorithm sliding-window-log -o x.svg
+  run -0 rlctl adversary --model --limit 2/10s --algorithm sliding-window-log -o x.svg
   run -0 texts 'soft end' x.svg
   assert_line --regexp '^\+10(\.[0-9]+)? s$'
   run -0 texts soft x.svg
@@ -100,7 +100,7 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
 }
 
 @test "the picture of a schedule with refunds has no curve, and says that it lacks them" {
-  run -0 rlctl burst adversary --model --limit 2/10s --algorithm gcra --cost 1,-1 -o x.svg --json
+  run -0 rlctl adversary --model --limit 2/10s --algorithm gcra --cost 1,-1 -o x.svg --json
   local cost
   cost=$(gojq '[.runs[0].most.schedule[].cost] | min' <<<"$output")
   assert_equal "$cost" -1
@@ -111,13 +111,13 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
 
 @test "the picture of a script without a bound says so" {
   echo 'return 1' >yes.lua
-  rlctl burst adversary --tries 2000 -q --limit 4/s --script yes.lua -o x.svg
+  rlctl adversary --tries 2000 -q --limit 4/s --script yes.lua -o x.svg
   run -0 texts soft x.svg
   assert_line 'as many as were sent: no bound was found'
 }
 
 @test "a search, even with the fewest tries, can write its picture to standard output" {
-  run -0 as svg rlctl burst adversary --model --algorithm gcra --tries 200
+  run -0 as svg rlctl adversary --model --algorithm gcra --tries 200
   xmllint --noout - <<<"$output"
 }
 

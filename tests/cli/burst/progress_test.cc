@@ -1,4 +1,4 @@
-#include "cli/commands/burst/session.h"
+#include "cli/trial/progress.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-namespace rlctl::cli::burst::progress_test {
+namespace rlctl::cli::trial::progress_test {
 using namespace std::chrono_literals;
 
 TEST_CASE("burst progress: the line shows the progress, the results and the time left") {
@@ -68,4 +68,4 @@ TEST_CASE("burst progress: a search shows what it tried, the rate, and the time 
         "2/3  my.lua  12,000 of 50,000 requests  worst 10  making findings small");
 }
 
-}  // namespace rlctl::cli::burst::progress_test
+}  // namespace rlctl::cli::trial::progress_test

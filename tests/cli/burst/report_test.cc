@@ -1,4 +1,4 @@
-#include "cli/commands/burst/report.h"
+#include "cli/trial/report.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/shell.h"
 
-namespace rlctl::cli::burst::report_test {
+namespace rlctl::cli::trial::report_test {
 TEST_CASE("text in XML has no character that XML does not allow") {
   CHECK(xml("a<b>&\"\n\x1b") == "a&lt;b&gt;&amp;&quot;\\n\\x1b");
   CHECK(xml("\uFFFE\uFFFF\uFFFD\U0001FFFF") == "\\xef\\xbf\\xbe\\xef\\xbf\\xbf\uFFFD\U0001FFFF");
@@ -45,4 +45,4 @@ TEST_CASE("burst report: why a sender fell behind is said with its numbers") {
   CHECK(why_late(run) == std::nullopt);
 }
 
-}  // namespace rlctl::cli::burst::report_test
+}  // namespace rlctl::cli::trial::report_test

@@ -213,8 +213,8 @@ rows       requests               a column is 500 µs, the highest 1
 differ     yes, first at request 4 (key '1'): fixed-window allows it,
            sliding-window-log denies it
 
-rlctl burst boundary --limit 3/3s --algorithm fixed-window \
-    --compare sliding-window-log --model --seed 1
+rlctl burst boundary --limit 3/3s --algorithm fixed-window --model \
+    --compare sliding-window-log --seed 1
 [1]
 
 ## leases: who held at once
@@ -334,7 +334,7 @@ limiter.pl    10        5       5      5  1.00×    8 ms  -10 ms             0
             longest lockout  retry_after  bytes/key
 limiter.pl             8 ms            -          -
 times      from the edge of a window  2026-01-01T00:00:05Z
-note       limiter.pl: never above the limit with this traffic; burst adversary
+note       limiter.pl: never above the limit with this traffic; adversary
            searches for traffic that gets more through
 
 limiter.pl  never above the limit

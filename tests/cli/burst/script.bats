@@ -185,7 +185,7 @@ LUA
     assert_equal "$(cli MGET total)" 7
     assert_equal "$(cli KEYS '*')" total
   done
-  run -5 rlctl burst adversary --script own.lua --args '{now}' -s "$socket"
+  run -5 rlctl adversary --script own.lua --args '{now}' -s "$socket"
   assert_output --partial "own.lua:2: the script touches 'total'"
   assert_equal "$(cli KEYS '*')" total
   # One script does not find what the other left.
@@ -215,7 +215,7 @@ LUA
   printf '%s\n' 'if KEYS[2] ~= ARGV[1] then return redis.error_reply("OTHER " .. ARGV[1]) end' \
     'return redis.call("INCR", KEYS[2]) <= 5' >named.lua
   run -0 rlctl burst --script named.lua --limit 5/60s --keys 'a:{key}' --keys 'b:{key}' --args '{key2}'
-  run -0 rlctl burst adversary --tries 500 --script named.lua --limit 5/60s --keys 'a:{key}' --keys 'b:{key}' \
+  run -0 rlctl adversary --tries 500 --script named.lua --limit 5/60s --keys 'a:{key}' --keys 'b:{key}' \
     --args '{key2}'
   run -0 rlctl -u private: debug named.lua x y --args '{key2}' --trace -q
   run -2 --separate-stderr rlctl burst --script named.lua --limit 5/60s --args '{key2}'

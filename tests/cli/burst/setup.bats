@@ -50,10 +50,10 @@ count_allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | goj
 }
 
 @test "every schedule of a search, every probe of lint and both sides of --compare are prepared" {
-  local -a search=(burst adversary --tries 2000)
+  local -a search=(adversary --tries 2000)
   run -0 --separate-stderr rlctl "${search[@]}" "${limiter[@]}" "${prepared[@]}" --json
   assert_equal "$(gojq '.runs[0].most.worst.ratio' <<<"$output")" 1
-  run -0 rlctl burst adversary --exhaustive 4 "${limiter[@]:0:2}" --limit 2/60s --setup 'HSET {key} rate {limit}'
+  run -0 rlctl adversary --exhaustive 4 "${limiter[@]:0:2}" --limit 2/60s --setup 'HSET {key} rate {limit}'
   run -0 --separate-stderr rlctl "${search[@]}" --limit 5/60s --script shared.lua --setup 'SET tokens 5' --json
   assert_equal "$(gojq '.runs[0].most.worst.ratio' <<<"$output")" 1
   run -1 rlctl burst steady --requests 9 "${limiter[@]}" "${prepared[@]}" --compare fixed-window --rate 1/10s

@@ -105,14 +105,14 @@ debug_in() { sed -nE '1s/^# rlctl burst (.*)--(script|algorithm) /rlctl debug -q
 @test "the options of the command at the top of a schedule are those of debug" {
   local script=(--script wait.lua --keys '{key}' --keys "it's" --args '{now_ms} {window_ms}' --allowed-when zero
     --retry-after 'r ms')
-  run -0 rlctl burst adversary --tries 200 --limit 1/1s "${script[@]}" --write found.log -q
+  run -0 rlctl adversary --tries 200 --limit 1/1s "${script[@]}" --write found.log -q
   run -0 bash -c "$(debug_in found.log) --trace"
   assert_line --partial '+ wait.lua:1'
   assert_line --partial 'reads as'
-  run -0 rlctl burst adversary --tries 200 --limit 1/1s --script wait --write found.log -q
+  run -0 rlctl adversary --tries 200 --limit 1/1s --script wait --write found.log -q
   run -0 bash -c "unset RLCTL_CONFIG; $(debug_in found.log) --trace"
   assert_line --partial 'reads as'
-  run -0 rlctl burst adversary --tries 200 --limit 1/1s --algorithm gcra --write found.log -q
+  run -0 rlctl adversary --tries 200 --limit 1/1s --algorithm gcra --write found.log -q
   run -0 bash -c "$(debug_in found.log) --trace"
   assert_line --partial '+ gcra.lua:'
 }

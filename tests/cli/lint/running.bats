@@ -27,7 +27,7 @@ is_unknown() {
     window.
 1 critical finding in 1 script (N requests)
 Search for requests that exceed the limit:
-    rlctl burst adversary --script counter.lua --limit 5/60s --allowed-when '<=limit'"
+    rlctl adversary --script counter.lua --limit 5/60s --allowed-when '<=limit'"
   assert_equal "$stderr" ''
 }
 
@@ -43,8 +43,8 @@ Search for requests that exceed the limit:
   run -2 --separate-stderr rlctl lint --config my.toml mine gcra --limit 2/10s
   assert_line --regexp '^[^ ]*counter\.lua:1: critical: no-ttl: INCR count:ann$'
   assert_line --regexp '^1 critical finding in 2 scripts \([0-9]+ requests\)$'
-  assert_line '    rlctl burst adversary --script mine --config my.toml --limit 2/10s'
-  assert_line '    rlctl burst adversary --algorithm gcra --config my.toml --limit 2/10s'
+  assert_line '    rlctl adversary --script mine --config my.toml --limit 2/10s'
+  assert_line '    rlctl adversary --algorithm gcra --config my.toml --limit 2/10s'
 }
 
 @test "the script comes from standard input, too" {
@@ -152,7 +152,7 @@ longer than the TTLs; try again, or use a longer window"
   run -2 --separate-stderr rlctl lint --config my.toml mine gcra
   assert_line --index 0 --partial 'mine: critical: locked-out: '
   assert_line --regexp '^1 critical finding in 2 limiters \([0-9]+ requests\)$'
-  assert_line '    rlctl burst adversary --script mine --config my.toml --limit 5/60s --cost 1,5'
+  assert_line '    rlctl adversary --script mine --config my.toml --limit 5/60s --cost 1,5'
   run -2 --separate-stderr rlctl lint --json --config my.toml mine
   assert_equal "$(gojq -rc 'select(.finding) | [.finding, .script, .line, .call, (.schedule | length > 0)]' <<<"$output")" \
     '["locked-out","mine",null,null,true]'
@@ -171,9 +171,9 @@ longer than the TTLs; try again, or use a longer window"
 @test "a limit that the traffic does not exceed is not tested, and a search is named only if it takes the limit" {
   run -3 rlctl lint gcra --limit 1000/60s
   assert_line --partial 'the limit 1000/60s: it is scaled down to 20/60s'
-  assert_line --partial 'rlctl burst adversary'
+  assert_line --partial 'rlctl adversary'
   run -3 rlctl lint gcra --limit 2000/60s
-  refute_output --partial 'rlctl burst adversary'
+  refute_output --partial 'rlctl adversary'
 }
 
 @test "GitHub's problem matchers match the first line of each finding, and nothing else" {

@@ -1,5 +1,5 @@
-#include "cli/commands/burst/picture.h"
 #include "cli/terminal/bars.h"
+#include "cli/trial/picture.h"
 #include "traffic/measurement.h"
 
 #include "base/text.h"
@@ -186,7 +186,7 @@ TEST_CASE("time axis: each request is in the column of its time, however long th
 
 /// The highest number of units allowed within a window in each column.
 std::vector<std::int64_t> within_columns(const traffic::Timeline& timeline, const TimeAxis& axis) {
-  return burst::highest_in_columns(burst::steps_within_window(timeline, kWindow), axis);
+  return trial::highest_in_columns(trial::steps_within_window(timeline, kWindow), axis);
 }
 
 TEST_CASE("allowed within a window: a step is where the number changes") {
@@ -195,7 +195,7 @@ TEST_CASE("allowed within a window: a step is where the number changes") {
   for (const auto at : {2, 2, 5, 9}) timeline.add(kMinute + microseconds{at}, true);
   timeline.add(kMinute + microseconds{7}, false);
   std::vector<std::pair<std::int64_t, std::int64_t>> steps;
-  for (const auto& [at, units] : burst::steps_within_window(timeline, kWindow)) {
+  for (const auto& [at, units] : trial::steps_within_window(timeline, kWindow)) {
     steps.emplace_back((at - kMinute).count(), units);
   }
   const auto left = microseconds{kWindow}.count();
@@ -248,8 +248,8 @@ TEST_CASE(
 
 TEST_CASE("allowed within a window: there is no curve if the window is too short for the bins") {
   const auto timeline = timeline_of({kMinute, kMinute + seconds{3'600}});
-  CHECK(burst::steps_within_window(timeline, seconds{1}).empty());
-  CHECK(!burst::steps_within_window(timeline, kWindow).empty());
+  CHECK(trial::steps_within_window(timeline, seconds{1}).empty());
+  CHECK(!trial::steps_within_window(timeline, kWindow).empty());
 }
 
 }  // namespace rlctl::cli::time_axis_test

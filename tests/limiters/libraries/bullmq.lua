@@ -1,6 +1,6 @@
 -- The calls and reply of bullmq's limiter: 0, or the ms to wait.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script bullmq.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script bullmq.lua \
 --     --args '{limit} {window_ms}' --allowed-when zero --retry-after 'r ms'
 -- ! a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of a key
 -- > 1.80× the limit

@@ -1,6 +1,6 @@
 -- A reply whose verdict is its fourth element: {limit, remaining, reset as a time in ms, allowed}.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script goredisstore.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script goredisstore.lua \
 --     --args '{now_ms} {window_ms} {limit}' --allowed-when 'r[4] == 1' \
 --     --remaining 'r[2]' --reset-after 'r[3] - now_ms ms'
 -- > 2.00× the limit

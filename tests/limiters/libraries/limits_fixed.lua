@@ -1,6 +1,6 @@
 -- The calls, arguments and reply of limits' fixed window: it begins with the first request.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script limits_fixed.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script limits_fixed.lua \
 --     --args '{window_s} {cost}' --allowed-when '<=limit'
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow

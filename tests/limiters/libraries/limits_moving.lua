@@ -1,6 +1,6 @@
 -- The calls, arguments and reply of limits' moving window: a list of times in float seconds.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script limits_moving.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script limits_moving.lua \
 --     --args '{now} {limit} {window_s} {cost}'
 -- > never above the limit
 -- > denied exactly one window after, where an exact log would allow

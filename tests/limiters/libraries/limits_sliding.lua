@@ -1,6 +1,6 @@
 -- The calls, arguments and reply of limits' sliding window counter, which lives by its TTLs alone.
 --
--- $ rlctl burst adversary --monotonic --limit 5/60s --script limits_sliding.lua \
+-- $ rlctl adversary --monotonic --limit 5/60s --script limits_sliding.lua \
 --     --keys '{{key}}/-1' --keys '{{key}}' --args '{limit} {window_s} {cost}' \
 --     --tries 40000
 -- > 2.00× the limit

@@ -1,6 +1,6 @@
 -- The calls, arguments and reply of rate-limit-redis: the hits, and the ms until they are forgotten.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script rate_limit_redis.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script rate_limit_redis.lua \
 --     --args '0 {window_ms}' --allowed-when 'r[1] <= limit' --retry-after 'r[2] ms'
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow

@@ -1,6 +1,6 @@
 -- The calls, arguments and reply of rate-limiter-flexible: the points consumed, and the TTL.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script rate_limiter_flexible.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script rate_limiter_flexible.lua \
 --     --args '{cost} {window_s}' --allowed-when 'r[1] <= limit' \
 --     --remaining 'limit - r[1]' --retry-after 'r[2] ms'
 -- > 1.80× the limit

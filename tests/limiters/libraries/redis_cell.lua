@@ -1,6 +1,6 @@
 -- The reply of redis-cell's CL.THROTTLE: limited, limit, remaining, retry and reset in seconds.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script redis_cell.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script redis_cell.lua \
 --     --args '4 {limit} {window_s} {cost}' --allowed-when 'r[1] == 0' \
 --     --remaining 'r[3]' --retry-after 'r[4] s' --reset-after 'r[5] s'
 -- > 1.80× the limit

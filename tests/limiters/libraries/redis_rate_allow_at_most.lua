@@ -1,6 +1,6 @@
 -- The calls, arguments and reply of redis_rate's AllowAtMost: takes fewer units if there are fewer.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script redis_rate_allow_at_most.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script redis_rate_allow_at_most.lua \
 --     --args '{burst} {limit} {window_s} {cost}' --allowed-when 'r[1] > 0' --remaining 'r[2]' \
 --     --retry-after 'tonumber(r[3]) s' --reset-after 'tonumber(r[4]) s'
 -- > 1.80× the limit

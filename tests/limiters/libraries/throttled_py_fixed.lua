@@ -1,6 +1,6 @@
 -- The calls, arguments and reply of throttled-py's fixed window: whether it is limited, and the count.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script throttled_py_fixed.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script throttled_py_fixed.lua \
 --     --keys '{key}:period:{window_index}' --args '{window_s} {limit} {cost}' \
 --     --allowed-when 'r[1] == 0'
 -- > 2.00× the limit

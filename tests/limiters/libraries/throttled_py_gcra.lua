@@ -1,6 +1,6 @@
 -- The calls, arguments and reply of throttled-py's GCRA: limited, remaining, reset, retry in float seconds.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script throttled_py_gcra.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script throttled_py_gcra.lua \
 --     --args '12 {burst} {cost}' --allowed-when 'r[1] == 0' --remaining 'r[2]' \
 --     --reset-after 'tonumber(r[3]) s' --retry-after 'tonumber(r[4]) s'
 -- > 1.80× the limit

@@ -1,6 +1,6 @@
 -- The calls, arguments and reply of throttled-py's leaking bucket, which leaks each whole second.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 10/1s --script throttled_py_leaking.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 10/1s --script throttled_py_leaking.lua \
 --     --args '{rate} {burst} {cost}' --allowed-when 'r[1] == 0' --remaining 'r[2]'
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow

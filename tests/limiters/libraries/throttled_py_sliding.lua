@@ -1,6 +1,6 @@
 -- The calls, arguments and reply of throttled-py's sliding window: limited, used, and the retry.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script throttled_py_sliding.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script throttled_py_sliding.lua \
 --     --keys '{key}:{window_index}' --keys '{key}:{prev_window_index}' \
 --     --args '{window_s} {limit} {cost} {now_ms}' --allowed-when 'r[1] == 0' --retry-after 'tonumber(r[3]) s'
 -- > 2.00× the limit

@@ -1,7 +1,7 @@
 #!lua flags=allow-key-locking
 -- The calls, arguments and reply of upstash's cached fixed window: the units used.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script upstash_cached_fixed.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script upstash_cached_fixed.lua \
 --     --keys '{key}:{window_index}' --args '{window_ms} {cost}' --allowed-when 'r <= limit'
 -- ! ignored
 -- > 2.00× the limit

@@ -1,7 +1,7 @@
 #!lua flags=allow-key-locking
 -- The calls, arguments and reply of upstash's fixed window: the units used, and the limit.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script upstash_fixed.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script upstash_fixed.lua \
 --     --keys '{key}:{window_index}' --args '{limit} {window_ms} {cost}' \
 --     --allowed-when 'r[1] <= r[2]' --remaining 'r[2] - r[1]'
 -- ! ignored

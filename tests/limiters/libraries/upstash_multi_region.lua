@@ -1,7 +1,7 @@
 #!lua flags=allow-key-locking
 -- The calls, arguments and reply of upstash's multi-region fixed window: a field for each request.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script upstash_multi_region.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script upstash_multi_region.lua \
 --     --keys '{key}:{window_index}' --args '{id} {window_ms} {cost}' \
 --     --allowed-when '#r / 2 <= limit' --remaining 'limit - #r / 2'
 -- ! ignored

@@ -1,7 +1,7 @@
 #!lua flags=allow-key-locking
 -- The calls, arguments and reply of upstash's sliding window: what remains, below 0 if denied, and the limit.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script upstash_sliding.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script upstash_sliding.lua \
 --     --keys '{key}:{window_index}' --keys '{key}:{prev_window_index}' \
 --     --args '{limit} {now_ms} {window_ms} {cost}' --allowed-when 'r[1] >= 0' --remaining 'r[1]'
 -- ! ignored

@@ -1,7 +1,7 @@
 #!lua flags=allow-key-locking
 -- The calls, arguments and reply of upstash's token bucket: what remains, below 0 if denied, and the refill.
 --
--- $ rlctl burst adversary --monotonic --tries 2000 --limit 5/60s --script upstash_token_bucket.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script upstash_token_bucket.lua \
 --     --args '{limit} {window_ms} {limit} {now_ms} {cost}' \
 --     --allowed-when 'r[1] >= 0' --remaining 'r[1]'
 -- ! ignored

@@ -35,7 +35,8 @@ SEARCH = BOUNDS + ["most_stepping_back<=1", "wrongly_denied==0"]
 
 
 def run(traffic, arguments, assertions, *options, keys=(), allowed=ALLOWED, unit="us", reads=True):
-    command = [*traffic.split(), *options, "--args", arguments, "--allowed-when", allowed]
+    words = traffic.split()
+    command = [*([] if words[0] == "adversary" else ["burst"]), *words, *options, "--args", arguments, "--allowed-when", allowed]
     for key in keys:
         command += ["--keys", "{key}:" + key]
     if reads:
@@ -109,7 +110,7 @@ class Judge:
         return next((name for name in RUNS if self.notices(name, mutant.path)), "survived")
 
     def notices(self, name, script):
-        ran = subprocess.run([self.rlctl, "--timeout", "1h", "burst", "-q", "--script", script, *RUNS[name]],
+        ran = subprocess.run([self.rlctl, "--timeout", "1h", *RUNS[name], "-q", "--script", script],
                              cwd=self.work, capture_output=True, text=True, preexec_fn=limit_cpu)
         # 1: an assertion does not hold; 5: the script failed; 3: the server ended.
         if ran.returncode not in (0, 1, 3, 5):

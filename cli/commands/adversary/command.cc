@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include "cli/commands/adversary/plan.h"
+#include "cli/commands/adversary/report.h"
+#include "cli/commands/adversary/search.h"
+#include "cli/options/limits.h"
+#include "cli/options/options.h"
+#include "cli/trial/command.h"
+#include "cli/trial/holders.h"
+#include "cli/trial/limiters.h"
+#include "traffic/template.h"
+
+namespace rlctl::cli::adversary {
+namespace {
+
+using trial::Plan;
+using trial::Report;
+
+/// The largest --tries and --exhaustive.
+constexpr std::int64_t kMaxTries = 1'000'000'000'000, kMaxExhaustive = 32;
+
+/// Of which leases and budgets there is traffic: the rest of what burst has about them, the search
+/// finds.
+void add_holders(Options& options, Plan& plan) {
+  trial::add_lease_options(options, plan);
+  trial::add_budget_options(options, plan);
+  options
+      .value("--hold", "TIME", into(plan.leases.hold.hold, duration_of("--hold")),
+             "how long reserved units are held (default: 30s)")
+      .needs("--reserve");
+}
+
+void add_search(Options& options, Plan& plan) {
+  static const auto kTriesHelp = fmt::format("requests to try against each limiter (default: {})",
+                                             rlctl::adversary::kDefaultTries);
+  auto& search = plan.kind.emplace<trial::SearchPlan>();
+  options.group("Search");
+  options.value("--cost", "NUMBERS", into(plan.costs, parse_costs),
+                "costs of the requests, and refunds: 1,3,-1 (default: 1)");
+  options
+      .value("--tries", "NUMBER", into(search.tries, number_between("--tries", 1, kMaxTries)),
+             kTriesHelp)
+      .excludes("--exhaustive");
+  options
+      .value("--exhaustive", "NUMBER",
+             into(search.exhaustive, number_between("--exhaustive", 1, kMaxExhaustive)),
+             "try every schedule of up to this many requests; at the times at which a limiter's "
+             "answer may change")
+      .excludes("--seed", "nothing in an exhaustive search is random");
+  options.flag("--monotonic", search.monotonic,
+               "do not try a clock that steps back; an exhaustive search never does");
+  trial::add_seed_and_start(options, plan);
+}
+
+void add_options(Options& options, Plan& plan) {
+  static const auto kLimitHelp =
+      fmt::format("requests and window: 5/60s, 100/min (default: {})", kDefaultLimit);
+  trial::add_limiters(options, plan, kLimitHelp);
+  options
+      .list("--keys", "KEY", plan.script.keys,
+            "one of the KEYS of the script, given once for each (default: {key})")
+      .needs("--script", "", "name the script with --script FILE.lua");
+  add_holders(options, plan);
+  add_search(options, plan);
+  trial::add_report(options, plan);
+  constexpr std::string_view kJsonHas = "--json has the schedules";
+  options
+      .value(
+          "--write", "FILE",
+          [&plan](const std::string& path) {
+            plan.files.push_back({trial::ReportFormat::kLog, path});
+          },
+          "write the schedule that was found as a log; - for standard output")
+      .takes_stream()
+      .excludes("--concurrency", "a log has no releases", kJsonHas)
+      .excludes("--reserve", "a log has no settles", kJsonHas);
+}
+
+void run(Report& report, Invocation& invocation, trial::Lines& lines) {
+  search_plan(report, invocation);
+  if (auto* const buffer = lines.buffer()) append_steps_json(*buffer, report);
+}
+
+constexpr trial::Kind kAdversary{.complete = complete_plan,
+                                 .read = nullptr,
+                                 .run = run,
+                                 .append_text = append_text,
+                                 .append_json = append_json,
+                                 .log = schedule_log};
+
+ExitStatus run_command(Plan& plan, Invocation& invocation) {
+  return trial::run_command(plan, invocation, kAdversary);
+}
+
+std::string notes() {
+  return list_algorithms({}) + placeholder_help();
+}
+
+}  // namespace
+
+const Command kCommand{
+    .text = {.name = "adversary",
+             .summary = "search for the schedule under which a limiter allows the most",
+             .synopsis = "[connection] adversary [options]\n"
+                         "adversary --script SCRIPT [options] [KEY...] , ARG...",
+             .about =
+                 "Searches for the schedule of requests under which each limiter allows most\n"
+                 "within any window of its limit, and removes the requests that it does not need.\n"
+                 "Time is virtual. The server is a private one, unless --url, -H, -p or -s on the\n"
+                 "command line names another.",
+             .brief = "--limit --algorithm --script --args --allowed-when --exec --cost --tries "
+                      "--exhaustive --assert --write",
+             .statuses =
+                 {
+                     "done",
+                     "an assertion does not hold or proves nothing",
+                     "wrong usage, or output that cannot be written",
+                     kStatusUnreachable,
+                     kStatusRefused,
+                     "the server or the script failed (READONLY, OOM)",
+                 },
+             .epilogue = R"(
+Examples:
+  rlctl adversary --algorithm gcra
+  rlctl adversary --script my.lua --limit 5/60s --write worst.log
+  rlctl adversary --concurrency 2 --lease 10s --exhaustive 5 --model
+  rlctl adversary --limit 5/60s --reserve 2 --exhaustive 4 --model
+)",
+             .notes = notes},
+    .add = add_command<Plan, add_options, run_command>,
+    .decides_dash = true};
+
+}  // namespace rlctl::cli::adversary

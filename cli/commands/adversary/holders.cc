@@ -1,0 +1,338 @@
+#include "cli/commands/adversary/holders.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "adversary/budgets.h"
+#include "adversary/leases.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/options/holder_options.h"
+#include "cli/terminal/table.h"
+#include "cli/trial/findings.h"
+#include "cli/trial/holders.h"
+#include "cli/trial/report.h"
+#include "traffic/template.h"
+
+namespace rlctl::cli::adversary {
+namespace {
+
+using rlctl::adversary::HoldingFinding;
+using rlctl::adversary::HoldingStep;
+using std::chrono::microseconds;
+using trial::kUndecided;
+using trial::Plan;
+using trial::Report;
+using trial::ReportFormat;
+using trial::Run;
+
+/// The findings with their names, null if there is none.
+std::array<std::pair<std::string_view, const HoldingFinding*>, 2> holder_findings_of(
+    const rlctl::adversary::HoldingSearchResult& result) {
+  const auto found = [](const auto& finding) { return finding ? &*finding : nullptr; };
+  return {{{"overfilled", found(result.overfilled)}, {"leak", found(result.leak)}}};
+}
+
+/// The leases, or the units, that may be held at once.
+std::int64_t limit_of(const Plan& plan) {
+  return plan.limits.front().limit;
+}
+
+/// What a search of a budget is about.
+rlctl::adversary::HoldingSearch budget_search_of(const Plan& plan, bool is_exact) {
+  return {.limit = plan.limits.front(),
+          .units = plan.reserve.value_or(1),
+          .hold = plan.budget.spend.hold,
+          .is_exact = is_exact};
+}
+
+/// "3 held at once, 1 more than the limit"
+std::string overfilled_text(const HoldingFinding& finding, const Plan& plan) {
+  const auto held = finding.score.held;
+  return fmt::format("{} {}, {} more than the limit", held,
+                     plan.reserve ? "units spent and held" : "held at once", held - limit_of(plan));
+}
+
+std::string leak_text(const HoldingFinding& finding, const Plan& plan, bool is_for_ever) {
+  const auto leaked = finding.score.leaked;
+  if (plan.reserve) {
+    const auto units = finding.schedule.back().cost;
+    const auto used = limit_of(plan) - units - leaked + 1;
+    return fmt::format(
+        "a reserve of {} is denied, although {} spent or held{}", counted(units, "unit"),
+        used == 0 ? "none is"
+                  : fmt::format("only {} of {} {}", used, limit_of(plan), used == 1 ? "is" : "are"),
+        !is_for_ever              ? ""
+        : units == limit_of(plan) ? ", even a year later"
+                                  : "; some units are lost even a year later");
+  }
+  const std::string_view them = leaked == 1 ? "it" : "them";
+  return fmt::format("{} lost: nobody has {}, and nobody gets {}{}", counted(leaked, "slot"), them,
+                     them, is_for_ever ? ", not even a year later" : "");
+}
+
+std::vector<HoldingStep> holder_steps_of(const HoldingFinding& finding, const Plan& plan,
+                                         bool is_exact) {
+  const auto& [schedule, answers, score] = finding;
+  if (!plan.reserve)
+    return rlctl::adversary::lease_steps_of(schedule, answers, plan.limits.front());
+  return rlctl::adversary::budget_steps_of(schedule, answers, budget_search_of(plan, is_exact));
+}
+
+/// What an event takes or states; 0 of a lease.
+std::int64_t units_of(const rlctl::adversary::Request& request) {
+  return request.event == traffic::Event::kSettle ? request.actual : request.cost;
+}
+std::string name_of_holder(const rlctl::adversary::Request& request) {
+  return traffic::is_of_reservation(request.event) ? traffic::reservation_name(request.holder)
+                                                   : traffic::holder_name(request.holder);
+}
+
+/// What an exhaustive search has proved.
+std::string proof_of(const rlctl::adversary::HoldingSearchResult& result, const Plan& plan) {
+  const auto events = counted(*plan.search()->exhaustive, "event");
+  const auto tried = grouped(*result.tried);
+  std::string text;
+  if (result.interrupted) {
+    text = fmt::format("none: interrupted after {} schedules of up to {}", tried, events);
+  } else if (result.overfilled || result.leak) {
+    text =
+        fmt::format("the worst of all {} schedules of up to {} at critical times", tried, events);
+  } else {
+    text = fmt::format(
+        "no schedule of up to {} at critical times {} ({} tried)", events,
+        plan.reserve ? fmt::format("spends and holds more than {} or loses a unit", limit_of(plan))
+                     : fmt::format("holds more than {} or loses a slot", limit_of(plan)),
+        tried);
+  }
+  if (result.undecided == 0) return text;
+  return text + fmt::format("; skipped {} of them {}, and all that begin with these",
+                            grouped(result.undecided), kUndecided);
+}
+
+/// Appends the findings about one limiter.
+class HolderText {
+ public:
+  HolderText(std::string& out, const Report& report, const Look& look,
+             const traffic::Candidate& candidate)
+      : out_(out),
+        plan_(report.plan),
+        look_(look),
+        is_bundled_(candidate.is_bundled()),
+        is_program_(candidate.program != nullptr) {}
+
+  void append(std::string_view name, const Run* run) {
+    out_ += '\n';
+    const auto* search =
+        run != nullptr && run->holder_search() ? &run->holder_search()->result : nullptr;
+    if (search == nullptr || search->requests_sent == 0 ||
+        (search->interrupted && search->held == 0)) {
+      return title(name, "nothing is known: interrupted", Tone::kWarning);
+    }
+    const auto& result = *search;
+    if (result.held == 0) {
+      title(name, "allowed nothing", Tone::kBad);
+    } else if (!result.overfilled && !result.leak) {
+      title(name,
+            fmt::format(
+                "at most {} of {} {}{}", result.held, limit_of(plan_),
+                plan_.reserve ? "units spent and held, none lost" : "held at once, no slot lost",
+                result.interrupted ? " so far" : ""),
+            Tone::kGood);
+    }
+    if (const auto& finding = result.overfilled) {
+      auto text = overfilled_text(*finding, plan_);
+      if (result.held > finding->score.held) {
+        text += fmt::format("; {} in longer schedules", result.held);
+      }
+      title(name, text, Tone::kBad);
+      append_steps(*finding);
+    }
+    if (const auto& finding = result.leak) {
+      title(name, leak_text(*finding, plan_, result.leaks_for_ever), Tone::kBad);
+      append_steps(*finding);
+    }
+    if (run->hint) sentence("hint", *run->hint);
+    if (result.tried) {
+      sentence("proof", proof_of(result, plan_));
+    } else if (result.undecided > 0) {
+      sentence("left out",
+               fmt::format("skipped {} {}", counted(result.undecided, "schedule"), kUndecided));
+    }
+  }
+
+ private:
+  void title(std::string_view name, const std::string& text, Tone tone) {
+    const auto shown = escaped_text(name);
+    const auto fits = display_width(shown) + 2 + text.size() <= look_.columns;
+    out_ += toned(shown, Tone::kLabel, look_.colour);
+    out_ += fits ? "  " : "\n  ";
+    out_ += toned(text, tone, look_.colour) + '\n';
+  }
+  void sentence(std::string_view label, std::string_view text) {
+    out_ += toned(label, Tone::kLabel, look_.colour);
+    pad(out_, label.size(), TextBlock::kLabel);
+    append_filled(out_, text, TextBlock::kLabel, look_.columns);
+  }
+
+  /// One row per event.
+  void append_steps(const HoldingFinding& finding) {
+    constexpr std::size_t kMaxRows = 20;
+    const auto steps = holder_steps_of(finding, plan_, is_bundled_);
+    const auto shown = std::min(steps.size(), kMaxRows);
+    Cells times, holders, events, units, answers, spent, held, notes;
+    for (std::size_t i = 0; i < shown; ++i) {
+      const auto& request = finding.schedule[i];
+      times.push_back(trial::exact_offset_text(request.at - search_base(plan_)));
+      holders.push_back(name_of_holder(request));
+      events.emplace_back(traffic::event_name(request.event));
+      units.push_back(fmt::to_string(units_of(request)));
+      const bool ends =
+          request.event == traffic::Event::kRelease || request.event == traffic::Event::kSettle;
+      const bool is_told = !ends || is_bundled_ || is_program_;
+      answers.emplace_back(!is_told ? "" : finding.answers[i].allowed ? "allowed" : "denied");
+      spent.push_back(fmt::to_string(steps[i].spent.value_or(0)));
+      held.push_back(fmt::to_string(steps[i].held));
+      notes.emplace_back(steps[i].note);
+    }
+    Table table;
+    table.add("at", std::move(times));
+    table.add(plan_.reserve ? "reservation" : "holder", std::move(holders));
+    table.add("event", std::move(events));
+    if (plan_.reserve) table.add("units", std::move(units));
+    table.add("answer", std::move(answers));
+    if (plan_.reserve) table.add("spent", std::move(spent));
+    table.add("held", std::move(held));
+    table.add("", std::move(notes));
+    table.append(out_, look_);
+    if (steps.size() > shown) {
+      out_ += fmt::format("  and {} more; --json lists all\n", steps.size() - shown);
+    }
+  }
+
+  std::string& out_;
+  const Plan& plan_;
+  const Look& look_;
+  /// A script's answers to releases and settles are not read.
+  bool is_bundled_, is_program_;
+};
+
+void write_event(JsonWriter& json, const HoldingFinding& finding,
+                 const std::vector<HoldingStep>& steps, std::size_t i) {
+  const auto& request = finding.schedule[i];
+  json.field("at_us", request.at).field("event", traffic::event_name(request.event));
+  if (const auto spent = steps[i].spent) {
+    json.field("reservation", name_of_holder(request)).field("units", request.cost);
+    json.field("actual", request.event == traffic::Event::kSettle ? std::optional(request.actual)
+                                                                  : std::nullopt);
+    json.field("allowed", finding.answers[i].allowed).field("spent", *spent);
+  } else {
+    json.field("holder", name_of_holder(request)).field("allowed", finding.answers[i].allowed);
+  }
+  json.field("held", steps[i].held);
+}
+
+}  // namespace
+
+void require_holder_search(const Plan& plan) {
+  if (writes(plan, ReportFormat::kSvg)) {
+    throw UsageError("-o *.svg: a schedule of holders has no picture");
+  }
+  trial::require_no_page(plan);
+}
+
+void require_conclusive_holders(const Plan& plan) {
+  const auto limit = limit_of(plan);
+  const auto& events = plan.search()->exhaustive;
+  if (plan.reserve && *plan.reserve > limit) {
+    throw UsageError(fmt::format("--reserve: {} do not fit a limit of {}",
+                                 counted(*plan.reserve, "unit"), limit));
+  }
+  if (!plan.reserve && events && *events <= limit) {
+    throw UsageError(fmt::format("--exhaustive: {} cannot hold more than {}, so nothing would be "
+                                 "proved",
+                                 counted(*events, "event"), counted(limit, "lease")),
+                     "use fewer leases and more events: --concurrency 2 --exhaustive 5");
+  }
+  const auto hold = plan.reserve ? plan.budget.spend.hold : plan.leases.lease;
+  const auto window = plan.limits.front().window;
+  const auto latest =
+      rlctl::adversary::latest_time(plan.reserve ? window + 2 * hold : window, events);
+  if (search_base(plan) + latest <= limiter::kLatestNow) return;
+  throw UsageError(
+      fmt::format(
+          "{}: the search needs {} before the year 2096, where the times of the scripts end",
+          plan.reserve ? "--hold" : "--lease", span_text(latest)),
+      "use a shorter time, or an earlier --start");
+}
+
+rlctl::adversary::HoldingSearch holder_request_of(const traffic::Candidate& candidate,
+                                                  const Plan& plan) {
+  auto search = budget_search_of(plan, candidate.is_bundled());
+  search.renews = takes_renewals(candidate);
+  search.tries = plan.search()->tries;
+  search.seed = plan.request.seed;
+  search.base = search_base(plan);
+  const auto longest = plan.reserve ? search.hold : plan.leases.lease;
+  search.tick = std::clamp(clock_tick_of(candidate), microseconds{1}, longest);
+  return search;
+}
+
+void append_holder_search(std::string& out, const Report& report, const Look& look) {
+  const auto& plan = report.plan;
+  for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
+    HolderText text(out, report, look, plan.candidates[i]);
+    text.append(name_of(plan.candidates[i]), i < report.runs.size() ? &report.runs[i] : nullptr);
+  }
+  out += '\n';
+}
+
+void write_holder_findings(JsonWriter& json, const Plan& plan, const Run& run) {
+  const auto& [result, tick] = *run.holder_search();
+  json.begin_object().field("algorithm", run.name).field("asked", result.requests_sent);
+  json.field("tick_us", tick).field("tried", result.tried).field("undecided", result.undecided);
+  const std::string_view held = plan.reserve ? "used" : "held";
+  json.field(held, result.held).field("leaked", result.leaked);
+  json.field("leaks_for_ever", result.leaks_for_ever);
+  for (const auto& [name, finding] : holder_findings_of(result)) {
+    json.name(name);
+    if (finding == nullptr) {
+      json.null();
+      continue;
+    }
+    const auto steps = holder_steps_of(*finding, plan, run.is_bundled);
+    json.begin_object().field(held, finding->score.held).field("leaked", finding->score.leaked);
+    json.name("schedule").begin_array();
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      json.begin_object();
+      write_event(json, *finding, steps, i);
+      json.end_object();
+    }
+    json.end_array().end_object();
+  }
+  json.field("hint", run.hint).end_object();
+}
+
+void append_holder_steps_json(std::string& out, const Report& report) {
+  for (const auto& run : report.runs) {
+    for (const auto& [name, finding] : holder_findings_of(run.holder_search()->result)) {
+      if (finding == nullptr) continue;
+      const auto steps = holder_steps_of(*finding, report.plan, run.is_bundled);
+      for (std::size_t i = 0; i < steps.size(); ++i) {
+        JsonWriter json(out);
+        json.begin_object().field("algorithm", run.name).field("finding", name);
+        json.field("request", i + 1);
+        write_event(json, *finding, steps, i);
+        json.end_object();
+        out += '\n';
+      }
+    }
+  }
+}
+
+}  // namespace rlctl::cli::adversary

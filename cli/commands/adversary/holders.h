@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "adversary/holdings.h"
+#include "base/json.h"
+#include "cli/options/options.h"
+#include "cli/trial/report.h"
+
+namespace rlctl::cli::adversary {
+
+// `rlctl adversary` with --concurrency or --reserve: the search for schedules of acquires,
+// renewals and releases, or of reserves and settles, and its reports.
+
+/// Throws UsageError for options that do not fit the search.
+void require_holder_search(const trial::Plan& plan);
+/// Throws UsageError if the search cannot find anything, or would end too late.
+void require_conclusive_holders(const trial::Plan& plan);
+rlctl::adversary::HoldingSearch holder_request_of(const traffic::Candidate& candidate,
+                                                  const trial::Plan& plan);
+
+/// The findings about each limiter, for people.
+void append_holder_search(std::string& out, const trial::Report& report, const Look& look);
+void write_holder_findings(JsonWriter& json, const trial::Plan& plan, const trial::Run& run);
+/// See append_steps_json().
+void append_holder_steps_json(std::string& out, const trial::Report& report);
+
+}  // namespace rlctl::cli::adversary

@@ -1,0 +1,158 @@
+#include "cli/commands/adversary/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "adversary/exhaustive.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/commands/adversary/holders.h"
+#include "cli/options/limits.h"
+#include "cli/options/options.h"
+#include "cli/trial/holders.h"
+#include "cli/trial/limiters.h"
+#include "traffic/template.h"
+
+namespace rlctl::cli::adversary {
+namespace {
+
+using trial::Plan;
+using trial::ReportFormat;
+
+/// Throws UsageError if the search cannot find anything, since it has too few requests to exceed
+/// the limit.
+void require_conclusive(const Plan& plan) {
+  const auto& exhaustive = plan.search()->exhaustive;
+  const auto& limit = plan.request.limit;
+  // A request that costs more than the limit is never allowed.
+  std::int64_t largest = 0;
+  for (const auto cost : plan.costs) {
+    if (cost <= limit.limit) largest = std::max(largest, cost);
+  }
+  if (!exhaustive || *exhaustive * largest > limit.limit) return;
+  throw UsageError(
+      fmt::format("--exhaustive: {} cannot exceed a limit of {}, so nothing would be proved",
+                  counted(*exhaustive, "request"), limit.limit),
+      fmt::format("use a smaller limit and more requests: --limit 2/{} --exhaustive 6",
+                  format_duration(limit.window)));
+}
+
+/// Throws UsageError if the times of a search may be later than the contract allows.
+void require_room(const Plan& plan) {
+  const auto& request = plan.request;
+  const auto& search = *plan.search();
+  const rlctl::adversary::SearchRequest searched{
+      .limit = request.limit, .costs = plan.costs, .tries = search.tries};
+  const auto latest = search.exhaustive
+                          ? rlctl::adversary::latest_time(searched, *search.exhaustive)
+                          : rlctl::adversary::latest_time(searched);
+  // The base is the beginning of the next window.
+  const auto needed = request.limit.window + latest;
+  if (request.start + needed <= limiter::kLatestNow) return;
+  throw UsageError(fmt::format("--start: the search needs {} before the year 2096, where the times "
+                               "of the scripts end",
+                               span_text(needed)),
+                   "use an earlier time, or a smaller limit with a shorter window");
+}
+
+/// Throws UsageError for a limiter that does not take every cost of a search.
+void require_costs_of_search(const traffic::Candidate& candidate,
+                             const std::vector<std::int64_t>& costs) {
+  if (costs.size() == 1 || candidate.program) return;
+  const auto last = costs.back();
+  if (!candidate.foreign) {
+    for (const auto cost : costs) {
+      if (cost > 0) trial::require_taken(*candidate.algorithm, candidate.limits.front(), cost);
+    }
+    if (last >= 0 || candidate.algorithm->has_refund) return;
+    throw UsageError(fmt::format("--cost {}: {} takes no refunds", last, candidate.algorithm->name),
+                     "name others with --algorithm");
+  }
+  constexpr std::string_view kCost = "cost";
+  const auto tells_cost = [&](const traffic::Template& text) { return text.holds(kCost); };
+  const auto& script = *candidate.foreign;
+  if (std::any_of(script.keys.begin(), script.keys.end(), tells_cost) ||
+      std::any_of(script.arguments.begin(), script.arguments.end(), tells_cost)) {
+    return;
+  }
+  throw UsageError(fmt::format("{} is not given the cost of a request, but there are several costs",
+                               escape(script.name)),
+                   "add {cost} to --args");
+}
+
+/// Throws UsageError for limiters that cannot be searched, and for several of them with a log,
+/// which has the schedule of one.
+void require_searchable_limiters(const Plan& plan) {
+  if (writes(plan, ReportFormat::kLog) && plan.candidates.size() > 1) {
+    throw UsageError(fmt::format("--write requires one limiter, not {}", plan.candidates.size()),
+                     "name one with --algorithm, --script or --exec");
+  }
+  for (const auto& candidate : plan.candidates) require_costs_of_search(candidate, plan.costs);
+}
+
+void require_costs(const Plan& plan) {
+  require_cost_above_0(plan.costs);
+  if (plan.costs.back() > 0 || !writes(plan, ReportFormat::kLog)) return;
+  refuse_both("--cost " + std::to_string(plan.costs.back()), "--write",
+              "a log has only costs above 0");
+}
+
+/// The command that repeats the search, and the one that replays its schedule from the file of
+/// --write, against the same limiters.
+void set_commands(Plan& plan, const Invocation& invocation) {
+  auto& search = *plan.search();
+  auto values = trial::resolved_limiters(plan, invocation);
+  if (plan.reserve) values["--hold"] = {format_duration(plan.budget.spend.hold)};
+  auto repeated = values;
+  if (!search.exhaustive) {
+    repeated["--seed"] = {std::to_string(plan.request.seed)};
+    repeated["--tries"] = {std::to_string(search.tries)};
+  }
+  plan.command = {"rlctl", "adversary"};
+  append_repeated(plan.command, plan, invocation, repeated);
+  for (const auto* option :
+       {"--seed", "--tries", "--cost", "--start", "--exhaustive", "--monotonic"}) {
+    values[option] = {};
+  }
+  const auto log = std::ranges::find(plan.files, ReportFormat::kLog, &trial::ReportFile::format);
+  const bool is_file = log != plan.files.end() && log->path != "-";
+  search.replay_command = {"rlctl", "burst", "--replay", is_file ? log->path : "FILE"};
+  append_repeated(search.replay_command, plan, invocation, values);
+}
+
+}  // namespace
+
+void complete_plan(Plan& plan, const Invocation& invocation) {
+  auto operands = invocation.operands;
+  trial::take_keys_and_args(plan, operands, invocation.typed,
+                            [](std::string_view) { return false; });
+  trial::require_algorithms(plan);
+  if (plan.limit_texts.size() > 1) {
+    throw UsageError("adversary searches against one limit, but there are several --limit");
+  }
+  if (!operands.empty()) {
+    throw UsageError("unexpected argument " + quoted_and_masked(operands[0]),
+                     trial::hint_for(operands[0], invocation.configuration));
+  }
+  if (has_holders(plan)) require_holder_search(plan);
+  require_costs(plan);
+  trial::set_limits(plan, kDefaultLimit);
+  if (plan.reserve) trial::complete_budget(plan);
+  plan.request.limit = plan.limits.front();
+  plan.request.cost = plan.costs.front();
+  if (plan.start) plan.request.start = *plan.start;
+  require_lengths(plan.limits, "adversary");
+  if (has_holders(plan)) {
+    require_conclusive_holders(plan);
+  } else {
+    require_conclusive(plan);
+    require_room(plan);
+  }
+  trial::add_limiters_named(plan, invocation, "", false);
+  require_searchable_limiters(plan);
+  set_commands(plan, invocation);
+}
+
+}  // namespace rlctl::cli::adversary

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "cli/trial/report.h"
+
+namespace rlctl::cli::adversary {
+
+/// A report for people: what was tried, what each limiter did, and the command that repeats it.
+void append_text(std::string& out, const trial::Report& report, const Look& look);
+/// One JSON object and a line end. Unknown values are null.
+void append_json(std::string& out, const trial::Report& report);
+/// The steps of a search's findings: a JSON object and a line end for each request.
+void append_steps_json(std::string& out, const trial::Report& report);
+/// The finding of a search's only run that is worth replaying, as a log for --replay, with `time
+/// key cost` on each line: too much allowed, else a wrong denial by a clock that does not step
+/// back, else the most allowed. The log begins with the command that replays it.
+std::string schedule_log(const trial::Report& report);
+
+}  // namespace rlctl::cli::adversary

@@ -1,0 +1,269 @@
+#include "cli/commands/adversary/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "adversary/budgets.h"
+#include "adversary/exhaustive.h"
+#include "adversary/leases.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/commands/adversary/holders.h"
+#include "cli/commands/adversary/limiter.h"
+#include "cli/errors/failure.h"
+#include "cli/server/programs.h"
+#include "cli/trial/hints.h"
+#include "cli/trial/session.h"
+#include "traffic/measurement.h"
+#include "traffic/virtual_run.h"
+
+namespace rlctl::cli::adversary {
+namespace {
+
+using std::chrono::microseconds;
+using trial::Plan;
+using trial::Report;
+using trial::Run;
+using trial::SearchFindings;
+using trial::SearchInProgress;
+using trial::SearchPlan;
+
+/// See SearchFindings::clock.
+const traffic::Placeholder* clock_of(const traffic::Candidate& candidate, microseconds window) {
+  constexpr int kTicksOfWindow = 100;
+  constexpr microseconds kExact{1};
+  if (!candidate.foreign || names_time(*candidate.foreign)) return nullptr;
+  const auto* clock = finest_time(*candidate.foreign);
+  const bool is_used =
+      clock != nullptr && clock->tick > kExact && kTicksOfWindow * clock->tick <= window;
+  return is_used ? clock : nullptr;
+}
+
+/// The outcome of a finding's schedule. The measurement knows no refunds.
+traffic::Outcome outcome_of(const rlctl::adversary::Finding& finding, const Plan& plan) {
+  const auto& schedule = finding.schedule;
+  const auto& answers = finding.answers;
+  const traffic::OnDecision no_callback;
+  traffic::OutcomeRecorder recorder(plan.limits, no_callback, false, search_base(plan));
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    const auto at = schedule[i].at;
+    const auto cost = schedule[i].cost;
+    if (cost < 0) continue;
+    recorder.add({.at = at, .cost = cost}, {.allowed = answers[i].allowed,
+                                            .remaining = limiter::kNotTold,
+                                            .retry_after = limiter::kTimeNotTold,
+                                            .reset_after = limiter::kTimeNotTold,
+                                            .delay = answers[i].delay});
+  }
+  return recorder.finish(true);
+}
+
+/// See search_plan().
+class Searches {
+ public:
+  Searches(Report& report, Invocation& invocation)
+      : report_(report),
+        plan_(report.plan),
+        search_(*report.plan.search()),
+        invocation_(invocation),
+        session_(report.plan, invocation) {}
+
+  void run() {
+    for (std::size_t i = 0; i < plan_.candidates.size() && !report_.interrupted; ++i) {
+      report_.runs.push_back(session_.run_or_blame(plan_.candidates[i], [&](bool one_at_a_time) {
+        return has_holders(plan_) ? search_holders(i, one_at_a_time) : search(i, one_at_a_time);
+      }));
+      const auto& run = report_.runs.back();
+      report_.interrupted = run.outcome.interrupted;
+      if (run.hint) session_.warn(fmt::format("{}: {}", run.name, *run.hint));
+    }
+  }
+
+ private:
+  /// Shows the progress of the search against a limiter.
+  class SearchProgress {
+   public:
+    /// The searches must outlive this and its callbacks.
+    SearchProgress(Searches& searches, std::size_t number) : searches_(searches), number_(number) {}
+
+    rlctl::adversary::OnSearchProgress on_requests(std::string_view what,
+                                                   std::string_view worst_is) const {
+      return [*this, what, worst_is](std::int64_t sent, std::int64_t of, std::int64_t worst) {
+        const auto text = sent < of ? fmt::format("{} of {} {}", grouped(sent), grouped(of), what)
+                                    : fmt::format("{} {}", grouped(sent), what);
+        show(text, sent, static_cast<double>(sent) / static_cast<double>(of), worst, worst_is);
+      };
+    }
+    rlctl::adversary::OnExhaustiveProgress on_schedules(std::string_view worst_is) const {
+      return [*this, worst_is](std::int64_t tried, double share, std::int64_t worst) {
+        show(grouped(tried) + " schedules", tried, share, worst, worst_is);
+      };
+    }
+
+   private:
+    void show(std::string tried, std::int64_t count, double share, std::int64_t worst,
+              std::string_view worst_is) const {
+      const std::chrono::duration<double> passed = Clock::now() - begin_;
+      searches_.session_.show(SearchInProgress{.name = name_of(searches_.plan_.candidates[number_]),
+                                               .number = number_,
+                                               .of = searches_.plan_.candidates.size(),
+                                               .tried = std::move(tried),
+                                               .count = count,
+                                               .share = share,
+                                               .worst = worst,
+                                               .worst_is = worst_is,
+                                               .seconds = passed.count()});
+    }
+
+    Searches& searches_;
+    std::size_t number_;
+    Clock::time_point begin_ = Clock::now();
+  };
+
+  Run search(std::size_t number, bool one_at_a_time) {
+    const auto& candidate = plan_.candidates[number];
+    Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
+    auto& findings = run.found.emplace<SearchFindings>();
+    findings.limit = plan_.limits.front();
+    findings.clock = clock_of(candidate, findings.limit.window);
+    LimiterTrial limiter(candidate, plan_.model ? nullptr : session_.server(), session_.programs());
+    if (limiter.script() != nullptr) session_.warn_of_change(*limiter.script());
+    auto* script = limiter.script_trial();
+    if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
+    findings.result = search(number, limiter, findings.tick());
+    if (!findings.result.interrupted) {
+      if (!candidate.is_bundled()) probe(candidate, limiter.trial(), findings);
+      limiter.finish();
+    }
+    const auto& most = findings.result.most;
+    std::int64_t highest_cost = 1;
+    for (const auto& request : most.schedule) {
+      highest_cost = std::max(highest_cost, request.cost);
+      findings.has_refunds |= request.cost < 0;
+    }
+    run.outcome = outcome_of(most, plan_);
+    auto& measured = run.outcome.measured;
+    if (!findings.has_refunds) run.why = trial::why_of(candidate, measured, highest_cost, true);
+    if (findings.result.is_unbounded) run.why = trial::kUnbounded;
+    measured.worst.allowed = most.score.worst;
+    measured.worst.from = most.score.worst_from;
+    measured.worst.span = most.score.worst_span;
+    measured.worst.ratio = findings.ratio_of(most);
+    measured.denied_after = findings.result.denied_after;
+    run.outcome.interrupted = findings.result.interrupted;
+    if (script != nullptr) run.outcome.replies = script->decider().replies();
+    run.hint = reply_hint(run, candidate, plan_.costs == std::vector<std::int64_t>{1});
+    const auto& wrong = findings.result.wrongly_denied;
+    if (wrong && candidate.program && !run.hint && !run.outcome.interrupted) {
+      auto denied = wrong->schedule;
+      denied.resize(wrong->score.wrongly_denied.front() + 1);
+      auto hint = own_clock_hint(candidate, session_.programs(), denied);
+      if (hint != "") run.hint = std::move(hint);
+    }
+    session_.progress().clear();  // cleaning up may write a warning
+    return run;
+  }
+
+  /// Asks for what is known of the bundled algorithms; their time is the server's.
+  void probe(const traffic::Candidate& candidate, rlctl::adversary::Trial& trial,
+             SearchFindings& findings) const try {
+    const rlctl::adversary::Ask ask = [&](const rlctl::adversary::Schedule& schedule) {
+      findings.result.requests_sent += static_cast<std::int64_t>(schedule.size());
+      return trial.run({&schedule, 1}).front();
+    };
+    const auto start = search_base(plan_);
+    const bool is_above = findings.result.most.score.worst > findings.limit.limit;
+    if (is_above && plan_.costs == std::vector<std::int64_t>{1}) {
+      findings.bucket_allows = rlctl::adversary::find_bucket(findings.limit, start, ask);
+    }
+    const bool is_told = candidate.program || coarsest_time(*candidate.foreign) != nullptr;
+    if (!is_told || !search_.steps_back()) return;
+    findings.clock_ahead = rlctl::adversary::find_clock_ahead(findings.limit, start, ask);
+  } catch (const Interrupted&) {
+    findings.result.interrupted = true;
+  }
+
+  Run search_holders(std::size_t number, bool one_at_a_time) {
+    const auto& candidate = plan_.candidates[number];
+    const bool reserves = plan_.reserve.has_value();
+    Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
+    LimiterTrial limiter(candidate, plan_.model ? nullptr : session_.server(), session_.programs(),
+                         reserves);
+    if (limiter.script() != nullptr) session_.warn_of_change(*limiter.script());
+    auto* script = limiter.script_trial();
+    if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
+    const auto request = holder_request_of(candidate, plan_);
+    const SearchProgress progress(*this, number);
+    auto& findings = run.found.emplace<trial::HolderFindings>();
+    auto& result = findings.result;
+    findings.tick = request.tick;
+    const std::string_view most = reserves ? "units" : "held";
+    if (const auto& events = search_.exhaustive) {
+      if (script != nullptr) script->note_contents();
+      const auto search_all =
+          reserves ? rlctl::adversary::search_all_budgets : rlctl::adversary::search_all_leases;
+      result = search_all(limiter.trial(), request, *events, session_.interrupt(),
+                          progress.on_schedules(most));
+    } else {
+      const auto search =
+          reserves ? rlctl::adversary::search_budgets : rlctl::adversary::search_leases;
+      result = search(limiter.trial(), request, session_.interrupt(),
+                      progress.on_requests("events", most));
+    }
+    if (!result.interrupted) limiter.finish();
+    run.outcome.interrupted = result.interrupted;
+    if (script != nullptr) run.outcome.replies = script->decider().replies();
+    if (result.held == 0 && !result.interrupted) run.hint = trial::holders_hint(run);
+    session_.progress().clear();  // cleaning up may write a warning
+    return run;
+  }
+
+  rlctl::adversary::SearchResult search(std::size_t number, LimiterTrial& limiter,
+                                        microseconds tick) {
+    const auto& candidate = plan_.candidates[number];
+    const auto& interrupt = session_.interrupt();
+    const auto* unit = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
+    const rlctl::adversary::SearchRequest request{
+        .limit = plan_.limits.front(),
+        .costs = plan_.costs,
+        .tries = search_.tries,
+        .seed = plan_.request.seed,
+        .base = search_base(plan_),
+        .tick = tick,
+        .clock_unit = unit != nullptr ? unit->tick : microseconds{0},
+        .steps_back = search_.steps_back()};
+    const SearchProgress progress(*this, number);
+    const auto on_requests = progress.on_requests("requests", "worst");
+    const auto on_schedules = progress.on_schedules("worst");
+    if (!search_.exhaustive) {
+      return rlctl::adversary::search(limiter.trial(), request, interrupt, on_requests);
+    }
+    if (auto* script = limiter.script_trial()) {
+      return rlctl::adversary::search_all(*script, request, *search_.exhaustive, interrupt,
+                                          on_schedules);
+    }
+    if (candidate.program) {
+      rlctl::adversary::ReplayBranching replay(limiter.trial());
+      return rlctl::adversary::search_all(replay, limiter.trial(), request, *search_.exhaustive,
+                                          interrupt, on_schedules);
+    }
+    rlctl::adversary::ModelBranching branching(candidate);
+    return rlctl::adversary::search_all(branching, limiter.trial(), request, *search_.exhaustive,
+                                        interrupt, on_schedules);
+  }
+
+  Report& report_;
+  const Plan& plan_;
+  const SearchPlan& search_;
+  Invocation& invocation_;
+  trial::Session session_;
+};
+
+}  // namespace
+
+void search_plan(Report& report, Invocation& invocation) {
+  Searches(report, invocation).run();
+}
+
+}  // namespace rlctl::cli::adversary

@@ -1,0 +1,177 @@
+#include "cli/trial/command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+
+#include "base/text.h"
+#include "cli/errors/failure.h"
+#include "cli/options/options.h"
+#include "cli/terminal/output.h"
+#include "cli/trial/assertions.h"
+#include "cli/trial/html.h"
+#include "cli/trial/picture.h"
+
+namespace rlctl::cli::trial {
+namespace {
+
+/// The ending of a file's name for each format of -o, as in ReportFormat.
+constexpr std::array<std::string_view, 4> kEndings{".svg", ".html", ".json", ".jsonl"};
+
+ReportFile parse_file(const std::string& path) {
+  for (std::size_t i = 0; i < kEndings.size(); ++i) {
+    if (path.ends_with(kEndings[i])) return {static_cast<ReportFormat>(i), path};
+  }
+  throw UsageError(fmt::format("-o {}: the name must end in .svg, .html, .json or .jsonl",
+                               quoted_and_masked(path)));
+}
+
+/// Writes a report in every requested format.
+class ReportOutput final : public Lines {
+ public:
+  /// Opens the files. Throws UsageError if more than one output goes to standard output.
+  ReportOutput(const Plan& plan, Invocation& invocation, const Kind& kind)
+      : kind_(kind), quiet_(plan.quiet), invocation_(invocation) {
+    bool has_log_on_stdout = false;
+    for (const auto& [format, path] : plan.files) {
+      const bool is_log = format == ReportFormat::kLog;
+      files_.emplace_back(
+          format, std::make_unique<Destination>(is_log ? "--write" : "-o", path, invocation.out));
+      has_log_on_stdout |= is_log && files_.back().second->to_stdout();
+      has_lines_ |= format == ReportFormat::kJsonl;
+    }
+    require_one_on_stdout(has_log_on_stdout + invocation.json,
+                          "use only one of --json and --write -");
+    // Then nothing else goes to standard output.
+    if (has_log_on_stdout) quiet_ = true;
+  }
+
+  std::string* buffer() override { return has_lines_ ? &lines_ : nullptr; }
+  void flush() override {
+    if (lines_.size() > Output::kLarge) write_lines();
+  }
+
+  /// Writes all outputs; for an interrupted report only the text or the JSON, since the other
+  /// formats cannot state that it was interrupted.
+  void finish(const Report& report) {
+    write_lines();
+    for (auto& [format, file] : files_) {
+      if (report.interrupted && format != ReportFormat::kJson) continue;
+      file->write(text_of(format, report));
+      file->commit();
+    }
+    if (quiet_) return;
+    auto& out = invocation_.out;
+    if (invocation_.json) {
+      kind_.append_json(out.buffer(), report);
+    } else {
+      kind_.append_text(out.buffer(), report, out.look());
+    }
+    out.flush();
+  }
+
+ private:
+  /// The text that completes a file.
+  std::string text_of(ReportFormat format, const Report& report) const {
+    switch (format) {
+      case ReportFormat::kSvg:
+        return draw_svg(report);
+      case ReportFormat::kHtml:
+        return draw_page(report);
+      case ReportFormat::kJson: {
+        std::string json;
+        kind_.append_json(json, report);
+        return json;
+      }
+      case ReportFormat::kJsonl:
+        break;  // Its lines have been written already.
+      case ReportFormat::kLog:
+        return kind_.log(report);
+    }
+    return {};
+  }
+
+  void write_lines() {
+    for (auto& [format, file] : files_) {
+      if (format == ReportFormat::kJsonl && !lines_.empty()) file->write(lines_);
+    }
+    lines_.clear();
+  }
+
+  const Kind& kind_;
+  bool quiet_, has_lines_ = false;
+  Invocation& invocation_;
+  std::vector<std::pair<ReportFormat, std::unique_ptr<Destination>>> files_;
+  std::string lines_;
+};
+
+/// Runs the plan and writes the report; after an error or Ctrl-C it covers the runs so far.
+Report run_and_report(const Plan& plan, Invocation& invocation, const Kind& kind) {
+  ReportOutput output(plan, invocation, kind);
+  Report report{.plan = plan};
+  if (kind.read != nullptr) kind.read(report, invocation);
+  std::exception_ptr error;
+  try {
+    kind.run(report, invocation, output);
+  } catch (const std::exception&) {
+    // After Ctrl-C, stopping the run may have caused the error; any other error must not lose the
+    // finished runs.
+    report.interrupted = true;
+    report.failed = invocation.interrupt.signal() == 0;
+    if (report.failed && report.runs.empty()) throw;
+    error = std::current_exception();
+  }
+  output.finish(report);
+  if (report.failed) std::rethrow_exception(error);
+  return report;
+}
+
+void warn_of_missing_clock(const Plan& plan, const Invocation& invocation) {
+  if (plan.is_real()) return;
+  for (const auto& candidate : plan.candidates) {
+    if (!candidate.foreign || !traffic::lacks_clock(*candidate.foreign)) continue;
+    warn(
+        fmt::format("warning: no time passes for {}: it calls neither TIME nor a command that "
+                    "sets a TTL, and --keys and --args do not contain the time, such as {{now_ms}}",
+                    escape(candidate.foreign->name)),
+        invocation.command);
+  }
+}
+
+}  // namespace
+
+void add_report(Options& options, Plan& plan) {
+  options.group("Report", Repeats::kNo);
+  options.list("--assert", "EXPRESSION", plan.assertion_texts,
+               "exit with status 1 unless this holds: 'worst<=1'; it must hold for each algorithm");
+  options.list(
+      "-o,--output", "FILE",
+      [&plan](const std::string& path) { plan.files.push_back(parse_file(path)); },
+      "write the report to a file (its name says how: .svg draws the plot, .html is a page for "
+      "a browser, .json is the report of --json, .jsonl has a line for each decision)");
+  options.flag("-q,--quiet", plan.quiet, "print no report, only set the exit status");
+}
+
+ExitStatus run_command(Plan& plan, Invocation& invocation, const Kind& kind) {
+  std::vector<Assertion> assertions;
+  kind.complete(plan, invocation);
+  warn_of_missing_clock(plan, invocation);
+  for (const auto& text : plan.assertion_texts) assertions.push_back(parse_assertion(text, plan));
+  const auto report = run_and_report(plan, invocation, kind);
+  // After Ctrl-C no assertion is checked: the process ends by the signal.
+  if (report.interrupted) invocation.interrupt.check();
+  for (const auto& text : warnings_of(assertions, report.runs)) warn(text, invocation.command);
+  auto failures = failures_of(assertions, report.runs);
+  if (plan.quiet && report.difference) {
+    failures.push_back("the limiters differ, " + difference_text(report.plan, *report.difference));
+  }
+  for (const auto& failure : failures) {
+    write_stderr(render({.status = ExitStatus::kDenied, .code = "assertion", .message = failure},
+                        invocation.command, invocation.json));
+  }
+  return failures.empty() && !report.difference ? ExitStatus::kDone : ExitStatus::kDenied;
+}
+
+}  // namespace rlctl::cli::trial

@@ -1,0 +1,159 @@
+#include "cli/trial/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/terminal/bars.h"
+#include "limiter/algorithm.h"
+
+namespace rlctl::cli::trial {
+namespace {
+
+using rlctl::adversary::Finding;
+
+/// The bound that the algorithm guarantees, so that reaching it does not look like a fault.
+std::string promise_of(const limiter::Algorithm& algorithm, const Plan& plan) {
+  const auto& limit = plan.limits.front();
+  const auto& costs = plan.costs;
+  std::string text(algorithm.allows_at_most);
+  const auto cost = *std::max_element(costs.begin(), costs.end());
+  if (algorithm.has_delay && costs.size() > 1) {
+    text += fmt::format("; the last unit that fits may be the first of {}: {}", cost,
+                        limit.limit - 1 + cost);
+  } else if (algorithm.has_delay && limit.limit % cost != 0) {
+    // The last unit that fits may be the first unit of a request.
+    const auto whole = (limit.limit / cost + 1) * cost;
+    text += fmt::format("; in whole requests of {}: {}", cost, whole);
+  }
+  const auto burst = limiter::effective_burst(algorithm, limit);
+  if (!burst || algorithm.has_delay) return text;
+  // The units refilled in less than one window.
+  const auto back = std::min(limit.limit, limit.window.count()) - 1;
+  return text + fmt::format(": {} + {}", *burst, back);
+}
+
+/// What an exhaustive search has proved, and for which schedules. Empty after another search.
+std::string proof_text(const SearchFindings& search, const Plan& plan) {
+  const auto& result = search.result;
+  if (!result.tried) return {};
+  const auto tried = *result.tried, undecided = result.undecided;
+  const auto requests = counted(*plan.search()->exhaustive, "request");
+  std::string text;
+  if (result.interrupted) {
+    text =
+        fmt::format("none: interrupted after {} schedules of up to {}", grouped(tried), requests);
+  } else if (result.most.score.worst > plan.limits.front().limit) {
+    text = fmt::format("the worst of all {} schedules of up to {} at critical times",
+                       grouped(tried), requests);
+  } else {
+    text = fmt::format("no schedule of up to {} at critical times leaks{} ({} tried)", requests,
+                       result.by_rounding ? ", but for rounding" : "", grouped(tried));
+  }
+  if (undecided == 0) return text;
+  return text + fmt::format("; skipped {} of them {}, and all that begin with these",
+                            grouped(undecided), kUndecided);
+}
+
+}  // namespace
+
+std::array<std::pair<std::string_view, const rlctl::adversary::Finding*>, 4> findings_of(
+    const rlctl::adversary::SearchResult& result) {
+  const auto found = [](const auto& finding) { return finding ? &*finding : nullptr; };
+  return {{{"most", &result.most},
+           {"most_stepping_back", found(result.most_stepping_back)},
+           {"by_rounding", found(result.by_rounding)},
+           {"wrongly_denied", found(result.wrongly_denied)}}};
+}
+
+std::string step_reason(const Run& run, const Plan& plan, const rlctl::adversary::Finding& finding,
+                        std::size_t step) {
+  const auto* algorithm = run.is_bundled ? limiter::find_algorithm(run.name) : nullptr;
+  const auto at = finding.schedule[step].at;
+  const auto cost = finding.schedule[step].cost;
+  const bool is_known = algorithm != nullptr && algorithm->has_own_windows && cost > 0 &&
+                        !rlctl::adversary::steps_back(finding.schedule);
+  if (!is_known) return {};
+  return fmt::format("{} the window from {}",
+                     finding.answers[step].allowed ? "counts in" : "no room in",
+                     instant_text(at - at % plan.limits.front().window));
+}
+
+std::string rounding_text(const SearchFindings& search) {
+  const auto& found = search.result.by_rounding;
+  if (!found) return {};
+  return fmt::format("{} {}, which a clock of {}, as in {{{}}}, cannot tell from {}",
+                     found->score.worst, within_text(found->score.worst_span),
+                     exact_text(search.tick()), search.clock->name,
+                     exact_text(search.limit.window));
+}
+
+std::string left_out_text(const rlctl::adversary::SearchResult& result) {
+  std::string text;
+  if (result.undecided > 0) {
+    text = fmt::format("{} {}", counted(result.undecided, "schedule"), kUndecided);
+  }
+  if (result.ttls_left_out > 0) {
+    text += fmt::format("{}schedules that wait for {} of the TTLs", text.empty() ? "" : ", and ",
+                        result.ttls_left_out);
+  }
+  return text;
+}
+
+std::vector<Remark> remarks_on_search(const Report& report, const Run& run) {
+  const auto& plan = report.plan;
+  const auto& result = run.search()->result;
+  const auto number = static_cast<std::size_t>(&run - report.runs.data());
+  const auto& candidate = plan.candidates[number];
+  std::vector<Remark> remarks;
+  const auto add = [&remarks](std::string_view label, std::string text) {
+    if (!text.empty()) remarks.push_back({label, std::move(text)});
+  };
+  add("hint", run.hint.value_or(""));
+  add("rounding", rounding_text(*run.search()));
+  const auto proof = proof_text(*run.search(), plan), left_out = left_out_text(result);
+  add("proof", proof);
+  if (proof.empty() && !left_out.empty()) add("left out", "skipped " + left_out);
+  if (result.sent_each_whole) {
+    add("states",
+        candidate.program
+            ? "could not be compared, since a program does not show them: each schedule was sent "
+              "from its beginning"
+            : "could not be compared, since schedules share a key, the script uses keys that are "
+              "not among its KEYS, or the user may not DUMP them: each schedule was sent from its "
+              "beginning");
+  }
+  if (result.is_unbounded) add("bound", std::string(kUnbounded));
+  if (candidate.is_bundled()) add("promise", promise_of(*candidate.algorithm, plan));
+  const auto& search = *run.search();
+  if (search.bucket_allows) {
+    const auto ratio = as_double(*search.bucket_allows) / as_double(search.limit.limit);
+    add("bucket", fmt::format("a token bucket with this burst allows {}, {} times the limit",
+                              *search.bucket_allows, ratio_text(ratio)));
+  }
+  if (const auto& found = search.clock_ahead) {
+    add("ahead", fmt::format("after one request whose clock is {} ahead, {} of {} requests are "
+                             "allowed instead of {}",
+                             span_text(found->ahead), found->allowed, found->answers.size() - 1,
+                             found->usual));
+  }
+  return remarks;
+}
+
+std::string finding_verdict(const Finding& finding, const SearchFindings& search,
+                            const Look& look) {
+  const auto ratio = search.ratio_of(finding);
+  if (const auto kept = verdict_within_limit(finding.score.worst, ratio)) {
+    const bool is_rounded = search.result.by_rounding && kept->tone == Tone::kGood;
+    return toned(std::string(kept->text) + (is_rounded ? ", but for rounding" : ""), kept->tone,
+                 look.colour);
+  }
+  return toned(fmt::format("{}{} the limit: {} {}", ratio_text(ratio), glyphs(look.utf8).times,
+                           finding.score.worst, within_text(finding.score.worst_span)),
+               Tone::kBad, look.colour);
+}
+
+}  // namespace rlctl::cli::trial

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/terminal/terminal.h"
+#include "cli/trial/report.h"
+
+// What a report says about the findings of a search for requests.
+
+namespace rlctl::cli::trial {
+
+/// The findings of a search with their names, null if there is none.
+std::array<std::pair<std::string_view, const rlctl::adversary::Finding*>, 4> findings_of(
+    const rlctl::adversary::SearchResult& result);
+/// Why a bundled algorithm answered a request of a finding so, in a few words: "counts in the
+/// window from 2026-01-01T00:01:00Z". Empty if it is not known.
+std::string step_reason(const Run& run, const Plan& plan, const rlctl::adversary::Finding& finding,
+                        std::size_t step);
+/// What a search skips, after a number of schedules.
+inline constexpr std::string_view kUndecided =
+    "whose result depends on the exact moment a key expires";
+/// "10 within 59.999 s, which a clock of 1 ms, as in {now_ms}, cannot tell from 60 s"; empty if
+/// rounding lets nothing more through.
+std::string rounding_text(const SearchFindings& search);
+/// What a random search left out; empty if nothing.
+std::string left_out_text(const rlctl::adversary::SearchResult& result);
+/// The verdict on a finding of a search; a title stands before it.
+std::string finding_verdict(const rlctl::adversary::Finding& finding, const SearchFindings& search,
+                            const Look& look);
+
+/// What is known of a search's finding; `run` is one of the report's.
+std::vector<Remark> remarks_on_search(const Report& report, const Run& run);
+
+}  // namespace rlctl::cli::trial

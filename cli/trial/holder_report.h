@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/trial/report.h"
+
+// What a report says about leases and reservations.
+
+namespace rlctl::cli::trial {
+
+/// "5 leases of 30 s"
+std::string leases_text(const Plan& plan);
+/// "held for 2 s on average, 1 % die, renewed"
+std::string holds_text(const Plan& plan);
+/// "100 reserved for 5 s, settled with 50 to 150 after 1 s on average, 1 % die"
+std::string reservations_text(const Plan& plan);
+
+/// Whether a limiter of leases or reservations exceeded the limit or lost anything, in a few words.
+struct HoldersVerdict {
+  std::string text = {};
+  Tone tone = Tone::kGood;
+};
+/// The run must be of leases or of reservations.
+HoldersVerdict holders_verdict(const Report& report, const Run& run);
+/// What was found, and what its reader should know.
+std::vector<Remark> remarks_on_holders(const Report& report, const Run& run);
+
+/// An acquire, a renewal or a release, as append_decision_json() writes a decision.
+void append_event_json(std::string& out, std::string_view run, std::int64_t number,
+                       std::string_view key, const traffic::Arrival& arrival,
+                       const limiter::Decision& decision);
+/// The same of a reserve or a settle.
+void append_reservation_json(std::string& out, std::string_view run, std::int64_t number,
+                             std::string_view key, const traffic::Arrival& arrival,
+                             const limiter::Decision& decision);
+
+}  // namespace rlctl::cli::trial

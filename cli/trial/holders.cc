@@ -1,0 +1,127 @@
+#include "cli/trial/holders.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/options/holder_options.h"
+#include "limiter/algorithm.h"
+
+namespace rlctl::cli::trial {
+namespace {
+
+constexpr std::string_view kConcurrency = "--concurrency", kReserve = "--reserve";
+
+}  // namespace
+
+Option add_lease_options(Options& options, Plan& plan) {
+  auto& leases = plan.leases;
+  constexpr std::string_view kCounts = "it counts requests",
+                             kHint = "a lease has --lease, not a window";
+  options.group("Leases");
+  auto concurrency =
+      options.value(std::string(kConcurrency), "NUMBER",
+                    into(plan.concurrency, number_between(kConcurrency, 1, limiter::kLargestLimit)),
+                    "ask for leases instead, at most NUMBER held at once");
+  concurrency.excludes_each({"--limit", "--burst"}, kCounts, kHint)
+      .excludes("--cost", "each holder has one lease")
+      .excludes("--delay", "a lease begins when it is given");
+  options
+      .value("--lease", "TIME", into(leases.lease, parse_lease),
+             "a lease lapses after this unless it is renewed (default: 30s)")
+      .needs(kConcurrency);
+  options
+      .value("--release", "FILE", leases.release, "the script that releases what --script acquires")
+      .needs(kConcurrency)
+      .needs("--script", "it releases what a script acquires");
+  options
+      .value("--release-args", "WORDS", leases.release_arguments,
+             "its ARGV (default: those of --args)")
+      .needs(kConcurrency)
+      .needs("--release");
+  return concurrency;
+}
+
+Option add_budget_options(Options& options, Plan& plan) {
+  auto& budget = plan.budget;
+  options.group("Budgets");
+  auto reserve =
+      options.value(std::string(kReserve), "UNITS",
+                    into(plan.reserve, number_between(kReserve, 1, limiter::kLargestCost)),
+                    "reserve UNITS with each request, and settle later");
+  reserve.excludes("--concurrency", "a lease has no units")
+      .excludes("--burst", "a budget has no burst")
+      .excludes("--cost", "it states the units")
+      .excludes("--delay", "a hold begins when it is given");
+  options.value("--settle", "FILE", budget.settle, "the script that settles what --script reserves")
+      .needs(kReserve)
+      .needs("--script", "it settles what a script reserves");
+  options
+      .value("--settle-args", "WORDS", budget.settle_arguments,
+             "its ARGV (default: those of --args)")
+      .needs(kReserve)
+      .needs("--settle");
+  return reserve;
+}
+
+void complete_budget(Plan& plan) {
+  auto& spend = plan.budget.spend;
+  if (spend.hold < limiter::kShortestHold) {
+    throw UsageError("--hold must be at least 1ms, not " + format_duration(spend.hold));
+  }
+  spend.units = *plan.reserve;
+  spend.seed = plan.request.seed;
+  plan.costs = {*plan.reserve};  // the pattern's rate follows from it
+}
+
+void require_no_page(const Plan& plan) {
+  if (!has_holders(plan) || !writes(plan, ReportFormat::kHtml)) return;
+  refuse_both("-o *.html", plan.concurrency ? kConcurrency : kReserve, "the page is about windows",
+              "draw a picture: -o FILE.svg");
+}
+
+void ask_for_leases(traffic::Candidate& candidate, const Plan& plan) {
+  if (!candidate.foreign) return;
+  auto script = *candidate.foreign;
+  const auto& leases = plan.leases;
+  cli::ask_for_leases(script, leases.release, leases.release_arguments);
+  if (leases.hold.renews && !tells_event(script)) {
+    throw UsageError(fmt::format("--renew: nothing renews the leases of {}", escape(script.name)),
+                     "let it renew when {event} in --args says so");
+  }
+  candidate.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(script));
+  const auto tick = clock_tick_of(candidate);
+  if (plan.search() != nullptr || tick < leases.lease) return;
+  throw UsageError(fmt::format(
+      "--lease: {} is not longer than {}, the unit of the clock of {}, so "
+      "that nothing would be known of who holds",
+      format_duration(leases.lease), format_duration(tick), escape(candidate.foreign->name)));
+}
+
+traffic::HoldPlan hold_plan_of(const traffic::Candidate& candidate, const Plan& plan) {
+  auto hold = plan.leases.hold;
+  hold.tick = clock_tick_of(candidate);
+  return hold;
+}
+
+void ask_for_reservations(traffic::Candidate& candidate, const Plan& plan) {
+  if (!candidate.foreign) return;
+  auto script = *candidate.foreign;
+  const auto& budget = plan.budget;
+  cli::ask_for_reservations(script, budget.spend.hold, budget.settle, budget.settle_arguments);
+  candidate.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(script));
+  const auto tick = clock_tick_of(candidate);
+  if (tick < budget.spend.hold) return;
+  throw UsageError(fmt::format(
+      "--hold: {} is not longer than {}, the unit of the clock of {}, so "
+      "that nothing would be known of what is held",
+      format_duration(budget.spend.hold), format_duration(tick), escape(candidate.foreign->name)));
+}
+
+traffic::SpendRules spend_rules_of(const traffic::Candidate& candidate) {
+  return {.limit = candidate.limits.front(),
+          .has_clock_windows = candidate.is_bundled(),
+          .tick = clock_tick_of(candidate)};
+}
+
+}  // namespace rlctl::cli::trial

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "cli/options/options.h"
+#include "cli/trial/plan.h"
+
+// Limiters that are asked for leases or for reservations: the options, and what is asked of them.
+
+namespace rlctl::cli::trial {
+
+/// Declares --concurrency, which is returned, and what it says about limiters.
+Option add_lease_options(Options& options, Plan& plan);
+/// Declares --reserve, which is returned, and what it says about limiters.
+Option add_budget_options(Options& options, Plan& plan);
+/// Sets what follows from --reserve and the time of the hold. Throws UsageError if that is too
+/// short.
+void complete_budget(Plan& plan);
+/// Throws UsageError if a page is asked for, which shows windows and no holders.
+void require_no_page(const Plan& plan);
+
+/// Makes a script one that is asked for leases. Throws UsageError if nothing releases or renews
+/// them, or if its clock is too coarse to tell who holds.
+void ask_for_leases(traffic::Candidate& candidate, const Plan& plan);
+/// What the holders do, and how coarse this limiter's clock is.
+traffic::HoldPlan hold_plan_of(const traffic::Candidate& candidate, const Plan& plan);
+
+/// Makes a script one that is asked for reservations. Throws UsageError if it is not told their
+/// units, if nothing settles them, or if its clock is too coarse.
+void ask_for_reservations(traffic::Candidate& candidate, const Plan& plan);
+traffic::SpendRules spend_rules_of(const traffic::Candidate& candidate);
+
+}  // namespace rlctl::cli::trial

@@ -1,0 +1,300 @@
+#include "cli/trial/limiters.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/options/limits.h"
+#include "cli/options/log_options.h"
+#include "cli/trial/holders.h"
+#include "limiter/algorithm.h"
+#include "redis/url.h"
+#include "traffic/template.h"
+
+namespace rlctl::cli::trial {
+namespace {
+
+using limiter::Algorithm;
+
+/// The value of --algorithm for each algorithm that counts requests.
+constexpr const char* kAllAlgorithms = "all";
+
+/// Adds the algorithm, or all of them, unless it is there.
+void add_algorithms(std::vector<const limiter::Algorithm*>& chosen, const std::string& name) {
+  const auto add = [&chosen](const limiter::Algorithm& algorithm) {
+    if (std::find(chosen.begin(), chosen.end(), &algorithm) == chosen.end()) {
+      chosen.push_back(&algorithm);
+    }
+  };
+  if (const auto* algorithm = limiter::find_algorithm(name)) return add(*algorithm);
+  if (name != kAllAlgorithms) return add(parse_algorithm(name, kAllAlgorithms));
+  for (const auto& algorithm : limiter::algorithms()) {
+    if (limiter::counts_requests(algorithm)) add(algorithm);
+  }
+}
+
+std::uint64_t parse_seed(const std::string& text) {
+  return static_cast<std::uint64_t>(parse_between(text, "--seed", 0, INT64_MAX));
+}
+
+void add_programs(Plan& plan) {
+  if (has_programs(plan)) require_lengths(plan.limits, "--exec");
+  for (auto& program : parse_programs(plan.exec)) {
+    plan.candidates.push_back(
+        {.limits = plan.limits,
+         .program = std::make_shared<const traffic::ProgramLimiter>(std::move(program))});
+  }
+}
+
+/// The algorithms if no limiter is named.
+std::vector<const Algorithm*> default_algorithms(const Plan& plan) {
+  if (plan.concurrency) return {limiter::find_algorithm("concurrency")};
+  if (plan.reserve) return {limiter::find_algorithm("budget")};
+  const auto* first = limiter::find_algorithm("fixed-window");
+  const auto* by_default = &limiter::default_algorithm(plan.limits);
+  if (by_default == first) return {first};
+  return {first, by_default};
+}
+
+/// Comma-separated lists of the names, each short enough for a line of a narrow terminal.
+std::vector<std::string> algorithm_lists(const std::vector<const Algorithm*>& algorithms) {
+  constexpr std::size_t kMaxLetters = 34;
+  std::vector<std::string> lists;
+  std::vector<std::string_view> names;
+  for (const auto* algorithm : algorithms) names.push_back(algorithm->name);
+  if (names == limiter::list_names(limiter::counts_requests)) return {kAllAlgorithms};
+  for (const auto name : names) {
+    if (lists.empty() || lists.back().size() + 1 + name.size() > kMaxLetters) {
+      lists.emplace_back(name);
+    } else {
+      lists.back().append(",").append(name);
+    }
+  }
+  return lists;
+}
+
+}  // namespace
+
+// ---- Declarations ----
+
+void add_limiters(Options& options, Plan& plan, std::string_view limit_help) {
+  options.group("Limiters");
+  options.comma_list("--limit", "LIMIT", plan.limit_texts, limit_help);
+  options
+      .comma_list(
+          "--algorithm", "NAMES",
+          [&plan](const std::string& name) { add_algorithms(plan.algorithms, name); },
+          "algorithms to test, separated by commas, or all (default: "
+          "fixed-window,sliding-window-log)")
+      .completes([](const CompletionContext& typed) {
+        Completions leases;
+        leases.words.push_back({"concurrency", "gives leases"});
+        if (typed.options.is_given("--concurrency")) return leases;
+        if (typed.options.is_given("--reserve")) {
+          return to_completions(std::array<std::string_view, 1>{"budget"});
+        }
+        auto completions = complete_counting_algorithm(typed);
+        completions.words.push_back({std::string(kAllAlgorithms), "all that count requests"});
+        return completions;
+      });
+  add_script_options(options, plan.script, true);
+  add_exec_options(options, plan.exec);
+  options.value("--burst", "NUMBER", plan.burst_text,
+                "requests that may come at once; for algorithms with a burst (default: the limit)");
+  options.flag("--model", plan.model, "decide in this process, without a server; fast")
+      .excludes("--script", "a script runs on a server only")
+      .excludes_each({"--url", "--host", "--port", "--socket"});
+}
+
+void add_seed_and_start(Options& options, Plan& plan) {
+  options
+      .value("--seed", "NUMBER", into(plan.request.seed, parse_seed),
+             "seed for the random generator (default: 1)")
+      .excludes("--replay", "nothing in a log is random");
+  options
+      .value(
+          "--start", "TIME",
+          into(plan.start, [](const std::string& text) { return parse_time_of(text, "--start"); }),
+          "when the traffic begins; microseconds since 1970, or ISO 8601 with a zone (default: "
+          "2026-01-01T00:00:00Z)")
+      .excludes("--replay", kLogHasTimes);
+}
+
+// ---- KEYS and ARGV as operands ----
+
+void take_keys_and_args(Plan& plan, std::vector<std::string>& operands, std::size_t typed,
+                        bool (*is_other)(std::string_view word)) {
+  auto& script = plan.script;
+  if (script.scripts.empty()) return;
+  auto words = split_at_comma(operands, script);
+  if (!words) return;
+  script.arguments = std::move(words->arguments);
+  auto& before = words->before;
+  refuse_dash(before, typed);
+  operands.clear();
+  if (!before.empty() && is_other(before.front())) {
+    operands.push_back(before.front());
+    before.erase(before.begin());
+  }
+  if (!before.empty() && !script.keys.empty()) {
+    throw UsageError("--keys " + quoted_and_masked(script.keys.front()) + " and the KEY " +
+                     quoted_and_masked(before.front()) + " before ',' cannot be combined");
+  }
+  for (const auto& key : before) {
+    if (!is_digits(std::string_view(key).substr(key.starts_with('-') ? 1 : 0))) continue;
+    throw UsageError("KEY " + quoted_and_masked(key) + " is a number",
+                     "a KEY of burst is a template, such as '{key}'");
+  }
+  if (!before.empty()) script.keys = std::move(before);
+}
+
+std::string hint_for(const std::string& operand, ConfigurationSource& configuration) {
+  if (operand == ",")
+    return "it separates the KEYS and ARGV of a script: --script FILE.lua KEY , ARG";
+  const bool is_script = operand.ends_with(".lua") ||
+                         limiter::find_script(configuration.scripts(), operand) != nullptr;
+  if (is_script) return "run a script with --script " + operand;
+  if (operand.find('{') == operand.npos) return {};
+  return "quote the value of --args, which is one word: --args '{now_ms} {window_ms}', or write a "
+         "comma before the words: KEY , '{now_ms}' '{window_ms}'";
+}
+
+// ---- The limiters ----
+
+void set_limits(Plan& plan, const char* if_not_given) {
+  if (plan.concurrency) {
+    plan.limits = {{.limit = *plan.concurrency, .window = plan.leases.lease}};
+    return;
+  }
+  if (plan.limit_texts.empty()) plan.limit_texts = {if_not_given};
+  plan.limits = parse_limits(plan.limit_texts, plan.burst_text);
+  if (plan.reserve && plan.limits.size() > 1) {
+    throw UsageError("--reserve measures one limit, but there are several --limit");
+  }
+}
+
+void require_algorithms(const Plan& plan) {
+  for (const auto* algorithm : plan.algorithms) {
+    const bool counts = limiter::counts_requests(*algorithm);
+    if (plan.reserve) {
+      limiter::require_reservations(*algorithm);
+    } else if (plan.concurrency && counts) {
+      throw UsageError(
+          fmt::format("--concurrency: {} counts requests and gives no leases", algorithm->name),
+          "--algorithm concurrency does");
+    } else if (!plan.concurrency && !counts) {
+      throw UsageError("--algorithm concurrency requires --concurrency NUMBER");
+    }
+  }
+}
+
+bool names_others(const Plan& plan) {
+  return !plan.script.scripts.empty() || !plan.exec.programs.empty();
+}
+
+void require_taken(const limiter::Algorithm& algorithm, const limiter::Limit& limit,
+                   std::int64_t cost) {
+  try {
+    limiter::require_usable(algorithm, limit, cost);
+  } catch (const UsageError& error) {
+    throw UsageError(
+        fmt::format("--limit {}: {}", limiter::format_limit(limit), error.what()),
+        !error.hint().empty()
+            ? error.hint()
+            : fmt::format("an --algorithm other than {} may accept it", algorithm.name));
+  }
+}
+
+void add_algorithm(Plan& plan, const Algorithm& algorithm, bool burst_is_for_others) {
+  auto limits = plan.limits;
+  for (auto& limit : limits) {
+    if (!algorithm.has_burst && burst_is_for_others) limit.burst.reset();
+    if (!plan.concurrency) require_taken(algorithm, limit, plan.request.cost);
+  }
+  plan.candidates.push_back({.algorithm = &algorithm, .limits = std::move(limits)});
+}
+
+void add_scripts(Plan& plan, const ScriptOptions& options, const Invocation& invocation,
+                 std::string_view input_user) {
+  const auto scripts = read_scripts(options, invocation.configuration, input_user);
+  if (!scripts.limiters.empty()) require_lengths(plan.limits, "a script of your own");
+  plan.has_configured_script |= scripts.uses_configuration;
+  for (auto candidate : scripts.limiters) {
+    candidate.limits = plan.limits;
+    if (plan.concurrency) ask_for_leases(candidate, plan);
+    if (plan.reserve) ask_for_reservations(candidate, plan);
+    require_usable(candidate);
+    const auto& script = candidate.foreign;
+    if (script && !script->function.empty() && names_server(invocation.connection)) {
+      throw UsageError(
+          fmt::format("{} is a library of functions, which runs on a private server only: FUNCTION "
+                      "LOAD would replace a library that others use",
+                      escape(script->name)),
+          kNameNoServer);
+    }
+    plan.candidates.push_back(std::move(candidate));
+  }
+}
+
+void add_limiters_named(Plan& plan, const Invocation& invocation, std::string_view input_user,
+                        bool has_burst) {
+  if (plan.algorithms.empty() && !names_others(plan)) plan.algorithms = default_algorithms(plan);
+  add_scripts(plan, plan.script, invocation, input_user);
+  add_programs(plan);
+  const bool burst_is_for_others =
+      has_burst || names_others(plan) ||
+      std::ranges::any_of(plan.algorithms, [](const auto* one) { return one->has_burst; });
+  for (const auto* algorithm : plan.algorithms)
+    add_algorithm(plan, *algorithm, burst_is_for_others);
+  require_programs(invocation.options, has_programs(plan));
+}
+
+// ---- The command that repeats the plan ----
+
+Resolved resolved_limiters(const Plan& plan, const Invocation& invocation) {
+  Resolved values{{"--algorithm", algorithm_lists(plan.algorithms)}, {"--config", {}}};
+  if (plan.concurrency) {
+    values["--lease"] = {format_duration(plan.leases.lease)};
+  } else {
+    for (const auto& limit : plan.limits) values["--limit"].push_back(limiter::format_limit(limit));
+  }
+  const auto& script = plan.script;
+  if (!script.scripts.empty()) {
+    const bool is_configured = plan.has_configured_script;
+    const auto file = is_configured ? invocation.configuration.named_file() : std::nullopt;
+    if (file) values["--config"] = {*file};
+    // A default would override what the configuration says.
+    values["--keys"] = is_configured ? script.keys : script_keys(script);
+    for (const auto& setting : script_settings()) {
+      const auto& text = script.*setting.value;
+      if (setting.has_lines) continue;  // repeated as given
+      if (text || (!is_configured && !setting.if_not_given.empty())) {
+        values[setting.option] = {text.value_or(std::string(setting.if_not_given))};
+      }
+    }
+  }
+  if (const auto& url = invocation.connection.url) {
+    values["--url"] = {redis::display(redis::parse_url(*url))};
+  }
+  return values;
+}
+
+void append_repeated(std::vector<std::string>& words, const Plan& plan,
+                     const Invocation& invocation, const Resolved& values) {
+  const auto options = invocation.options.repeated(values, plan.is_real());
+  words.insert(words.end(), options.begin(), options.end());
+  // Of a server under the virtual clock, the time does not matter.
+  const auto& timeout = invocation.connection.timeout;
+  if (timeout && has_programs(plan) && !plan.is_real()) {
+    words.insert(words.end(), {"--timeout", *timeout});
+  }
+}
+
+bool has_programs(const Plan& plan) {
+  return std::ranges::any_of(plan.candidates,
+                             [](const auto& candidate) { return candidate.program != nullptr; });
+}
+
+}  // namespace rlctl::cli::trial

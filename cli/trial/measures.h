@@ -1,0 +1,95 @@
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <span>
+#include <variant>
+
+#include "cli/terminal/table.h"
+#include "cli/trial/report.h"
+
+namespace rlctl::cli::trial {
+
+// The numbers of a run. Each is one row of the tables in measures.cc, from which come its field in
+// JSON, its column in the text, and its name in --assert.
+
+/// The value of a measure; none if it is unknown.
+using Value = std::optional<std::variant<std::int64_t, double, bool>>;
+
+/// The outputs for programs that include a measure.
+enum MeasureOutputs : unsigned {
+  kInText = 0,  ///< none of them, only a column
+  kInJson = 1,
+  kInAssert = 2,
+  kInAll = kInJson | kInAssert
+};
+
+/// The most that a number of a run could have been, whatever the limiter decided.
+struct Ceiling {
+  double most = HUGE_VAL;
+  std::string why = {};  ///< why it could not be more
+};
+
+struct Cell;  ///< a run's value and what its text depends on
+/// A column of a table for people, with a row for each run.
+struct Column {
+  std::string_view title = {};  ///< empty: there is none; {} stands for the window
+  /// Null: the value as it is. Not called for an unknown value; an empty text stands for one.
+  std::string (*text)(const Cell&) = nullptr;
+  bool (*is_shown)(const Report&) = nullptr;  ///< null: always
+};
+
+/// One number that describes a run.
+struct Measure {
+  std::string_view name;
+  Value (*of)(const Run&);
+  unsigned outputs = kInAll;
+  Column column = {};
+  /// Null if there is none, or none that users do not know, such as the requests sent.
+  Ceiling (*ceiling)(const Run&) = nullptr;
+};
+
+/// A group of measures. In JSON, it is an object; in assertions, its name precedes the names of its
+/// measures. A group without a name is neither: its measures are fields and names by themselves.
+struct MeasureGroup {
+  std::string_view name;
+  std::span<const Measure> measures;
+};
+extern const MeasureGroup kCountGroup, kWorstGroup, kDenialGroup, kRetryGroup, kRemainingGroup,
+    kResetGroup, kMemoryGroup, kPaceGroup, kMinuteGroup, kHoldingGroup, kSpendingGroup;
+
+/// None for a log, which uses no random numbers.
+std::optional<std::uint64_t> seed_of(const Report& report);
+
+// --- Outputs -------------------------------------------------------------------------------------
+
+/// A table for people: what each limiter decided. `origin` is that of the times, relative to
+/// Run::begin.
+Table decisions_table(const Report& report, const Look& look, std::chrono::microseconds origin);
+/// A table for people: what each limiter decided about leases, with --concurrency.
+Table leases_table(const Report& report, const Look& look, std::chrono::microseconds origin);
+/// A table for people: what each limiter decided about reservations, with --reserve.
+Table budget_table(const Report& report, const Look& look, std::chrono::microseconds origin);
+/// The cell for a value that is unknown or does not exist.
+inline constexpr std::string_view kNoValue = "-";
+/// "2.770 %"; a nonzero share never prints as 0.
+std::string percent_text(double share);
+
+/// A number of a run that --assert can compare.
+struct AssertedMeasure {
+  std::string name;
+  std::function<std::optional<double>(const Run&)> of;  ///< none if it is unknown
+  bool needs_stepping_back = false;  ///< known only if a search tries a clock that steps back
+  Ceiling (*ceiling)(const Run&) = nullptr;  ///< see Measure
+};
+std::vector<AssertedMeasure> traffic_measures();
+/// The measures of leases.
+std::vector<AssertedMeasure> lease_measures();
+/// The measures of reservations.
+std::vector<AssertedMeasure> budget_measures();
+/// The measures of a search for leases, or for reservations.
+std::vector<AssertedMeasure> holder_search_measures(bool of_budget);
+/// The measures of a search.
+std::vector<AssertedMeasure> search_measures();
+
+}  // namespace rlctl::cli::trial

@@ -1,0 +1,211 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "adversary/holdings.h"
+#include "adversary/probes.h"
+#include "adversary/search.h"
+#include "cli/terminal/terminal.h"
+#include "cli/trial/events.h"
+#include "cli/trial/plan.h"
+#include "limiter/limit.h"
+#include "traffic/holding.h"
+#include "traffic/measurement.h"
+#include "traffic/spending.h"
+#include "traffic/traffic.h"
+
+namespace rlctl::cli::trial {
+
+/// What a search found.
+struct SearchFindings {
+  rlctl::adversary::SearchResult result = {};
+  limiter::Limit limit = {};
+  /// The placeholder that tells the script the time, if the most is measured in its unit; null if
+  /// it is measured in µs, since the unit is unknown or longer than a hundredth of a window.
+  const traffic::Placeholder* clock = nullptr;
+  std::optional<rlctl::adversary::ClockAhead> clock_ahead = {};  ///< if it locks others out
+  /// What a token bucket with its burst allows, of a limiter that is not bundled and behaves as
+  /// one.
+  std::optional<std::int64_t> bucket_allows = {};
+  bool has_refunds = false;  ///< in the schedule that allows the most: its outcome lacks them
+
+  std::chrono::microseconds tick() const {
+    return clock != nullptr ? clock->tick : std::chrono::microseconds{1};
+  }
+  /// The units in a finding's worst window, as a multiple of the limit.
+  double ratio_of(const rlctl::adversary::Finding& finding) const {
+    return static_cast<double>(finding.score.worst) / static_cast<double>(limit.limit);
+  }
+};
+
+/// What a search found about leases or reservations.
+struct HolderFindings {
+  rlctl::adversary::HoldingSearchResult result = {};
+  std::chrono::microseconds tick{1};  ///< times are multiples of this
+};
+
+/// The most units that the traffic asked for within one window.
+struct OfferedLoad {
+  traffic::Worst worst = {};
+  std::chrono::microseconds window{0};  ///< the window of the limit that is exceeded most
+};
+
+/// How a limiter handled requests. Keys have names here, and numbers in traffic::Outcome.
+struct Requests {
+  std::string worst_key = {};  ///< empty if nothing was allowed
+  /// The names of the keys of Measured::worst_keys.
+  std::vector<std::string> worst_keys = {};
+  std::optional<OfferedLoad> offered = {};             ///< if assertions need it
+  std::optional<std::int64_t> burst = {};              ///< the burst of the suggestion, if any
+  std::optional<traffic::Suggestion> suggestion = {};  ///< if the plan asks for one
+  std::optional<Events> events = {};                   ///< if the plan asks for a page
+};
+
+/// Who held leases of a limiter.
+struct Leases {
+  traffic::Held held = {};
+  /// The names of the keys of Held::most and Held::most_ever.
+  std::string key = {}, ever_key = {};
+};
+
+/// What was reserved and spent of a limiter.
+struct Budget {
+  traffic::Spent spent = {};
+  std::string key = {};  ///< the name of the key of Spent::most
+};
+
+/// How one limiter did. Names are data: escape them before printing.
+struct Run {
+  std::string name = {};    ///< the limiter's
+  bool is_bundled = false;  ///< not a script or a program of the user's
+  /// What was sent and allowed: of a search, the schedule that allows the most; of a search for
+  /// leases or reservations, nothing.
+  traffic::Outcome outcome = {};
+  std::variant<Requests, Leases, Budget, SearchFindings, HolderFindings> found = {};
+  /// What the replies of a script suggest about how they were read.
+  std::optional<std::string> hint = {};
+  /// Why a bundled algorithm treated the traffic so: a sentence without a full stop.
+  std::optional<std::string> why = {};
+  /// The origin of the run's times. Under the real clock each run has its own: the beginning of its
+  /// traffic, or of the window before the edge that its pattern surrounds. With a log, the time of
+  /// the first request. Otherwise 0: all runs have the same times.
+  std::chrono::microseconds begin{0};
+  std::vector<std::pair<std::string, std::int64_t>> top_denied = {};  ///< key, requests
+
+  /// Null unless this is what was found.
+  const Requests* requests() const { return std::get_if<Requests>(&found); }
+  const Leases* leases() const { return std::get_if<Leases>(&found); }
+  const Budget* budget() const { return std::get_if<Budget>(&found); }
+  const SearchFindings* search() const { return std::get_if<SearchFindings>(&found); }
+  const HolderFindings* holder_search() const { return std::get_if<HolderFindings>(&found); }
+  /// Of requests; empty for others.
+  std::string_view worst_key() const {
+    return requests() != nullptr ? std::string_view(requests()->worst_key) : std::string_view();
+  }
+};
+
+/// The first request that one limiter allows and the other denies.
+struct Difference {
+  std::int64_t request = 0;         ///< its number in the traffic, from 1
+  std::chrono::microseconds at{0};  ///< its time
+  std::string key = {};             ///< the name of its key
+  bool allowed = false;             ///< the first limiter's answer; the other's is the opposite
+  /// At this time a key of a program's Redis server was in the last millisecond of its TTL, in
+  /// which the server still has it.
+  bool at_end_of_ttl = false;
+};
+
+/// Called for each decision, with the names of the run and of the key, and with the number of the
+/// request in the run, from 1.
+using OnNamedDecision =
+    std::function<void(std::string_view run, std::int64_t number, std::string_view key,
+                       const traffic::Arrival&, const limiter::Decision&)>;
+
+/// The results of `rlctl burst`, for every output format.
+struct Report {
+  Plan plan = {};
+  std::shared_ptr<const replay::Recording> recording = {};  ///< the log replayed, if any
+  std::vector<Run> runs = {};                               ///< in the order of the candidates
+  /// The last run covers only the beginning of the traffic, or some runs are missing.
+  bool interrupted = false;
+  bool failed = false;                        ///< an error, not Ctrl-C, interrupted the report
+  std::optional<Difference> difference = {};  ///< between the two limiters of --compare
+};
+
+// --- What the outputs have in common -------------------------------------------------------------
+
+/// A command as lines to paste at once, of at most `columns` if possible. An option and its value
+/// stay on one line if they fit.
+std::vector<std::string> command_lines(const std::vector<std::string>& words, std::size_t columns);
+/// "boundary", "replay" for a log, or "adversary".
+std::string_view traffic_name(const Report& report);
+/// A few words about the traffic.
+std::string traffic_text(const Report& report);
+/// The number of keys in the traffic.
+std::int64_t traffic_keys(const Report& report);
+/// Whether the schedule that a search found has refunds, which pictures do not show.
+bool has_refunds(const Report& report);
+/// Whether times are shown as dates and times of day: those of a log under the virtual clock.
+bool shows_dates(const Report& report);
+/// One of the windows in which a limiter itself counts.
+struct OwnWindow {
+  std::chrono::microseconds from{0}, to{0};
+  std::int64_t units = 0;  ///< how many of the worst window's units lie in it
+};
+/// The limiter's own windows, one or two, that the worst window touches. None if it has no such
+/// windows, or if they are not known: those of a script, and of a clock that is not the traffic's.
+std::vector<OwnWindow> own_windows(const Report& report, const Run& run,
+                                   const traffic::Worst& worst);
+/// Whether the report says if the two limiters differ.
+bool tells_difference(const Report& report);
+/// "first at request 31 (key 'a'): fixed-window allows it, gcra denies it"
+std::string difference_text(const Plan& plan, const Difference& found);
+inline constexpr std::string_view kUnbounded = "as many as were sent: no bound was found";
+
+/// The verdict on a limiter that did not exceed the limit.
+struct Verdict {
+  std::string_view text = {};
+  Tone tone = Tone::kGood;
+};
+/// The verdict; none if the limiter exceeded the limit. One that allows nothing has kept the limit,
+/// but has not succeeded.
+std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio);
+
+/// How many held leases, or how many units were spent or held, over time, and the most; null and 0
+/// without --concurrency and --reserve.
+const std::vector<traffic::HeldStep>* steps_of(const Run& run);
+std::int64_t most_of(const Run& run);
+/// A sentence about a run, without a full stop, and the word before it: "why", "note".
+struct Remark {
+  std::string_view label = {};
+  std::string text = {};
+};
+/// Why a limiter treated the traffic so, and what its author should know.
+std::vector<Remark> remarks_on(const Report& report, const Run& run);
+/// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.
+std::string ratio_text(double ratio);
+/// "1000/s", "12.5/s"
+std::string rate_text(double per_second);
+/// Exact to the µs, since a limiter may be off by one: 59.999999 s is not 60 s.
+std::string exact_text(std::chrono::microseconds span);
+/// "0", "+59.999999 s"
+std::string exact_offset_text(std::chrono::microseconds offset);
+/// "at one instant", "within 20 ms"
+std::string within_text(std::chrono::microseconds span);
+/// Text for XML, also within an attribute. Characters that XML does not allow are escaped as in a
+/// message.
+std::string xml(std::string_view text);
+
+/// Says that requests were sent later than they were due, such as "fixed-window: the sender fell
+/// behind: ..."; none if the sender kept up, or if the clock was virtual.
+std::optional<std::string> why_late(const Run& run);
+
+}  // namespace rlctl::cli::trial
