@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "base/shell.h"
@@ -26,34 +27,44 @@ bool tells(const traffic::ForeignLimiter& script, std::string_view placeholder) 
 
 /// The words about a script that ends what another gives.
 struct EndingWords {
-  std::string_view nothing_ends, option, arguments_option, ends;
+  std::string_view word, option, of, begins;
 };
 
 /// Sets the script that releases or settles. Throws UsageError if there is none.
-void set_ending_script(traffic::ForeignLimiter& script, const std::optional<std::string>& file,
-                       const std::optional<std::string>& arguments, const EndingWords& words) {
-  if (!file && !tells_event(script)) {
-    throw UsageError(fmt::format("{} {}", words.nothing_ends, escape(script.name)),
-                     fmt::format("name the script that does with {} FILE.lua, or tell this one "
-                                 "with {{event}} in --args",
-                                 words.option));
+void set_ending_script(traffic::ForeignLimiter& script, const ScriptOptions& options,
+                       const EndingWords& words) {
+  if (script.reading.delay) {
+    throw UsageError(fmt::format("{} and delay cannot be combined: {} begins when it is given",
+                                 words.option, words.begins));
   }
-  if (!file) return;
+  const auto found = options.words.find(words.word);
+  if (found == options.words.end()) {
+    if (tells_event(script)) return;
+    throw UsageError(
+        fmt::format("{}: nothing {}s the {} of {}", words.option, words.word, words.of,
+                    escape(script.name)),
+        fmt::format("name the script that does in its head, '-- rlctl: {0} FILE.lua', or with "
+                    "--head '{0} FILE.lua', or tell this one with {{event}} in --args",
+                    words.word));
+  }
+  const auto& [text, source, place] = found->second;
   if (!script.function.empty()) {
-    throw UsageError(fmt::format("{} is for scripts, but {} is a library of functions",
-                                 words.option, escape(script.name)),
+    throw UsageError(fmt::format("{} is for scripts, but {} is a library of functions", place,
+                                 escape(script.name)),
                      "tell its function with {event} in --args");
   }
+  const auto file_and_arguments = shell_words(text);
+  const auto& file = file_and_arguments.front();
   auto ending = script;
   ending.setup.clear();
-  ending.name = script_name(*file);
-  ending.source = read_source(words.option, {.path = *file});
-  parsed(words.option, [&] { traffic::choose_function(ending); });
-  if (arguments) {
+  ending.name = script_name(file);
+  ending.source = read_source(place, {.path = file});
+  parsed(place, [&] { traffic::choose_function(ending); });
+  if (file_and_arguments.size() > 1) {
     ending.arguments.clear();
-    parsed(words.arguments_option, [&] {
-      for (const auto& word : shell_words(*arguments)) ending.arguments.emplace_back(word);
-    });
+    for (const auto& word : std::span(file_and_arguments).subspan(1)) {
+      ending.arguments.emplace_back(word);
+    }
   }
   script.ending = std::make_shared<const traffic::ForeignLimiter>(std::move(ending));
 }
@@ -108,21 +119,15 @@ std::chrono::microseconds clock_tick_of(const traffic::Candidate& candidate) {
   return time == nullptr ? kFinest : std::max(kFinest, time->tick);
 }
 
-void ask_for_leases(traffic::ForeignLimiter& script, const std::optional<std::string>& file,
-                    const std::optional<std::string>& arguments) {
+void ask_for_leases(traffic::ForeignLimiter& script, const ScriptOptions& options) {
   script.has_leases = true;
-  set_ending_script(
-      script, file, arguments,
-      {"--concurrency: nothing releases the leases of", "--release", "--release-args", "releases"});
+  set_ending_script(script, options, {"release", "--concurrency", "leases", "a lease"});
 }
 
 void ask_for_reservations(traffic::ForeignLimiter& script, std::chrono::microseconds hold,
-                          const std::optional<std::string>& file,
-                          const std::optional<std::string>& arguments) {
+                          const ScriptOptions& options) {
   script.hold = hold;
-  set_ending_script(
-      script, file, arguments,
-      {"--reserve: nothing settles the reservations of", "--settle", "--settle-args", "settles"});
+  set_ending_script(script, options, {"settle", "--reserve", "reservations", "a hold"});
 }
 
 }  // namespace rlctl::cli

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <chrono>
-#include <optional>
 #include <string>
 #include <string_view>
 
+#include "cli/options/script_options.h"
 #include "traffic/script.h"
 
 namespace rlctl::cli {
@@ -34,14 +34,12 @@ bool takes_renewals(const traffic::Candidate& candidate);
 /// How coarse the clock of a limiter is: a script's or a program's at least 1 ms, which are the
 /// steps of TTLs; 0 for a bundled one.
 std::chrono::microseconds clock_tick_of(const traffic::Candidate& candidate);
-/// Makes a script one that is asked for leases. `file`: the script that releases them; `arguments`:
-/// its ARGV instead of the same. Throws UsageError if nothing releases them.
-void ask_for_leases(traffic::ForeignLimiter& script, const std::optional<std::string>& file,
-                    const std::optional<std::string>& arguments);
-/// Makes a script one that is asked for reservations with this hold. The rest is like
-/// ask_for_leases().
+/// Makes a script one that is asked for leases. Throws UsageError if nothing releases them: neither
+/// the script of the word `release`, nor this one, which is told {event}.
+void ask_for_leases(traffic::ForeignLimiter& script, const ScriptOptions& options);
+/// Makes a script one that is asked for reservations with this hold. Throws UsageError if nothing
+/// settles them.
 void ask_for_reservations(traffic::ForeignLimiter& script, std::chrono::microseconds hold,
-                          const std::optional<std::string>& file,
-                          const std::optional<std::string>& arguments);
+                          const ScriptOptions& options);
 
 }  // namespace rlctl::cli

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/shell.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
@@ -20,6 +21,8 @@
 #include "cli/options/options.h"
 #include "cli/terminal/table.h"
 #include "limiter/algorithm.h"
+#include "limiter/limit.h"
+#include "traffic/head.h"
 
 namespace rlctl::cli {
 namespace {
@@ -27,10 +30,11 @@ namespace {
 using limiter::ScriptSection;
 
 constexpr std::string_view kDefaultKey = "{key}";
-constexpr std::string_view kScriptOption = "--script";
+constexpr std::string_view kScriptOption = "--script", kHeadOption = "--head";
 /// An error shows at most this much of a name in the configuration.
 constexpr std::size_t kMaxShown = 40;
-constexpr std::string_view kArguments = "--args", kFunction = "--function", kSetup = "--setup";
+constexpr std::string_view kKeys = "keys", kArguments = "args", kSetup = "setup",
+                           kFunction = "function";
 
 bool is_setup_file(const std::vector<std::string>& words) {
   return words.size() == 1 && words.front() != kStandardInput && is_script_file(words.front());
@@ -69,74 +73,173 @@ void parse_setup(const std::string& text, traffic::ForeignLimiter& limiter) {
   if (limiter.setup.empty()) throw UsageError("no command is given");
 }
 
-constexpr std::array kSettings{
-    ScriptSetting{kFunction, "NAME", "the function of a library to call (default: its only one)",
-                  &ScriptOptions::function, "",
-                  [](const auto& text, auto& limiter) {
-                    if (text.empty()) throw UsageError("the name of the function is empty");
-                    limiter.function = text;
-                  }},
-    ScriptSetting{kArguments, "WORDS",
-                  "ARGV of the script (in one string that is split as a shell does; default: none)",
-                  &ScriptOptions::arguments, "",
-                  [](const auto& text, auto& limiter) {
-                    for (const auto& word : shell_words(text)) limiter.arguments.emplace_back(word);
-                  }},
-    ScriptSetting{kSetup, "COMMAND",
-                  "prepare the keys by this command ('HSET {key} rate 5'), by the commands in "
-                  "./FILE, or by the script FILE.lua, before the first request of each schedule",
-                  &ScriptOptions::setup, "", parse_setup, true},
-    ScriptSetting{"--allowed-when", "CONDITION",
-                  "reply that means allowed (nonzero, zero, nil, '<=limit', always, or an "
-                  "expression in Lua over the reply r: 'r[1] == 1'; default: nonzero)",
-                  &ScriptOptions::allowed_when, "nonzero",
-                  [](const auto& text, auto& limiter) {
-                    limiter.reading.allowed_when = traffic::parse_allowed_when(text);
-                  }},
-    ScriptSetting{"--denied-error", "CODE",
-                  "errors that deny (the first word: LIMIT for 'LIMIT too many')",
-                  &ScriptOptions::denied_error, "",
-                  [](const auto& text, auto& limiter) {
-                    limiter.reading.denied_error = traffic::parse_error_code(text);
-                  }},
-    ScriptSetting{"--delay", "EXPR",
-                  "time after which an allowed request proceeds (with its unit: 'r - now_ms ms')",
-                  &ScriptOptions::delay, "",
-                  [](const auto& text, auto& limiter) {
-                    limiter.reading.delay = traffic::parse_wait_expression(text);
-                  }},
-    ScriptSetting{"--remaining", "EXPR",
-                  "units that remain (an expression in Lua over the reply r: 'r[2]')",
-                  &ScriptOptions::remaining, "",
-                  [](const auto& text, auto& limiter) {
-                    limiter.reading.remaining = traffic::parse_number_expression(text);
-                  }},
-    ScriptSetting{
-        "--retry-after", "EXPR",
-        "time until a denied request would be allowed (with its unit, s, ms or us: 'r[3] s')",
-        &ScriptOptions::retry_after, "",
-        [](const auto& text, auto& limiter) {
-          limiter.reading.retry_after = traffic::parse_wait_expression(text);
-        }},
-    ScriptSetting{
-        "--reset-after", "EXPR",
-        "time until the script no longer counts anything (with its unit: 'r[4] - now_ms ms')",
-        &ScriptOptions::reset_after, "",
-        [](const auto& text, auto& limiter) {
-          limiter.reading.reset_after = traffic::parse_wait_expression(text);
-        }},
+void require_number(const std::string& text, std::string_view what, std::int64_t least) {
+  static_cast<void>(parse_between(text, what, least, limiter::kLargestCost));
+}
+
+void parse_ending(const std::string& text, traffic::ForeignLimiter& /*limiter*/) {
+  auto words = shell_words(text);
+  if (words.empty() || words.front().empty()) throw UsageError("the name of the file is empty");
+  if (words.front() == kStandardInput) {
+    throw UsageError("'-' is not a file", "a file of that name is ./-");
+  }
+  for (const auto& word : std::span(words).subspan(1)) static_cast<void>(traffic::Template(word));
+}
+
+using About = ScriptWord::About;
+
+constexpr std::array kWords{
+    ScriptWord{.name = "limit",
+               .value_name = "LIMIT",
+               .help = "requests and window, if --limit does not say them: 5/60s",
+               .about = About::kTraffic,
+               .parse =
+                   [](const auto& text, auto&) { static_cast<void>(limiter::parse_limit(text)); }},
+    ScriptWord{.name = "burst",
+               .value_name = "NUMBER",
+               .help = "requests that may come at once (default: the limit)",
+               .about = About::kTraffic,
+               .parse = [](const auto& text,
+                           auto&) { require_number(text, "the number", 1); }},
+    ScriptWord{.name = "cost",
+               .value_name = "NUMBERS",
+               .help = "costs to try, for a script that takes {cost}: 1,3; 0 looks, -1 refunds "
+                       "(in lint and adversary)",
+               .about = About::kTraffic,
+               .parse =
+                   [](const auto& text, auto&) {
+                     std::string_view rest = text;
+                     do {
+                       require_number(std::string(take_until(rest, ",")), "each cost",
+                                      -limiter::kLargestCost);
+                     } while (!rest.empty());
+                   }},
+    ScriptWord{.name = kKeys,
+               .value_name = "WORDS",
+               .help = "KEYS of the script, as words of a shell (default: {key})",
+               .parse =
+                   [](const auto& text, auto& limiter) {
+                     for (const auto& word : shell_words(text)) limiter.keys.emplace_back(word);
+                   },
+               .has_lines = true},
+    ScriptWord{.name = kArguments,
+               .value_name = "WORDS",
+               .help = "ARGV of the script (in one string that is split as a shell does; default: "
+                       "none)",
+               .parse =
+                   [](const auto& text, auto& limiter) {
+                     for (const auto& word : shell_words(text)) {
+                       limiter.arguments.emplace_back(word);
+                     }
+                   },
+               .option = "--args"},
+    ScriptWord{.name = kFunction,
+               .value_name = "NAME",
+               .help = "the function of a library to call (default: its only one)",
+               .parse =
+                   [](const auto& text, auto& limiter) {
+                     if (text.empty()) throw UsageError("the name of the function is empty");
+                     limiter.function = text;
+                   }},
+    ScriptWord{.name = kSetup,
+               .value_name = "COMMAND",
+               .help = "prepare the keys by this command ('HSET {key} rate 5'), by the commands in "
+                       "./FILE, or by the script FILE.lua, before the first request of each "
+                       "schedule",
+               .parse = parse_setup,
+               .option = "--setup",
+               .has_lines = true},
+    ScriptWord{.name = "allowed",
+               .value_name = "CONDITION",
+               .help = "reply that means allowed (nonzero, zero, nil, '<=limit', always, or an "
+                       "expression in Lua over the reply r: 'r[1] == 1'; default: nonzero)",
+               .about = About::kReply,
+               .parse =
+                   [](const auto& text, auto& limiter) {
+                     limiter.reading.allowed_when = traffic::parse_allowed_when(text);
+                   },
+               .option = "--allowed-when"},
+    ScriptWord{.name = "denied_error",
+               .value_name = "CODE",
+               .help = "errors that deny (the first word: LIMIT for 'LIMIT too many')",
+               .about = About::kReply,
+               .parse =
+                   [](const auto& text, auto& limiter) {
+                     limiter.reading.denied_error = traffic::parse_error_code(text);
+                   }},
+    ScriptWord{.name = "delay",
+               .value_name = "EXPR",
+               .help = "time after which an allowed request proceeds, with its unit: r - now_ms ms",
+               .about = About::kReply,
+               .parse =
+                   [](const auto& text, auto& limiter) {
+                     limiter.reading.delay = traffic::parse_wait_expression(text);
+                   }},
+    ScriptWord{.name = "remaining",
+               .value_name = "EXPR",
+               .help = "units that remain, in Lua over the reply r: r[2]",
+               .about = About::kReply,
+               .parse =
+                   [](const auto& text, auto& limiter) {
+                     limiter.reading.remaining = traffic::parse_number_expression(text);
+                   }},
+    ScriptWord{.name = "retry_after",
+               .value_name = "EXPR",
+               .help = "time until a denied request would be allowed, with its unit: r[3] s",
+               .about = About::kReply,
+               .parse =
+                   [](const auto& text, auto& limiter) {
+                     limiter.reading.retry_after = traffic::parse_wait_expression(text);
+                   }},
+    ScriptWord{.name = "reset_after",
+               .value_name = "EXPR",
+               .help = "time until the script no longer counts anything: r[4] - now_ms ms",
+               .about = About::kReply,
+               .parse =
+                   [](const auto& text, auto& limiter) {
+                     limiter.reading.reset_after = traffic::parse_wait_expression(text);
+                   }},
+    ScriptWord{.name = "release",
+               .value_name = "FILE WORDS",
+               .help = "the script that releases leases, and its ARGV (default: as args)",
+               .parse = parse_ending,
+               .names_file = true},
+    ScriptWord{.name = "settle",
+               .value_name = "FILE WORDS",
+               .help = "the script that settles reservations, and its ARGV (default: as args)",
+               .parse = parse_ending,
+               .names_file = true},
 };
 
-/// The limiter that the options describe, without its name and its source.
+const ScriptWord& row_of(std::string_view word) {
+  return *std::ranges::find(kWords, word, &ScriptWord::name);
+}
+
+std::vector<std::string_view> word_names() {
+  return names_of(std::span(kWords));
+}
+
+/// Calls a parser. Its errors begin with the place of the value, and are not about the command line
+/// if a script's head says it.
+template <typename Parse>
+void parse_at(const WordValue& value, Parse parse) {
+  try {
+    parsed(value.place, parse);
+  } catch (const InputError&) {
+    throw;
+  } catch (const UsageError& error) {
+    if (value.source != WordSource::kScript) throw;
+    throw InputError(error.what(), error.hint());
+  }
+}
+
+/// The limiter that the words describe, without its name and its source.
 traffic::ForeignLimiter parse(const ScriptOptions& options) {
   traffic::ForeignLimiter limiter;
-  parsed("--keys", [&] {
-    for (const auto& key : options.keys) limiter.keys.emplace_back(key);
-  });
-  for (const auto& row : kSettings) {
-    if (const auto& text = options.*row.value) {
-      parsed(row.option, [&] { row.parse(*text, limiter); });
-    }
+  for (const auto& row : kWords) {
+    const auto found = options.words.find(row.name);
+    if (found == options.words.end()) continue;
+    parse_at(found->second, [&] { row.parse(found->second.text, limiter); });
   }
   return limiter;
 }
@@ -147,14 +250,6 @@ std::string with_option(std::string_view option, const std::string& message) {
 
 NamedScript script_in_file(const std::string& path, const ScriptOptions& given) {
   return {.name = script_name(path), .path = path, .options = given};
-}
-
-/// Sets the options that are not given to those of `others`.
-void add_missing(ScriptOptions& options, const ScriptOptions& others) {
-  if (options.keys.empty()) options.keys = others.keys;
-  for (const auto& row : kSettings) {
-    if (!(options.*row.value)) options.*row.value = others.*row.value;
-  }
 }
 
 [[noreturn]] void throw_no_script(std::string_view option, const std::string& value,
@@ -189,6 +284,22 @@ std::string read_standard_input() {
   throw UsageError("standard input is empty, but a script is read from it");
 }
 
+/// Says what a value of --head says.
+void say_head_option(ScriptOptions& options, const std::string& text) {
+  const auto line =
+      parsed(kHeadOption, [&] { return traffic::parse_head_line(text, word_names()); });
+  const auto& row = row_of(line.word);
+  const auto known = options.words.find(row.name);
+  const bool is_twice =
+      known != options.words.end() && known->second.source == WordSource::kHeadOption;
+  if (is_twice && row.name != kSetup) {
+    throw UsageError(fmt::format("{} {} is given twice", kHeadOption, row.name));
+  }
+  options.say(row.name, {.text = line.value,
+                         .source = WordSource::kHeadOption,
+                         .place = fmt::format("{} {}", kHeadOption, row.name)});
+}
+
 void require_one_input(const ScriptOptions& options, std::string_view taken_by) {
   const auto wanted = std::count(options.scripts.begin(), options.scripts.end(), kStandardInput);
   if (wanted > 0 && !taken_by.empty()) {
@@ -203,33 +314,50 @@ void require_one_input(const ScriptOptions& options, std::string_view taken_by) 
 
 using Setting = limiter::ScriptSection::Setting;
 
-/// The lines of a setup, whose files are relative to this folder.
-std::string setup_in(const std::filesystem::path& folder, const Setting& setting) {
-  std::string lines;
-  const auto add = [&](std::string_view line, const std::vector<std::string>& words) {
-    if (!lines.empty()) lines += '\n';
-    lines += is_setup_file(words) ? joined_words({folder / words.front()}) : std::string(line);
+/// A value whose files are relative to this folder: the lines of a setup, or the file of a script.
+/// `check` is called with the name of each file.
+template <typename Check>
+std::string in_folder(const ScriptWord& row, const std::filesystem::path& folder,
+                      const std::string& text, Check check) {
+  const auto moved = [&](const std::string& file) {
+    check(file);
+    return (folder / file).string();
   };
-  for (const auto& value : setting.values) for_each_command(value, add);
+  if (row.names_file) {
+    auto words = shell_words(text);
+    if (!words.empty()) words.front() = moved(words.front());
+    return joined_words(words);
+  }
+  if (row.name != kSetup) return text;
+  std::string lines;
+  for_each_command(text, [&](std::string_view line, const std::vector<std::string>& words) {
+    if (!lines.empty()) lines += '\n';
+    lines += is_setup_file(words) ? joined_words({moved(words.front())}) : std::string(line);
+  });
   return lines;
 }
 
-/// Sets what a setting says, if it is about an option. `folder`: that of the configuration.
+/// Says what a setting of the configuration says. `folder`: that of the configuration.
 void apply(const Setting& setting, const std::filesystem::path& folder, ScriptOptions& options) {
-  if (setting.name == ScriptSection::kKeys) options.keys = setting.values;
-  for (const auto& row : kSettings) {
-    if (row.key() != setting.name) continue;
-    options.*row.value = row.has_lines     ? setup_in(folder, setting)
-                         : setting.is_list ? joined_words(setting.values)
-                                           : setting.values.front();
+  const auto* row = find_by_name(std::span(kWords), setting.name);
+  if (row == nullptr) return;
+  std::string text;
+  if (row->name == kSetup) {
+    text = fmt::format("{}", fmt::join(setting.values, "\n"));
+  } else {
+    text = setting.is_list ? joined_words(setting.values) : setting.values.front();
   }
+  options.say(row->name, {.text = in_folder(*row, folder, text, [](const auto&) {}),
+                          .source = WordSource::kConfiguration,
+                          .place = setting.name});
 }
 
-/// "keys: '{kye}' contains..." for "--keys: '{kye}' contains..."
-std::string with_key(std::string message) {
-  const auto end = message.begin() + static_cast<std::ptrdiff_t>(message.find(':'));
-  std::replace(message.begin() + 2, end, '-', '_');
-  return message.substr(2);
+/// Throws UsageError for a file of a head that is not beside its script.
+void require_beside(const std::string& file) {
+  const std::filesystem::path path(file);
+  if (path.is_relative() && std::ranges::find(path, "..") == path.end()) return;
+  throw UsageError(quoted_and_masked(file) + " is not beside the script",
+                   "a head names files in the folder of its script, without '..'");
 }
 
 void require_file(const std::string& name, const std::string& path) {
@@ -242,25 +370,19 @@ void require_file(const std::string& name, const std::string& path) {
 }
 
 [[noreturn]] void refuse_key(const std::string& key) {
-  std::vector<std::string> keys{std::string(ScriptSection::kFile),
-                                std::string(ScriptSection::kExec),
-                                std::string(ScriptSection::kKeys)};
-  for (const auto& row : kSettings) keys.push_back(row.key());
-  throw UsageError(fmt::format(
-      "unknown key '{}'{}", escape(key, kMaxShown),
-      did_you_mean_or_all(key, std::vector<std::string_view>(keys.begin(), keys.end()))));
+  auto keys = word_names();
+  keys.insert(keys.begin(), {ScriptSection::kFile, ScriptSection::kExec});
+  throw UsageError(
+      fmt::format("unknown key '{}'{}", escape(key, kMaxShown), did_you_mean_or_all(key, keys)));
 }
 
-/// Throws UsageError, which begins with an option or with the key.
+/// Throws UsageError, which begins with the key.
 void require_correct(const Setting& setting, const limiter::ScriptSection& section,
                      const limiter::Configuration& configuration) {
   ScriptOptions options;
-  const auto is_setting = [&](const ScriptSetting& row) { return row.key() == setting.name; };
   const bool is_file = setting.name == ScriptSection::kFile,
-             is_exec = setting.name == ScriptSection::kExec,
-             is_keys = setting.name == ScriptSection::kKeys;
-  if (!is_file && !is_exec && !is_keys &&
-      std::none_of(kSettings.begin(), kSettings.end(), is_setting)) {
+             is_exec = setting.name == ScriptSection::kExec;
+  if (!is_file && !is_exec && find_by_name(std::span(kWords), setting.name) == nullptr) {
     refuse_key(setting.name);
   }
   if (setting.is_list && !ScriptSection::takes_list(setting.name)) {
@@ -273,7 +395,7 @@ void require_correct(const Setting& setting, const limiter::ScriptSection& secti
     return parsed(ScriptSection::kExec,
                   [&] { static_cast<void>(parse_program(setting.values.front())); });
   }
-  if (is_keys && setting.values.empty()) throw UsageError("keys is an empty list");
+  if (setting.name == kKeys && setting.values.empty()) throw UsageError("keys is an empty list");
   apply(setting, std::filesystem::path(configuration.file).parent_path(), options);
   static_cast<void>(parse(options));
 }
@@ -285,8 +407,7 @@ std::vector<limiter::ConfigurationMistake> mistakes_in(
   const auto add = [&](std::size_t line, const std::string& message) {
     mistakes.push_back(
         limiter::mistake_at(configuration.file, line,
-                            fmt::format("script '{}': {}", escape(section.name, kMaxShown),
-                                        message.starts_with("--") ? with_key(message) : message),
+                            fmt::format("script '{}': {}", escape(section.name, kMaxShown), message),
                             "script." + section.name));
   };
   const auto* exec = section.find(ScriptSection::kExec);
@@ -311,20 +432,39 @@ std::vector<limiter::ConfigurationMistake> mistakes_in(
 
 // ---- What is said about a script ----
 
-std::string ScriptSetting::key() const {
-  std::string key(option.substr(2));
-  std::replace(key.begin(), key.end(), '-', '_');
-  return key;
+const std::string* ScriptOptions::find(std::string_view word) const {
+  const auto found = words.find(word);
+  return found == words.end() ? nullptr : &found->second.text;
 }
 
-std::span<const ScriptSetting> script_settings() {
-  return kSettings;
+std::optional<std::string> ScriptOptions::text(std::string_view word) const {
+  const auto* found = find(word);
+  return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+void ScriptOptions::say(std::string_view word, const WordValue& value) {
+  const auto& row = row_of(word);
+  const auto [known, is_new] = words.try_emplace(row.name, value);
+  if (is_new || known->second.source < value.source) return;
+  const bool adds = row.has_lines && known->second.source == value.source;
+  const auto before = adds ? known->second.text + '\n' : "";
+  known->second = value;
+  known->second.text.insert(0, before);
+}
+
+std::span<const ScriptWord> script_words() {
+  return kWords;
+}
+
+bool gives_call(const ScriptOptions& options) {
+  return std::ranges::any_of(options.words, [](const auto& word) {
+    return row_of(word.first).about != About::kTraffic;
+  });
 }
 
 bool has_reading(const ScriptOptions& options) {
-  return std::ranges::any_of(kSettings, [&](const auto& row) {
-    return row.option != kArguments && row.option != kFunction && row.option != kSetup &&
-           options.*row.value;
+  return std::ranges::any_of(options.words, [](const auto& word) {
+    return row_of(word.first).about == About::kReply;
   });
 }
 
@@ -332,8 +472,18 @@ bool reading_tells_limit(const ScriptOptions& options) {
   return traffic::uses_limit(parse(options).reading);
 }
 
+void add_key(ScriptOptions& options, const std::string& key) {
+  options.say(kKeys, {.text = joined_words({key}), .place = "--keys"});
+}
+
 std::vector<std::string> script_keys(const ScriptOptions& options) {
-  return options.keys.empty() ? std::vector{std::string(kDefaultKey)} : options.keys;
+  const auto* keys = options.find(kKeys);
+  return keys == nullptr ? std::vector{std::string(kDefaultKey)} : shell_words(*keys);
+}
+
+void set_default_key(ScriptOptions& options) {
+  if (options.find(kKeys) != nullptr) return;
+  options.say(kKeys, {.text = std::string(kDefaultKey), .source = WordSource::kScript});
 }
 
 void add_script_options(Options& options, ScriptOptions& target, bool has_option) {
@@ -344,34 +494,41 @@ void add_script_options(Options& options, ScriptOptions& target, bool has_option
               "names, or - for standard input)")
         .completes(complete_script);
   }
-  for (const auto& setting : kSettings) {
-    const std::string name(setting.option), value_name(setting.value_name);
-    auto& text = target.*setting.value;
-    auto option =
-        setting.has_lines
-            ? options.list(
-                  name, value_name,
-                  [&text](const std::string& line) { text = text ? *text + '\n' + line : line; },
-                  setting.help)
-            : options.value(name, value_name, text, setting.help);
+  const auto add = [&](Option option) {
     if (has_option) option.needs(kScriptOption, "", "name the script with --script FILE.lua");
+  };
+  for (const auto& row : kWords) {
+    if (row.option.empty()) continue;
+    const Take take = [&target, &row](const std::string& text) {
+      target.say(row.name, {.text = text, .place = std::string(row.option)});
+    };
+    add(row.has_lines ? options.list(row.option, row.value_name, take, row.help)
+                      : options.value(row.option, row.value_name, take, row.help));
   }
+  add(options.list(
+      kHeadOption, "'WORD VALUE'",
+      [&target](const std::string& text) { say_head_option(target, text); },
+      "say what a line of the script's head says, in its place: 'retry_after r[3] ms'"));
 }
 
-std::string placeholder_help() {
+std::string script_help() {
+  std::vector<HelpRow> words;
+  for (const auto& row : kWords) words.push_back({std::string(row.name), std::string(row.help)});
   std::vector<HelpRow> rows;
   for (const auto& row : traffic::placeholders()) {
     rows.push_back({fmt::format("{{{}}}", row.name), std::string(row.summary)});
   }
-  return help_section("In --keys and --args of a script", rows);
+  return help_section("In the head of a script ('-- rlctl: WORD VALUE') and in --head", words) +
+         help_section("In --keys and --args of a script", rows);
 }
 
 std::optional<CommaOperands> split_at_comma(std::span<const std::string> operands,
                                             const ScriptOptions& options) {
   const auto comma = std::find(operands.begin(), operands.end(), ",");
   if (comma == operands.end()) return std::nullopt;
-  if (options.arguments) {
-    throw UsageError("--args and ',' cannot be combined: both give the script's ARGV");
+  if (const auto given = options.words.find(kArguments); given != options.words.end()) {
+    throw UsageError(given->second.place +
+                     " and ',' cannot be combined: both give the script's ARGV");
   }
   return CommaOperands{.before = {operands.begin(), comma},
                        .arguments = joined_words({comma + 1, operands.end()})};
@@ -394,9 +551,8 @@ void require_no_call(const ScriptOptions& options, const std::string& name) {
     throw UsageError(fmt::format("{} is for a script in Lua, but '{}' is a program", option,
                                  escape(name, kMaxShown)));
   };
-  if (!options.keys.empty()) refuse("--keys");
-  for (const auto& row : kSettings) {
-    if (options.*row.value) refuse(row.option);
+  for (const auto& [word, value] : options.words) {
+    if (row_of(word).about != About::kTraffic) refuse(value.place);
   }
 }
 
@@ -415,7 +571,7 @@ NamedScript find_script(std::string_view option, const std::string& value,
   if (const auto* section = configuration.script(value)) {
     auto script = script_of(*section, configuration.scripts());
     auto options = given;
-    add_missing(options, script.options);
+    for (const auto& [word, said] : script.options.words) options.say(word, said);
     script.options = std::move(options);
     return script;
   }
@@ -440,6 +596,29 @@ std::string read_source(std::string_view option, const NamedScript& script) {
                                       kLargestScript >> 20U)));
 }
 
+void add_head(NamedScript& script, const std::string& source) {
+  const auto file = script.path.empty() || script.path == kStandardInput ? script.name : script.path;
+  const auto folder = std::filesystem::path(file).parent_path();
+  for (const auto& line : traffic::read_head(source, file, word_names(), kSetup)) {
+    const auto& row = row_of(line.word);
+    WordValue value{.source = WordSource::kScript,
+                    .place = fmt::format("{}:{}: {}", file, line.line, line.word)};
+    parse_at(value, [&] {
+      traffic::ForeignLimiter unused;
+      value.text = in_folder(row, folder, line.value, require_beside);
+      row.parse(value.text, unused);
+    });
+    script.options.say(row.name, value);
+  }
+}
+
+void refuse_setup_of_head(const ScriptOptions& options) {
+  const auto found = options.words.find(kSetup);
+  if (found == options.words.end() || found->second.source != WordSource::kScript) return;
+  throw InputError(found->second.place + " would write to the server that an option names",
+                   "repeat it on the command line: --setup COMMAND");
+}
+
 traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string source) {
   auto limiter = parse(script.options);
   limiter.name = script.name;
@@ -447,11 +626,17 @@ traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string sour
   return limiter;
 }
 
+void choose_function(traffic::ForeignLimiter& limiter, const ScriptOptions& options) {
+  const auto said = options.words.find(kFunction);
+  parse_at(said == options.words.end() ? WordValue{.place = std::string(kFunction)} : said->second,
+           [&] { traffic::choose_function(limiter); });
+}
+
 NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& configuration,
                            std::string_view input_reader) {
-  if (options.scripts.empty() && !options.keys.empty()) {
+  if (options.scripts.empty() && options.find(kKeys) != nullptr) {
     throw UsageError("--keys must be a whole number in decimal digits, not " +
-                         quoted_and_masked(options.keys.front()),
+                         quoted_and_masked(script_keys(options).front()),
                      "a key of a script needs --script FILE.lua");
   }
   require_one_input(options, input_reader);
@@ -463,22 +648,26 @@ NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& co
     typed.push_back(value);
     auto& script =
         scripts.emplace_back(find_script(options.named_with, value, options, configuration));
-    script.options.keys = script_keys(script.options);
     named.uses_configuration |= script.is_configured;
   }
   make_names_differ(scripts, typed);
-  for (const auto& script : scripts) {
+  for (auto& script : scripts) {
     if (script.program) {
       require_no_call(options, script.name);
-      named.limiters.push_back({.program = script.program});
+      named.limiters.push_back({.candidate = {.program = script.program}});
       continue;
     }
     // Reading standard input may wait: find mistakes in the options first.
-    auto limiter = make_limiter(script, {});
-    limiter.source = read_source(options.named_with, script);
-    parsed(kFunction, [&] { traffic::choose_function(limiter); });
+    static_cast<void>(make_limiter(script, {}));
+    auto source = read_source(options.named_with, script);
+    add_head(script, source);
+    set_default_key(script.options);
+    auto limiter = make_limiter(script, std::move(source));
+    choose_function(limiter, script.options);
     named.limiters.push_back(
-        {.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(limiter))});
+        {.candidate = {.foreign =
+                           std::make_shared<const traffic::ForeignLimiter>(std::move(limiter))},
+         .options = std::move(script.options)});
   }
   return named;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,38 +17,53 @@ namespace rlctl::cli {
 
 // ---- What is said about a script ----
 
-/// --script and the options about scripts, as typed, or the keys of [script.NAME] in the
-/// configuration.
+/// Who says a word about a script: the first of these wins.
+enum class WordSource { kOption, kHeadOption, kConfiguration, kScript };
+
+/// What is said with a word.
+struct WordValue {
+  std::string text = {};
+  WordSource source = WordSource::kOption;
+  std::string place = {};  ///< begins its errors: "--allowed-when", "--head allowed", "my.lua:3: ..."
+};
+
+/// What is said about scripts: on the command line, in [script.NAME] of the configuration, and in
+/// the head of the script (traffic/head.h).
 struct ScriptOptions {
-  std::vector<std::string> scripts = {};     ///< files and names; none in the configuration
-  std::string_view named_with = "--script";  ///< the option whose values `scripts` are
-  std::vector<std::string> keys = {};        ///< templates
-  std::optional<std::string> function = {}, arguments = {}, setup = {}, allowed_when = {},
-                             denied_error = {}, delay = {}, remaining = {}, retry_after = {},
-                             reset_after = {};
+  std::vector<std::string> scripts = {};            ///< --script: files and names
+  std::string_view named_with = "--script";         ///< the option whose values `scripts` are
+  std::map<std::string_view, WordValue> words = {};  ///< by the names of script_words()
+
+  /// Null if the word is not said.
+  const std::string* find(std::string_view word) const;
+  std::optional<std::string> text(std::string_view word) const;
+  /// Adds a word, unless a source that wins has said it. Of one source the last wins, except that
+  /// the values of a word with lines are joined.
+  void say(std::string_view word, const WordValue& value);
 };
 
-/// An option about a script that has one text, or lines that are given one by one: a row of the
-/// table in script_options.cc, from which come the option, its place in the printed command, and
-/// the key of the configuration.
-struct ScriptSetting {
-  std::string_view option;  ///< "--allowed-when"; the key is allowed_when
-  std::string_view value_name, help;
-  std::optional<std::string> ScriptOptions::*value;
-  std::string_view if_not_given;  ///< the default in a printed command; empty: leave it out
+/// A word about a script: a row of the table in script_options.cc, from which come the words of
+/// heads and of --head, the options, and the keys of [script.NAME].
+struct ScriptWord {
+  enum class About { kTraffic, kCall, kReply };
+  std::string_view name, value_name, help;
+  About about = About::kCall;
   /// Sets what the text says. Throws UsageError.
-  void (*parse)(const std::string& text, traffic::ForeignLimiter& limiter);
-  bool has_lines = false;  ///< may be given several times, for a line each
-
-  /// Its key in the configuration.
-  std::string key() const;
+  void (*parse)(const std::string& text, traffic::ForeignLimiter& limiter) = nullptr;
+  std::string_view option = {};  ///< "--allowed-when"; empty: --head says it, or each command's own
+  bool has_lines = false;        ///< the option may be given several times, for a line each
+  bool names_file = false;       ///< the first word of its value is a script's file
 };
-std::span<const ScriptSetting> script_settings();
+std::span<const ScriptWord> script_words();
 
+/// Whether a word is said about how a script is called or read, which only concerns scripts in Lua.
+bool gives_call(const ScriptOptions& options);
 /// Whether anything is said about the script's reply.
 bool has_reading(const ScriptOptions& options);
 /// Whether the reading of the reply refers to the limit. Throws UsageError.
 bool reading_tells_limit(const ScriptOptions& options);
+/// What --keys says: one of the KEYS.
+void add_key(ScriptOptions& options, const std::string& key);
 
 /// The help text of --burst where it only fills a placeholder.
 inline constexpr std::string_view kScriptBurstHelp =
@@ -58,15 +74,15 @@ inline constexpr const char* kOneLimitHint = "write further limits in --args";
 /// Adds the options about a script except --keys, whose meaning differs between commands. With
 /// `has_option`, they need --script, which is added too; otherwise operands name scripts.
 void add_script_options(Options& options, ScriptOptions& target, bool has_option);
-/// The section of --help that lists the placeholders.
-std::string placeholder_help();
+/// The sections of --help that list the words of --head and the placeholders.
+std::string script_help();
 
 /// KEYS and ARGV as redis-cli has them: KEY... , ARG...
 struct CommaOperands {
   std::vector<std::string> before;
   std::string arguments;  ///< as a value of --args
 };
-/// None if no operand is a lone comma. Throws UsageError if --args is given too.
+/// None if no operand is a lone comma. Throws UsageError if ARGV is given otherwise, too.
 std::optional<CommaOperands> split_at_comma(std::span<const std::string> operands,
                                             const ScriptOptions& options);
 
@@ -81,7 +97,7 @@ struct NamedScript {
   /// The program of its section, instead of a script.
   std::shared_ptr<const traffic::ProgramLimiter> program = {};
   bool is_configured = false;  ///< `name` is its section in the configuration
-  ScriptOptions options = {};  ///< those that are given, else those of its section
+  ScriptOptions options = {};  ///< with the words of its section and, after add_head(), its head
   std::size_t line = 0;        ///< of its section
 };
 
@@ -103,14 +119,28 @@ NamedScript find_script(std::string_view option, const std::string& value,
 std::string script_name(const std::string& path);
 /// Throws UsageError, which names the option, for a file that cannot be read.
 std::string read_source(std::string_view option, const NamedScript& script);
+/// Adds the words of the source's head. The files that they name are beside the script. Throws
+/// InputError, which names the line, for a mistake in it, and for a file elsewhere.
+void add_head(NamedScript& script, const std::string& source);
+/// Throws InputError if the script's head prepares keys, on a server that an option names: a file
+/// from elsewhere must not write to it.
+void refuse_setup_of_head(const ScriptOptions& options);
 /// Parses what is said about the script. Throws UsageError, which names the option. The source may
 /// still be unknown, and empty: then traffic::choose_function() remains to be called.
 traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string source);
 
+/// Calls traffic::choose_function(). Throws UsageError, which names what says the function.
+void choose_function(traffic::ForeignLimiter& limiter, const ScriptOptions& options);
+
+/// A script of --script, or a program that a section of the configuration names.
+struct NamedLimiter {
+  traffic::Candidate candidate = {};  ///< without limits
+  ScriptOptions options = {};         ///< all that is said about it
+};
+
 /// All scripts of --script, in order and each once, and with names that differ.
 struct NamedLimiters {
-  /// Without limits; a section of the configuration may be a program.
-  std::vector<traffic::Candidate> limiters = {};
+  std::vector<NamedLimiter> limiters = {};
   bool uses_configuration = false;  ///< at least one is from the configuration
 };
 /// Throws UsageError as above, if standard input is wanted twice, and for --keys with a template
@@ -120,6 +150,8 @@ NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& co
 
 /// The keys of the script; {key} if none is given.
 std::vector<std::string> script_keys(const ScriptOptions& options);
+/// Lets the script have the KEYS that script_keys() tells.
+void set_default_key(ScriptOptions& options);
 
 // ---- Scripts in the configuration ----
 

@@ -89,7 +89,7 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
   const auto& replies = run.outcome.replies;
   if (candidate.program) {
     return early_denial_hint(measured, candidate.limits.front(), costs_one,
-                             "the limit is not --limit, or --burst is missing");
+                             "the limit is not --limit, or the burst is missing");
   }
   if (!candidate.foreign || measured.sent == 0 || replies.first.empty()) return std::nullopt;
   const auto& when = candidate.foreign->reading.allowed_when;
@@ -103,7 +103,7 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
   auto hint = reading_hint(run, *candidate.foreign, limit);
   const auto text = early_denial_hint(
       measured, limit, costs_one,
-      "the limit is not --limit, --burst is missing, or --allowed-when does not fit the reply");
+      "the limit is not --limit, the burst is missing, or --allowed-when does not fit the reply");
   if (text) {
     return hint ? *text + "; " + *hint : text;
   }

@@ -24,26 +24,15 @@ Option add_lease_options(Options& options, Plan& plan) {
                     into(plan.concurrency, number_between(kConcurrency, 1, limiter::kLargestLimit)),
                     "ask for leases instead, at most NUMBER held at once");
   concurrency.excludes_each({"--limit", "--burst"}, kCounts, kHint)
-      .excludes("--cost", "each holder has one lease")
-      .excludes("--delay", "a lease begins when it is given");
+      .excludes("--cost", "each holder has one lease");
   options
       .value("--lease", "TIME", into(leases.lease, parse_lease),
              "a lease lapses after this unless it is renewed (default: 30s)")
       .needs(kConcurrency);
-  options
-      .value("--release", "FILE", leases.release, "the script that releases what --script acquires")
-      .needs(kConcurrency)
-      .needs("--script", "it releases what a script acquires");
-  options
-      .value("--release-args", "WORDS", leases.release_arguments,
-             "its ARGV (default: those of --args)")
-      .needs(kConcurrency)
-      .needs("--release");
   return concurrency;
 }
 
 Option add_budget_options(Options& options, Plan& plan) {
-  auto& budget = plan.budget;
   options.group("Budgets");
   auto reserve =
       options.value(std::string(kReserve), "UNITS",
@@ -51,16 +40,7 @@ Option add_budget_options(Options& options, Plan& plan) {
                     "reserve UNITS with each request, and settle later");
   reserve.excludes("--concurrency", "a lease has no units")
       .excludes("--burst", "a budget has no burst")
-      .excludes("--cost", "it states the units")
-      .excludes("--delay", "a hold begins when it is given");
-  options.value("--settle", "FILE", budget.settle, "the script that settles what --script reserves")
-      .needs(kReserve)
-      .needs("--script", "it settles what a script reserves");
-  options
-      .value("--settle-args", "WORDS", budget.settle_arguments,
-             "its ARGV (default: those of --args)")
-      .needs(kReserve)
-      .needs("--settle");
+      .excludes("--cost", "it states the units");
   return reserve;
 }
 
@@ -80,22 +60,22 @@ void require_no_page(const Plan& plan) {
               "draw a picture: -o FILE.svg");
 }
 
-void ask_for_leases(traffic::Candidate& candidate, const Plan& plan) {
+void ask_for_leases(traffic::Candidate& candidate, const ScriptOptions& options,
+                    const Plan& plan) {
   if (!candidate.foreign) return;
   auto script = *candidate.foreign;
-  const auto& leases = plan.leases;
-  cli::ask_for_leases(script, leases.release, leases.release_arguments);
-  if (leases.hold.renews && !tells_event(script)) {
+  cli::ask_for_leases(script, options);
+  if (plan.leases.hold.renews && !tells_event(script)) {
     throw UsageError(fmt::format("--renew: nothing renews the leases of {}", escape(script.name)),
                      "let it renew when {event} in --args says so");
   }
   candidate.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(script));
-  const auto tick = clock_tick_of(candidate);
-  if (plan.search() != nullptr || tick < leases.lease) return;
+  const auto tick = clock_tick_of(candidate), lease = plan.leases.lease;
+  if (plan.search() != nullptr || tick < lease) return;
   throw UsageError(fmt::format(
       "--lease: {} is not longer than {}, the unit of the clock of {}, so "
       "that nothing would be known of who holds",
-      format_duration(leases.lease), format_duration(tick), escape(candidate.foreign->name)));
+      format_duration(lease), format_duration(tick), escape(candidate.foreign->name)));
 }
 
 traffic::HoldPlan hold_plan_of(const traffic::Candidate& candidate, const Plan& plan) {
@@ -104,11 +84,12 @@ traffic::HoldPlan hold_plan_of(const traffic::Candidate& candidate, const Plan& 
   return hold;
 }
 
-void ask_for_reservations(traffic::Candidate& candidate, const Plan& plan) {
+void ask_for_reservations(traffic::Candidate& candidate, const ScriptOptions& options,
+                          const Plan& plan) {
   if (!candidate.foreign) return;
   auto script = *candidate.foreign;
   const auto& budget = plan.budget;
-  cli::ask_for_reservations(script, budget.spend.hold, budget.settle, budget.settle_arguments);
+  cli::ask_for_reservations(script, budget.spend.hold, options);
   candidate.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(script));
   const auto tick = clock_tick_of(candidate);
   if (tick < budget.spend.hold) return;

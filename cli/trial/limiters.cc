@@ -58,6 +58,30 @@ std::vector<const Algorithm*> default_algorithms(const Plan& plan) {
   return {first, by_default};
 }
 
+/// Sets the limit, the burst and the costs that no option says to what the scripts say, of which
+/// all must say the same limit.
+void take_from_scripts(Plan& plan, const std::vector<NamedLimiter>& scripts,
+                       const Options& given) {
+  const NamedLimiter* first = nullptr;
+  for (const auto& script : scripts) {
+    const auto& options = script.options;
+    if (plan.search() != nullptr && !given.is_given("--cost") && options.find("cost") != nullptr) {
+      plan.costs = parse_costs(*options.find("cost"));
+    }
+    if (!plan.burst_text) plan.burst_text = options.text("burst");
+    if (given.is_given("--limit") || options.find("limit") == nullptr) continue;
+    if (first == nullptr) first = &script;
+    if (options.text("limit") == first->options.text("limit")) continue;
+    throw UsageError(fmt::format("{} has the limit {}, and {} has {}",
+                                 escape(name_of(first->candidate)), *first->options.find("limit"),
+                                 escape(name_of(script.candidate)), *options.find("limit")),
+                     "give one for both: --limit " + *options.find("limit"));
+  }
+  if (first == nullptr) return;
+  plan.limit_texts = {*first->options.find("limit")};
+  plan.has_limit_of_script = true;
+}
+
 /// Comma-separated lists of the names, each short enough for a line of a narrow terminal.
 std::vector<std::string> algorithm_lists(const std::vector<const Algorithm*>& algorithms) {
   constexpr std::size_t kMaxLetters = 34;
@@ -130,7 +154,7 @@ void take_keys_and_args(Plan& plan, std::vector<std::string>& operands, std::siz
   if (script.scripts.empty()) return;
   auto words = split_at_comma(operands, script);
   if (!words) return;
-  script.arguments = std::move(words->arguments);
+  script.say("args", {.text = std::move(words->arguments), .place = "--args"});
   auto& before = words->before;
   refuse_dash(before, typed);
   operands.clear();
@@ -138,8 +162,8 @@ void take_keys_and_args(Plan& plan, std::vector<std::string>& operands, std::siz
     operands.push_back(before.front());
     before.erase(before.begin());
   }
-  if (!before.empty() && !script.keys.empty()) {
-    throw UsageError("--keys " + quoted_and_masked(script.keys.front()) + " and the KEY " +
+  if (!before.empty() && script.find("keys") != nullptr) {
+    throw UsageError("--keys " + quoted_and_masked(script_keys(script).front()) + " and the KEY " +
                      quoted_and_masked(before.front()) + " before ',' cannot be combined");
   }
   for (const auto& key : before) {
@@ -147,7 +171,7 @@ void take_keys_and_args(Plan& plan, std::vector<std::string>& operands, std::siz
     throw UsageError("KEY " + quoted_and_masked(key) + " is a number",
                      "a KEY of burst is a template, such as '{key}'");
   }
-  if (!before.empty()) script.keys = std::move(before);
+  for (const auto& key : before) add_key(script, key);
 }
 
 std::string hint_for(const std::string& operand, ConfigurationSource& configuration) {
@@ -163,11 +187,13 @@ std::string hint_for(const std::string& operand, ConfigurationSource& configurat
 
 // ---- The limiters ----
 
-void set_limits(Plan& plan, const char* if_not_given) {
+void set_limits(Plan& plan, const NamedLimiters& scripts, const Options& given,
+                const char* if_not_given) {
   if (plan.concurrency) {
     plan.limits = {{.limit = *plan.concurrency, .window = plan.leases.lease}};
     return;
   }
+  take_from_scripts(plan, scripts.limiters, given);
   if (plan.limit_texts.empty()) plan.limit_texts = {if_not_given};
   plan.limits = parse_limits(plan.limit_texts, plan.burst_text);
   if (plan.reserve && plan.limits.size() > 1) {
@@ -216,15 +242,14 @@ void add_algorithm(Plan& plan, const Algorithm& algorithm, bool burst_is_for_oth
   plan.candidates.push_back({.algorithm = &algorithm, .limits = std::move(limits)});
 }
 
-void add_scripts(Plan& plan, const ScriptOptions& options, const Invocation& invocation,
-                 std::string_view input_user) {
-  const auto scripts = read_scripts(options, invocation.configuration, input_user);
+void add_scripts(Plan& plan, const NamedLimiters& scripts, const Invocation& invocation) {
   if (!scripts.limiters.empty()) require_lengths(plan.limits, "a script of your own");
   plan.has_configured_script |= scripts.uses_configuration;
-  for (auto candidate : scripts.limiters) {
+  for (auto [candidate, options] : scripts.limiters) {
+    if (names_server(invocation.connection)) refuse_setup_of_head(options);
     candidate.limits = plan.limits;
-    if (plan.concurrency) ask_for_leases(candidate, plan);
-    if (plan.reserve) ask_for_reservations(candidate, plan);
+    if (plan.concurrency) ask_for_leases(candidate, options, plan);
+    if (plan.reserve) ask_for_reservations(candidate, options, plan);
     require_usable(candidate);
     const auto& script = candidate.foreign;
     if (script && !script->function.empty() && names_server(invocation.connection)) {
@@ -238,10 +263,10 @@ void add_scripts(Plan& plan, const ScriptOptions& options, const Invocation& inv
   }
 }
 
-void add_limiters_named(Plan& plan, const Invocation& invocation, std::string_view input_user,
+void add_limiters_named(Plan& plan, const NamedLimiters& scripts, const Invocation& invocation,
                         bool has_burst) {
   if (plan.algorithms.empty() && !names_others(plan)) plan.algorithms = default_algorithms(plan);
-  add_scripts(plan, plan.script, invocation, input_user);
+  add_scripts(plan, scripts, invocation);
   add_programs(plan);
   const bool burst_is_for_others =
       has_burst || names_others(plan) ||
@@ -258,22 +283,22 @@ Resolved resolved_limiters(const Plan& plan, const Invocation& invocation) {
   if (plan.concurrency) {
     values["--lease"] = {format_duration(plan.leases.lease)};
   } else {
-    for (const auto& limit : plan.limits) values["--limit"].push_back(limiter::format_limit(limit));
+    auto& limits = values["--limit"];
+    for (const auto& limit : plan.limits) limits.push_back(limiter::format_limit(limit));
+    if (plan.has_limit_of_script) limits.clear();
   }
   const auto& script = plan.script;
   if (!script.scripts.empty()) {
     const bool is_configured = plan.has_configured_script;
     const auto file = is_configured ? invocation.configuration.named_file() : std::nullopt;
     if (file) values["--config"] = {*file};
-    // A default would override what the configuration says.
-    values["--keys"] = is_configured ? script.keys : script_keys(script);
-    for (const auto& setting : script_settings()) {
-      const auto& text = script.*setting.value;
-      if (setting.has_lines) continue;  // repeated as given
-      if (text || (!is_configured && !setting.if_not_given.empty())) {
-        values[setting.option] = {text.value_or(std::string(setting.if_not_given))};
-      }
-    }
+    // Only what the options say: a default would override what the script's head says.
+    const auto is_typed = [&](std::string_view word) {
+      const auto found = script.words.find(word);
+      return found != script.words.end() && found->second.source == WordSource::kOption;
+    };
+    values["--keys"] = is_typed("keys") ? script_keys(script) : std::vector<std::string>{};
+    if (is_typed("args")) values["--args"] = {*script.find("args")};
   }
   if (const auto& url = invocation.connection.url) {
     values["--url"] = {redis::display(redis::parse_url(*url))};

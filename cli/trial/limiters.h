@@ -26,8 +26,10 @@ void take_keys_and_args(Plan& plan, std::vector<std::string>& operands, std::siz
 /// A hint for an operand that the command does not know; empty if its meaning is unknown.
 std::string hint_for(const std::string& operand, ConfigurationSource& configuration);
 
-/// Sets the limit: that of leases, or those of --limit, which is `if_not_given` without one.
-void set_limits(Plan& plan, const char* if_not_given);
+/// Sets the limit: that of leases, or those of --limit, or else that of the scripts, or
+/// `if_not_given`.
+void set_limits(Plan& plan, const NamedLimiters& scripts, const Options& given,
+                const char* if_not_given);
 /// Throws UsageError if the algorithms do not fit what they are asked for.
 void require_algorithms(const Plan& plan);
 /// Whether the user's own limiters take part.
@@ -37,12 +39,11 @@ void require_taken(const limiter::Algorithm& algorithm, const limiter::Limit& li
                    std::int64_t cost);
 /// Adds an algorithm with its limits. `burst_is_for_others`: it takes --burst only if it has one.
 void add_algorithm(Plan& plan, const limiter::Algorithm& algorithm, bool burst_is_for_others);
-/// Adds scripts. `input_user`: what else reads standard input; empty if nothing does.
-void add_scripts(Plan& plan, const ScriptOptions& options, const Invocation& invocation,
-                 std::string_view input_user);
+/// Adds scripts.
+void add_scripts(Plan& plan, const NamedLimiters& scripts, const Invocation& invocation);
 /// Adds the scripts, the programs, and the algorithms, the default ones if nothing is named.
 /// `has_burst`: a further limiter has one. Throws UsageError for a limiter that cannot be asked.
-void add_limiters_named(Plan& plan, const Invocation& invocation, std::string_view input_user,
+void add_limiters_named(Plan& plan, const NamedLimiters& scripts, const Invocation& invocation,
                         bool has_burst);
 
 /// The values of options that are not printed as they were given: defaults that affect the result,

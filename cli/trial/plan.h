@@ -29,16 +29,12 @@ namespace rlctl::cli::trial {
 struct LeasePlan {
   std::chrono::microseconds lease = std::chrono::seconds{30};
   traffic::HoldPlan hold{.hold = std::chrono::seconds{1}};
-  std::optional<std::string> release = {};            ///< the file of the script that releases
-  std::optional<std::string> release_arguments = {};  ///< its --args
 };
 
 /// What the options say about reservations, besides LeasePlan's --hold and --crash.
 struct BudgetPlan {
   traffic::SpendPlan spend{.hold = std::chrono::seconds{30},
                            .settle_after = std::chrono::seconds{1}};
-  std::optional<std::string> settle = {};            ///< the file of the script that settles
-  std::optional<std::string> settle_arguments = {};  ///< its --args
 };
 
 /// The format of a file to which a report is written.
@@ -105,6 +101,7 @@ struct Plan {
   /// Each with its own limits; scripts first, then programs.
   std::vector<traffic::Candidate> candidates = {};
   bool has_configured_script = false;     ///< one of them is from the configuration
+  bool has_limit_of_script = false;       ///< no option says the limit, but a script
   std::vector<std::string> command = {};  ///< repeats this plan
 
   /// Null for a search, and for traffic.

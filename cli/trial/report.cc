@@ -35,7 +35,8 @@ std::vector<std::string> command_lines(const std::vector<std::string>& words, st
 }
 
 bool tells_difference(const Report& report) {
-  return report.plan.traffic()->compare && !report.interrupted;
+  const auto* traffic = report.plan.traffic();
+  return traffic != nullptr && traffic->compare && !report.interrupted;
 }
 
 std::string difference_text(const Plan& plan, const Difference& found) {

@@ -4,12 +4,13 @@
 -- second, a client that sends one request every two seconds is denied every time except the first. A
 -- TTL as long as the window would hide this unless a client sends requests more often.
 --
--- $ rlctl burst steady --limit 1/1s --rate 30/min --requests 6 \
---     --script counts-before-pruning.lua --args '{now_ms} {window_ms} {limit} {id}' \
---     --algorithm sliding-window-log
+-- rlctl: limit 1/1s
+-- rlctl: args {now_ms} {window_ms} {limit} {id}
+--
+-- $ rlctl burst steady --rate 30/min --requests 6 --script counts-before-pruning.lua --algorithm sliding-window-log
 -- > counts-before-pruning.lua 6 1 5
 -- > sliding-window-log 6 6 0
--- $ rlctl lint counts-before-pruning.lua --limit 1/1s --args '{now_ms} {window_ms} {limit} {id}'
+-- $ rlctl lint counts-before-pruning.lua
 -- ! not tested: requests below the limit: they were denied, but so was a client
 
 local key, now, window, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

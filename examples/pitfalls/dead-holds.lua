@@ -3,12 +3,13 @@
 -- What goes wrong: nothing ends a hold. Units whose holder has died are held for ever, so that less and
 -- less is left of each window, and finally nothing.
 --
--- $ rlctl adversary --limit 10/60s --reserve 10 --hold 10s --script dead-holds.lua \
---     --args '{event} {limit} {window_ms} {now_ms} {reservation} {cost} {actual}' --algorithm budget
+-- rlctl: limit 10/60s
+-- rlctl: args {event} {limit} {window_ms} {now_ms} {reservation} {cost} {actual}
+--
+-- $ rlctl adversary --reserve 10 --hold 10s --script dead-holds.lua --algorithm budget
 -- > a reserve of 10 units is denied, although none is spent or held, even a year later
 -- > budget at most 10 of 10 units spent and held, none lost
--- $ rlctl lint dead-holds.lua --limit 10/60s --reserve 10 --hold 10s \
---     --args '{event} {limit} {window_ms} {now_ms} {reservation} {cost} {actual}'
+-- $ rlctl lint dead-holds.lua --reserve 10 --hold 10s
 -- want: endless-hold critical, no-ttl warning
 
 local key, event, limit, window = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])

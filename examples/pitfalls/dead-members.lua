@@ -4,12 +4,12 @@
 -- What goes wrong: the TTL belongs to the set, not to a member, and each acquire renews it. While others
 -- come and go, the member of a client that has died stays, and its slot is lost.
 --
--- $ rlctl adversary --concurrency 2 --lease 10s \
---     --script dead-members.lua --args '{event} {limit} {lease_ms} {holder}' --algorithm concurrency
+-- rlctl: args {event} {limit} {lease_ms} {holder}
+--
+-- $ rlctl adversary --concurrency 2 --lease 10s --script dead-members.lua --algorithm concurrency
 -- > 1 slot lost: nobody has it, and nobody gets it
 -- > concurrency at most 2 of 2 held at once, no slot lost
--- $ rlctl lint dead-members.lua --concurrency 2 --lease 10s \
---     --args '{event} {limit} {lease_ms} {holder}'
+-- $ rlctl lint dead-members.lua --concurrency 2 --lease 10s
 -- want: lost-slot critical
 
 local key, event, limit, lease, holder = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]

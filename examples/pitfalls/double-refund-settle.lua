@@ -1,5 +1,5 @@
 -- Settles what double-refund.lua has reserved, which has the commands. Both have the same ARGV:
--- --args '{limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}'
+-- {limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}
 
 local key, window, now = KEYS[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local id, hold, actual = ARGV[4], tonumber(ARGV[6]), tonumber(ARGV[7])

@@ -4,13 +4,14 @@
 -- What goes wrong: units are given back when a hold ends, and once more when it is settled late. Then
 -- less counts as held than is, and the same units are given to two at once.
 --
--- $ rlctl adversary --limit 10/60s --reserve 10 --hold 10s \
---     --script double-refund.lua --settle double-refund-settle.lua \
---     --args '{limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}' --algorithm budget
+-- rlctl: limit 10/60s
+-- rlctl: args {limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}
+-- rlctl: settle double-refund-settle.lua
+--
+-- $ rlctl adversary --reserve 10 --hold 10s --script double-refund.lua --algorithm budget
 -- > 20 units spent and held, 10 more than the limit
 -- > budget at most 10 of 10 units spent and held, none lost
--- $ rlctl lint double-refund.lua --settle double-refund-settle.lua --limit 10/60s --reserve 10 --hold 10s \
---     --args '{limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}'
+-- $ rlctl lint double-refund.lua --reserve 10 --hold 10s
 -- > A settle gives back units that were given back before
 -- > r1 settles 0 (hold had
 -- want: double-refund critical

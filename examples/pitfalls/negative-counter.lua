@@ -4,13 +4,14 @@
 -- does that of a client that was denied. The counter becomes negative, and more hold than the limit allows.
 -- A client that dies never subtracts: its slot is lost for good.
 --
--- $ rlctl adversary --concurrency 2 --lease 10s \
---     --script negative-counter.lua --args '{event} {limit}' --algorithm concurrency
+-- rlctl: args {event} {limit}
+--
+-- $ rlctl adversary --concurrency 2 --lease 10s --script negative-counter.lua --algorithm concurrency
 -- ! passes for negative-counter.lua: it calls neither
 -- > 3 held at once, 1 more than the limit
 -- > 2 slots lost: nobody has them, and nobody gets them, not even a year later
 -- > concurrency at most 2 of 2 held at once, no slot lost
--- $ rlctl lint negative-counter.lua --concurrency 2 --lease 10s --args '{event} {limit}'
+-- $ rlctl lint negative-counter.lua --concurrency 2 --lease 10s
 -- want: endless-lease critical, frees-another critical
 
 local key, event, limit = KEYS[1], ARGV[1], tonumber(ARGV[2])

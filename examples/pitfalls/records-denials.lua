@@ -4,12 +4,14 @@
 -- against a limit of five a minute, never gets back in: in ten minutes 5 of its requests pass instead
 -- of 50.
 --
--- $ rlctl burst steady --limit 5/60s --rate 1/s --duration 10m \
---     --script records-denials.lua --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit' \
+-- rlctl: args {now_ms} {window_ms} {id}
+-- rlctl: allowed <=limit
+--
+-- $ rlctl burst steady --limit 5/60s --rate 1/s --duration 10m --script records-denials.lua \
 --     --algorithm sliding-window-log
 -- > records-denials.lua 600 5 595
 -- > sliding-window-log 600 50 550 5 1.00×
--- $ rlctl lint records-denials.lua --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
+-- $ rlctl lint records-denials.lua
 
 local key, now, window, id = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 

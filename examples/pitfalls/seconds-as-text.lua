@@ -6,13 +6,16 @@
 -- text as the last one, so nobody waits. 60,000 requests at one instant, which should take two seconds,
 -- all proceed at once. (Besides, the key has no TTL, nothing leaves it, and the queue has no limit.)
 --
--- $ rlctl burst steady --limit 30000/1s --rate 1000M/s --requests 60000 \
---     --script seconds-as-text.lua --args '{now} {limit}' --allowed-when always --delay 'tonumber(r) s' \
---     --algorithm leaky-bucket --burst 60000
+-- rlctl: limit 30000/1s
+-- rlctl: args {now} {limit}
+-- rlctl: allowed always
+-- rlctl: delay tonumber(r) s
+--
+-- $ rlctl burst steady --rate 1000M/s --requests 60000 --script seconds-as-text.lua --algorithm leaky-bucket \
+--     --burst 60000
 -- > seconds-as-text.lua 60000 60000 0 60000 2.00×
 -- > leaky-bucket 60000 60000 0 30000 1.00×
--- $ rlctl lint seconds-as-text.lua --limit 30000/1s --args '{now} {limit}' --allowed-when always \
---     --delay 'tonumber(r) s'
+-- $ rlctl lint seconds-as-text.lua
 -- ! the limit 30000/1s is scaled down to 20/1s: the traffic must exceed it
 -- ! not tested: cost 1: nothing was denied at one instant
 -- ! not tested: idle gaps of each TTL: nothing was denied at one instant

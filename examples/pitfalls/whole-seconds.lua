@@ -4,17 +4,16 @@
 -- soon as the clock shows 60. This sliding window is as coarse as a fixed one: 20 of 20 requests within
 -- 20 ms pass a limit of 10 a second.
 --
--- $ rlctl burst boundary --limit 10/1s \
---     --script whole-seconds.lua --args '{now_s} {window_s} {limit} {id}' \
---     --algorithm sliding-window-log
+-- rlctl: args {now_s} {window_s} {limit} {id}
+--
+-- $ rlctl burst boundary --limit 10/1s --script whole-seconds.lua --algorithm sliding-window-log
 -- > whole-seconds.lua 20 20 0 20 2.00× 19 ms
 -- > sliding-window-log 20 10 10 10 1.00×
--- $ rlctl adversary --limit 10/1s \
---     --script whole-seconds.lua --args '{now_s} {window_s} {limit} {id}'
+-- $ rlctl adversary --limit 10/1s --script whole-seconds.lua
 -- > whole-seconds.lua 2.00× the limit: 20 within 100 ms
--- $ rlctl lint whole-seconds.lua --limit 10/1s --args '{now_s} {window_s} {limit} {id}'
--- $ rlctl lint whole-seconds.lua --args '{now_s} {window_s} {limit} {id}'
--- $ rlctl lint whole-seconds.lua --limit 5/1h --args '{now_s} {window_s} {limit} {id}'
+-- $ rlctl lint whole-seconds.lua --limit 10/1s
+-- $ rlctl lint whole-seconds.lua
+-- $ rlctl lint whole-seconds.lua --limit 5/1h
 
 local key, now, window, limit = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local id = ARGV[4]

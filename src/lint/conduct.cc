@@ -71,7 +71,7 @@ Verdict judge_limit(const Examination& exam) {
                             got == 1 ? "was" : "were", promised),
       .fix = got > promised ? "deny what would make more than the limit, and count the first "
                               "request as well"
-                            : fmt::format("allow as many as the limit says; or pass --burst {} if "
+                            : fmt::format("allow as many as the limit says; or pass --head 'burst {}' if "
                                           "so many at once are meant",
                                           got),
       .may_follow = !exam.is_denied_at_once()};
@@ -240,7 +240,7 @@ Verdict judge_units(const Examination& exam) {
                 ? fmt::format("A request of cost {} counts as cost 1.", *cost)
                 : fmt::format("A request of cost {} was allowed although fewer of {} were left.",
                               *cost, counted(exam.at_once, "unit")),
-        .fix = is_ignored ? "count the cost; or use --cost 1 if there is no other"
+        .fix = is_ignored ? "count the cost; or use --head 'cost 1' if there is no other"
                           : "compare what is counted with the cost added, not without it; a refund "
                             "gives back no more than was taken"};
   }
@@ -371,7 +371,7 @@ std::vector<Finding> judge_conduct(const Profile& profile, std::int64_t at_once,
   if (!profile.has_limit && at_once < most) {
     not_tested.push_back(
         {"the limit " + limiter::format_limit(profile.limit),
-         fmt::format("denied after {}, not {}: the limit is not --limit, or --burst is missing",
+         fmt::format("denied after {}, not {}: the limit is not --limit, or the burst is missing",
                      counted(at_once, "request"), most)});
   }
   return findings;

@@ -208,25 +208,25 @@ class DecisionReader {
     }
     auto decision = verdict();
     if (decision.allowed && reading_.delay) {
-      const auto delay = time_of("--delay", *reading_.delay).value_or(microseconds{0});
+      const auto delay = time_of("delay", *reading_.delay).value_or(microseconds{0});
       if (delay < microseconds{0})
-        refuse("--delay", reading_.delay->expression, "is negative",
+        refuse("delay", reading_.delay->expression, "is negative",
                "a delay is a time of 0 or more");
       decision.delay = delay;
     }
     if (!decision.allowed && reading_.retry_after) {
-      const auto time = time_of("--retry-after", *reading_.retry_after);
+      const auto time = time_of("retry_after", *reading_.retry_after);
       if (time) decision.retry_after = *time < microseconds{0} ? limiter::kNever : *time;
     }
     if (reading_.remaining) {
       constexpr auto kMax = static_cast<long double>(limiter::kLargestProduct);
-      const auto count = value_of("--remaining", *reading_.remaining);
+      const auto count = value_of("remaining", *reading_.remaining);
       if (count) {
         decision.remaining = std::llround(std::clamp<long double>(std::floor(*count), 0, kMax));
       }
     }
     if (reading_.reset_after) {
-      const auto time = time_of("--reset-after", *reading_.reset_after);
+      const auto time = time_of("reset_after", *reading_.reset_after);
       if (time) decision.reset_after = std::max(*time, microseconds{0});
     }
     return decision;
@@ -302,8 +302,8 @@ class DecisionReader {
       ReplyReading trial{.allowed_when = option == kAllowedWhen ? parse_allowed_when(text)
                                                                 : reading_.allowed_when};
       if (option != kAllowedWhen) {
-        (option == "--delay"         ? trial.delay
-         : option == "--retry-after" ? trial.retry_after
+        (option == "delay"         ? trial.delay
+         : option == "retry_after" ? trial.retry_after
                                      : trial.reset_after) = parse_wait_expression(text);
       }
       const auto is_read = [&](redis::ReplyView reply, const TemplateValues& values) {
@@ -334,10 +334,10 @@ class DecisionReader {
       for (const auto& text : texts) {
         const auto all = fmt::format("{} {}", text, unit);
         if (!reads_all(option, all)) continue;
-        return fmt::format("{}: {} {}",
+        return fmt::format("{}: --head {}",
                            time.expression.uses_time() ? "use the unit of the reply"
                                                        : "subtract the time of the request",
-                           option, shell_quoted(all));
+                           shell_quoted(fmt::format("{} {}", option, all)));
       }
     }
     return other;

@@ -1,7 +1,7 @@
 #pragma once
 
 // How the reply of a script that rlctl does not know becomes a decision. The options of such a
-// script (--allowed-when, --denied-error, --delay and so on) are parsed into a ReplyReading, which
+// script (allowed, denied_error, delay and so on) are parsed into a ReplyReading, which
 // is a part of its ForeignLimiter (script.h); read_reply() applies it to each reply of a burst, and
 // of `debug`.
 

@@ -711,7 +711,7 @@ void choose_function(ForeignLimiter& limiter) {
   if (names.empty() || std::find(names.begin(), names.end(), function) != names.end()) {
     if (!function.empty()) return;
     throw UsageError(limiter.name + " is a library of functions, but no function is given",
-                     "name it with --function NAME");
+                     "name it with --head 'function NAME'");
   }
   if (!function.empty()) {
     throw UsageError(fmt::format("{} has no function '{}'{}", limiter.name, escape(function),
@@ -721,7 +721,7 @@ void choose_function(ForeignLimiter& limiter) {
   if (names.size() > 1) {
     throw UsageError(
         limiter.name + " has several functions: " + fmt::format("{}", fmt::join(names, ", ")),
-        "choose one with --function NAME");
+        "choose one with --head 'function NAME'");
   }
   function = names.front();
 }
@@ -811,7 +811,7 @@ std::string hint_at_denial(const redis::Error& error) {
            "which "
            "with --allowed-when";
   }
-  return fmt::format("if this error is how the script denies, use --denied-error {}",
+  return fmt::format("if this error is how the script denies, use --head 'denied_error {}'",
                      escape(error.code()));
 }
 

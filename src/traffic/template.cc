@@ -187,6 +187,16 @@ std::string normal_form(std::string_view typed) {
       fmt::format("a placeholder is {}; for a literal brace, write '{{{{}}'", placeholder_names()));
 }
 
+/// The "{{user}}" at the beginning of a text, which stands for "{user}"; empty if there is none, or
+/// if the name is, or was probably meant to be, that of a placeholder.
+std::string_view hash_tag(std::string_view text) {
+  if (!text.starts_with("{{")) return {};
+  const auto end = text.find_first_of("{}", 2);
+  if (end == text.npos || end == 2 || !text.substr(end).starts_with("}}")) return {};
+  return likely_placeholder(text.substr(2, end - 2)).empty() ? text.substr(0, end + 2)
+                                                             : std::string_view();
+}
+
 }  // namespace
 
 void Placeholder::append(std::string& out, const TemplateValues& values) const {
@@ -299,6 +309,9 @@ void Template::parse() {
     if (rest.starts_with(kBrace)) {
       add_text("{");
       at += kBrace.size();
+    } else if (const auto literal = hash_tag(rest); !literal.empty()) {
+      add_text(literal.substr(1, literal.size() - 2));
+      at += literal.size();
     } else if (rest.front() == '{' && next != rest.npos && rest[next] == '}') {
       const auto name = rest.substr(1, next - 1);
       const auto* found = find_placeholder(name);

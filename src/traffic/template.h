@@ -83,8 +83,9 @@ std::string placeholder_names(bool only_numbers = false);
 ///
 /// Braces either hold the name of a placeholder, or enclose one, as the braces of a hash tag do:
 /// "{user:{key}}", "{{key}}:log". Then they are literal, as is a "}" that closes nothing. Any other
-/// "{" is an error, since it would be taken for a placeholder: "{now_ms-window_ms}". "{{}" is a
-/// literal brace: "{{}tag}".
+/// "{" is an error, since it would be taken for a placeholder: "{now_ms-window_ms}". Two braces are
+/// one: "rate:{{user}}" is the key "rate:{user}"; but "{{kye}}" is an error, since "{{key}}" is
+/// probably meant. "{{}" is a literal brace whatever follows: "{{}tag}".
 class Template {
  public:
   /// Throws UsageError for braces that neither are nor enclose a placeholder.

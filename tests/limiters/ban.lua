@@ -1,6 +1,10 @@
 -- A client above its limit is banned for half a window. Retries during the ban do not count.
 --
--- $ rlctl lint ban.lua --limit 5/10s --keys '{{key}}:n' --keys '{{key}}:ban' --args '{window_ms} {limit}'
+-- rlctl: limit 5/10s
+-- rlctl: keys {{key}}:n {{key}}:ban
+-- rlctl: args {window_ms} {limit}
+--
+-- $ rlctl lint ban.lua
 
 if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
 local n = redis.call('INCR', KEYS[1])

@@ -1,6 +1,9 @@
 -- A budget that is told only what a settle costs, so that any number of reservations find room.
 --
--- $ rlctl lint budget-without-units.lua --limit 10/60s --reserve 4 --args '{event} {limit} {actual} {window_ms}'
+-- rlctl: limit 10/60s
+-- rlctl: args {event} {limit} {actual} {window_ms}
+--
+-- $ rlctl lint budget-without-units.lua --reserve 4
 -- ! is not told how many units are reserved; if it can be, put {cost} in --args
 -- want: over-budget critical, lost-units critical
 

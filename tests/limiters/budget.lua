@@ -1,8 +1,10 @@
 -- A budget in one key: reservations hold units until they are settled with the actual cost, or until their hold ends.
 -- Both are kept for another hold, so that a repeated settle is known.
 --
--- $ rlctl lint budget.lua --limit 10/60s --reserve 4 --hold 10s \
---     --args '{event} {limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}'
+-- rlctl: limit 10/60s
+-- rlctl: args {event} {limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}
+--
+-- $ rlctl lint budget.lua --reserve 4 --hold 10s
 -- > holders that die
 -- > also repeated, after the
 -- > whether keys expire

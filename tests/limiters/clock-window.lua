@@ -1,6 +1,10 @@
 -- The start of a window of the clock is a whole second, but not a time that is too coarse.
 --
--- $ rlctl lint clock-window.lua --limit 3/4s --args '{now_s} {window_s}' --allowed-when '<=limit'
+-- rlctl: limit 3/4s
+-- rlctl: args {now_s} {window_s}
+-- rlctl: allowed <=limit
+--
+-- $ rlctl lint clock-window.lua
 
 local start = ARGV[1] - ARGV[1] % ARGV[2]
 local is_new = redis.call('HGET', KEYS[1], 'start') ~= tostring(start)

@@ -1,6 +1,9 @@
 -- A TTL of an hour for a window of 3.6 seconds: as the number is in the script, it may be meant.
 --
--- $ rlctl lint constant-ttl.lua --args '{now_ms} {window_ms} {limit} {id}' --limit 2/3600ms
+-- rlctl: limit 2/3600ms
+-- rlctl: args {now_ms} {window_ms} {limit} {id}
+--
+-- $ rlctl lint constant-ttl.lua
 
 local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)

@@ -1,6 +1,8 @@
 -- A bucket, and what becomes of its debts, and of a look at it while it is full.
 --
--- $ rlctl lint costs-of-bucket.lua --args '{limit} {window_ms} {now_ms} {cost}'
+-- rlctl: args {limit} {window_ms} {now_ms} {cost}
+--
+-- $ rlctl lint costs-of-bucket.lua
 -- > no findings in 1 script
 
 local size, window, now, cost = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])

@@ -1,9 +1,11 @@
 -- A counter of costs, which sets its TTL if the first request costs one.
 --
--- $ rlctl lint costs-skip-ttl.lua --args '{cost} {window_s}' --allowed-when '<=limit'
--- $ rlctl lint costs-skip-ttl.lua --args '{cost} {window_s}' --allowed-when '<=limit' --cost 1,3
--- $ rlctl lint costs-skip-ttl.lua --args '{cost} {window_s}' --allowed-when '<=limit' --cost 1
--- $ rlctl lint costs-skip-ttl.lua --args '1 {window_s}' --allowed-when '<=limit' --cost 1,3
+-- rlctl: allowed <=limit
+--
+-- $ rlctl lint costs-skip-ttl.lua --args '{cost} {window_s}'
+-- $ rlctl lint costs-skip-ttl.lua --args '{cost} {window_s}' --head 'cost 1,3'
+-- $ rlctl lint costs-skip-ttl.lua --args '{cost} {window_s}' --head 'cost 1'
+-- $ rlctl lint costs-skip-ttl.lua --args '1 {window_s}' --head 'cost 1,3'
 -- ! the script is not given the cost of a request, but there is --cost
 -- ! hint: add {cost} to --args
 -- [3]

@@ -1,17 +1,19 @@
 -- A counter of costs, and what becomes of requests that cost nothing, more than is left, or less than nothing.
 --
--- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}'
+-- rlctl: args {limit} {window_ms} {cost}
+--
+-- $ rlctl lint costs.lua
 -- > no findings in 1 script
 -- > costs of 0, of more than is left, and above the limit, unless an error
--- > rlctl adversary --script costs.lua --limit 5/60s --args '{limit} {window_ms} {cost}' --cost 1,5
--- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 0,1,-2
--- > --cost 0,1,-2
--- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 1
--- $ rlctl lint costs.lua --args '{limit} {window_ms} {cost}' --cost 0,-1
--- ! --cost 0,-1: at least one cost must be above 0
--- ! hint: --cost 1,0,-1
+-- > rlctl adversary --script costs.lua --limit 5/60s --cost 1,5
+-- $ rlctl lint costs.lua --head 'cost 0,1,-2'
+-- > --head 'cost 0,1,-2'
+-- $ rlctl lint costs.lua --head 'cost 1'
+-- $ rlctl lint costs.lua --head 'cost 0,-1'
+-- ! cost 0,-1: at least one cost must be above 0
+-- ! hint: cost 1,0,-1
 -- [3]
--- $ rlctl adversary --tries 2000 --cost 0,1 --script costs.lua --args '{limit} {window_ms} {cost}'
+-- $ rlctl adversary --tries 2000 --cost 0,1 --script costs.lua
 -- > denied nothing that an exact log would allow
 
 local limit = tonumber(ARGV[1])

@@ -1,8 +1,11 @@
 -- A counter whose window begins with its first request. No line of it is wrong, but a client that knows when its
 -- window ends gets nearly twice the limit through around that moment.
 --
--- $ rlctl lint counter.lua --args '{window_ms} {now_ms}' --allowed-when '<=limit'
--- $ rlctl adversary --tries 2000 --script counter.lua --args '{window_ms} {now_ms}' --allowed-when '<=limit'
+-- rlctl: args {window_ms} {now_ms}
+-- rlctl: allowed <=limit
+--
+-- $ rlctl lint counter.lua
+-- $ rlctl adversary --tries 2000 --script counter.lua
 -- > counter.lua 1.80× the limit: 9 within
 
 local count = redis.call('INCR', KEYS[1])

@@ -1,6 +1,9 @@
 -- Denials are counted beside the requests, which locks nobody out.
 --
--- $ rlctl lint counts-denials.lua --keys '{{key}}:n' --keys '{{key}}:denied' --args '{limit} {window_ms}'
+-- rlctl: keys {{key}}:n {{key}}:denied
+-- rlctl: args {limit} {window_ms}
+--
+-- $ rlctl lint counts-denials.lua
 
 local n = tonumber(redis.call('GET', KEYS[1]) or 0)
 if n >= tonumber(ARGV[1]) then

@@ -1,7 +1,9 @@
 -- Two keys, which a Cluster has in two places, unless they have a hash tag.
 --
--- $ rlctl lint cross-slot.lua --keys 'count:{key}' --keys 'last:{key}' --allowed-when '<=limit'
--- $ rlctl lint cross-slot.lua --keys 'count:{{key}}' --keys 'last:{{key}}' --allowed-when '<=limit'
+-- rlctl: allowed <=limit
+--
+-- $ rlctl lint cross-slot.lua --keys 'count:{key}' --keys 'last:{key}'
+-- $ rlctl lint cross-slot.lua --keys 'count:{{key}}' --keys 'last:{{key}}'
 
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], 60000) end

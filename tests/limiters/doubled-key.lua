@@ -1,7 +1,9 @@
 -- A counter of each of its KEYS, of which two may be equal.
 --
--- $ rlctl lint doubled-key.lua --keys '{key}' --keys '{key}' --args '{limit} {window_s}'
--- $ rlctl lint doubled-key.lua --keys '{{key}}' --keys '{{key}}:other' --args '{limit} {window_s}'
+-- rlctl: args {limit} {window_s}
+--
+-- $ rlctl lint doubled-key.lua --keys '{key}' --keys '{key}'
+-- $ rlctl lint doubled-key.lua --keys '{{key}}' --keys '{{key}}:other'
 
 local seen = {}
 for i = 1, #KEYS do

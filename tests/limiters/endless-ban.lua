@@ -1,6 +1,10 @@
 -- Retries during a ban count, so that the ban begins anew.
 --
--- $ rlctl lint endless-ban.lua --limit 5/10s --keys '{{key}}:n' --keys '{{key}}:ban' --args '{window_ms} {limit}'
+-- rlctl: limit 5/10s
+-- rlctl: keys {{key}}:n {{key}}:ban
+-- rlctl: args {window_ms} {limit}
+--
+-- $ rlctl lint endless-ban.lua
 
 local n = redis.call('INCR', KEYS[1])  -- want: denied-write critical
 if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end

@@ -1,6 +1,8 @@
 -- Inverted, it would deny every second request, too, however high the limit: no hint fits.
 --
--- $ rlctl burst steady --script every-second.lua --limit 5/60s --args '{now}'
--- $ rlctl adversary --tries 2000 --script every-second.lua --args '{now}'
+-- rlctl: args {now}
+--
+-- $ rlctl burst steady --script every-second.lua --limit 5/60s
+-- $ rlctl adversary --tries 2000 --script every-second.lua
 
 return redis.call('INCR', KEYS[1]) % 2 == 0 and 1 or 0

@@ -1,6 +1,9 @@
 -- A wait of 0 is excused, which does not excuse the window that never ends.
 --
--- $ rlctl lint excused-cause.lua --args '{limit} {window_ms}' --allowed-when zero
+-- rlctl: args {limit} {window_ms}
+-- rlctl: allowed zero
+--
+-- $ rlctl lint excused-cause.lua
 -- > 1 critical finding, 1 critical finding excused in 1 script
 
 local limit = tonumber(ARGV[1])

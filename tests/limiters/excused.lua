@@ -1,6 +1,8 @@
 -- Denied requests count on purpose, and one request more than the limit is allowed; the comments say why.
 --
--- $ rlctl lint excused.lua --args '{now_us} {window_us} {limit} {id}'
+-- rlctl: args {now_us} {window_us} {limit} {id}
+--
+-- $ rlctl lint excused.lua
 -- > excused.lua:15: excused: denied-write: ZADD ann
 -- > This critical finding is excused: whoever keeps trying stays out
 -- > no findings, 2 critical findings excused in 1 script

@@ -1,6 +1,8 @@
 -- The same in a list, after two windows.
 --
--- $ rlctl lint first-ttl-list.lua --args '{now_ms} {window_ms} {limit}'
+-- rlctl: args {now_ms} {window_ms} {limit}
+--
+-- $ rlctl lint first-ttl-list.lua
 
 local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
 while (tonumber(redis.call('LINDEX', KEYS[1], 0)) or now) <= now - window do redis.call('LPOP', KEYS[1]) end

@@ -1,6 +1,8 @@
 -- A log that expires a window after its first request, with those that came later.
 --
--- $ rlctl lint first-ttl-log.lua --args '{now_ms} {window_ms} {limit} {id}'
+-- rlctl: args {now_ms} {window_ms} {limit} {id}
+--
+-- $ rlctl lint first-ttl-log.lua
 
 local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)

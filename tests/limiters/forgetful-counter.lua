@@ -1,6 +1,9 @@
 -- A counter that is forgotten after a tenth of the window: the search waits for its TTL as often as there is room.
 --
--- $ rlctl adversary --limit 4/50s --script forgetful-counter.lua --args '{limit} 5000'
+-- rlctl: limit 4/50s
+-- rlctl: args {limit} 5000
+--
+-- $ rlctl adversary --script forgetful-counter.lua
 -- > 10.00× the limit: 40 within
 
 local count = redis.call('INCR', KEYS[1])

@@ -1,6 +1,8 @@
 -- A lock that each candidate takes with GETSET, which drops the TTL that its holder has set.
 --
--- $ rlctl lint getset-lock.lua --concurrency 1 --lease 10s --args '{event} {lease_ms}'
+-- rlctl: args {event} {lease_ms}
+--
+-- $ rlctl lint getset-lock.lua --concurrency 1 --lease 10s
 -- want: endless-lease critical, too-many-leases critical
 
 if ARGV[1] == 'release' then return redis.call('DEL', KEYS[1]) end

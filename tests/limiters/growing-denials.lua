@@ -1,6 +1,10 @@
 -- Denials are kept in a list that nothing trims, whose numbers take few bytes beside the list itself.
 --
--- $ rlctl lint growing-denials.lua --limit 5/60s --keys '{{key}}:count' --keys '{{key}}:denied' --args '{now_ms}'
+-- rlctl: limit 5/60s
+-- rlctl: keys {{key}}:count {{key}}:denied
+-- rlctl: args {now_ms}
+--
+-- $ rlctl lint growing-denials.lua
 
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('EXPIRE', KEYS[1], 60) end

@@ -1,6 +1,9 @@
 -- A counter of each second in a hash, all of which are added up.
 --
--- $ rlctl lint growing-work.lua --limit 5/200s --args '{now_s} {window_s} {limit}'
+-- rlctl: limit 5/200s
+-- rlctl: args {now_s} {window_s} {limit}
+--
+-- $ rlctl lint growing-work.lua
 
 local now, window, used = tonumber(ARGV[1]), tonumber(ARGV[2]), 0
 for _, second in ipairs(redis.call('HKEYS', KEYS[1])) do

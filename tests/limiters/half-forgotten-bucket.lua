@@ -1,7 +1,10 @@
 -- A bucket in two keys: who takes just what refills renews only the time, until what was left is forgotten.
 --
--- $ rlctl adversary --limit 4/8s --script half-forgotten-bucket.lua --keys '{key}:at' --keys '{key}:left' \
---     --args '{rate} {burst} {now_s}'
+-- rlctl: limit 4/8s
+-- rlctl: keys {key}:at {key}:left
+-- rlctl: args {rate} {burst} {now_s}
+--
+-- $ rlctl adversary --script half-forgotten-bucket.lua
 -- > 2.25× the limit: 9 within
 
 local rate, size, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

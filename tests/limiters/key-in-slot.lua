@@ -1,6 +1,9 @@
 -- A key that is not in KEYS, but in the slot of one that is, so that a Cluster runs the script.
 --
--- $ rlctl lint key-in-slot.lua --args '{window_ms}' --allowed-when '<=limit'
+-- rlctl: args {window_ms}
+-- rlctl: allowed <=limit
+--
+-- $ rlctl lint key-in-slot.lua
 -- > It works in a Cluster
 -- > 2 notes in 1 script
 

@@ -1,6 +1,9 @@
 -- It counts first and removes old requests afterwards. That its key lasts no longer than a window does not help.
 --
--- $ rlctl lint late-pruning.lua --limit 4/300s --args '{now_us} {window_us} {limit} {id}'
+-- rlctl: limit 4/300s
+-- rlctl: args {now_us} {window_us} {limit} {id}
+--
+-- $ rlctl lint late-pruning.lua
 
 local now, window = ARGV[1], ARGV[2]
 local count = redis.call('ZCARD', KEYS[1])  -- want: late-pruning critical

@@ -1,7 +1,10 @@
 -- What remains is wrong only for a request that prunes: what has left counts twice.
 --
--- $ rlctl lint late-remaining.lua --args '{limit} {window_ms} {now_ms} {id}' \
---     --allowed-when 'r[1] == 1' --remaining 'r[2]'
+-- rlctl: args {limit} {window_ms} {now_ms} {id}
+-- rlctl: allowed r[1] == 1
+-- rlctl: remaining r[2]
+--
+-- $ rlctl lint late-remaining.lua
 -- want: wrong-remaining warning
 
 local gone = redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3] - ARGV[2])

@@ -1,7 +1,10 @@
 -- A budget whose settle adds the difference to what a reserve has added. Once the key has expired, a settle writes it
 -- anew, without a TTL.
 --
--- $ rlctl lint late-settle.lua --limit 1000/60s --reserve 100 --args '{event} {limit} {cost} {actual} {window_ms}'
+-- rlctl: limit 1000/60s
+-- rlctl: args {event} {limit} {cost} {actual} {window_ms}
+--
+-- $ rlctl lint late-settle.lua --reserve 100
 -- want: double-refund critical, lost-units critical, no-ttl warning
 
 local key, cost = KEYS[1], tonumber(ARGV[3])

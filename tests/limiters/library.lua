@@ -1,7 +1,9 @@
 #!lua name=limits
 -- A library of functions has its own lines.
 --
--- $ rlctl lint library.lua --allowed-when '<=limit'
+-- rlctl: allowed <=limit
+--
+-- $ rlctl lint library.lua
 
 local function allow(keys)
   local count = redis.call('INCR', keys[1])  -- want: no-ttl critical

@@ -1,6 +1,8 @@
 -- The times of the requests that were allowed, in a sorted set: a sound log, and its flaws.
 --
--- $ rlctl lint log.lua --args '{now_ms} {window_ms} {limit} {id}'
+-- rlctl: args {now_ms} {window_ms} {limit} {id}
+--
+-- $ rlctl lint log.lua
 
 local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)

@@ -1,7 +1,7 @@
 # A log as a program, of which only the answers are known: a finding has no line, but the requests that show it.
 #
 # $ rlctl lint --limit 5/60s --exec 'perl log.pl'
-# $ rlctl lint --limit 5/60s --cost 1 --exec 'perl log.pl'
+# $ rlctl lint --limit 5/60s --head 'cost 1' --exec 'perl log.pl'
 # $ rlctl lint --limit 1/60s --exec 'perl log.pl'
 
 use strict;

@@ -1,6 +1,9 @@
 -- A counter of ten windows: the search waits for its end all the same.
 --
--- $ rlctl adversary --tries 5000 --limit 4/10s --script long-ttl.lua --args '{now_s}'
+-- rlctl: limit 4/10s
+-- rlctl: args {now_s}
+--
+-- $ rlctl adversary --tries 5000 --script long-ttl.lua
 -- > long-ttl.lua 1.75× the limit: 7 within
 
 local count = redis.call('INCR', KEYS[1])

@@ -1,6 +1,9 @@
 -- A counter whose TTL SET drops at the second request, so that it never ends.
 --
--- $ rlctl lint loses-ttl.lua --args '{window_ms}' --allowed-when '<=limit'
+-- rlctl: args {window_ms}
+-- rlctl: allowed <=limit
+--
+-- $ rlctl lint loses-ttl.lua
 
 local count = tonumber(redis.call('GET', KEYS[1]) or 0) + 1
 if count == 1 then

@@ -1,6 +1,9 @@
 -- A bucket that loses what has refilled at each request, so that a client which retries is never allowed again.
 --
--- $ rlctl adversary --limit 3/30s --script losing-bucket.lua --args '{limit} 10 {now_s}'
+-- rlctl: limit 3/30s
+-- rlctl: args {limit} 10 {now_s}
+--
+-- $ rlctl adversary --script losing-bucket.lua
 -- > wrongly denied: an exact log would allow
 
 local size, period, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

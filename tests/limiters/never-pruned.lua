@@ -1,6 +1,8 @@
 -- A log that counts by time, so that its answers are right whatever it stores.
 --
--- $ rlctl lint never-pruned.lua --args '{now_ms} {window_ms} {limit} {id}'
+-- rlctl: args {now_ms} {window_ms} {limit} {id}
+--
+-- $ rlctl lint never-pruned.lua
 
 local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, now - window)

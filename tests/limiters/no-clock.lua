@@ -1,7 +1,9 @@
 -- A counter that never learns how late it is, so that it denies for ever. What rlctl looks for to know this must not be
 -- in a comment either.
 --
--- $ rlctl adversary --tries 2000 --script no-clock.lua --args '{limit}'
+-- rlctl: args {limit}
+--
+-- $ rlctl adversary --tries 2000 --script no-clock.lua
 -- > no-clock.lua never above the limit
 -- ! passes for no-clock.lua: it calls neither
 

@@ -1,6 +1,8 @@
 -- A counter that refuses a cost other than its first, by an error: that is no flaw.
 --
--- $ rlctl lint one-cost.lua --args '{limit} {window_ms} {cost}'
+-- rlctl: args {limit} {window_ms} {cost}
+--
+-- $ rlctl lint one-cost.lua
 
 local first = redis.call('HGET', KEYS[1], 'cost')
 if first and first ~= ARGV[3] then return redis.error_reply('ERR the cost was ' .. first) end

@@ -11,7 +11,7 @@
 -- ! is scaled down to 20/60s: the traffic must exceed it
 -- ! own-limit.lua: not tested: the limit 20/60s: denied after 5 requests, not 20: the limit is not --limit
 -- [3]
--- $ rlctl lint own-limit.lua --limit 20000/60s --burst 5
+-- $ rlctl lint own-limit.lua --limit 20000/60s --head 'burst 5'
 -- ! is scaled down to 20/60s: the traffic must exceed it
 -- [3]
 -- $ rlctl lint own-limit.lua --limit 3/60s

@@ -1,6 +1,8 @@
 -- The window is in the script, and is not that of --limit.
 --
--- $ rlctl lint own-window.lua --args '{now_ms} {id}'
+-- rlctl: args {now_ms} {id}
+--
+-- $ rlctl lint own-window.lua
 -- > no findings in what was tested, in 1 script
 -- > Tested:
 -- > Not tested:

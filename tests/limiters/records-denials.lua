@@ -1,7 +1,9 @@
 -- Denied requests are recorded too, so that a client which keeps trying is never let in again.
 --
--- $ rlctl lint records-denials.lua --args '{now_ms} {window_ms} {limit} {id}'
--- $ rlctl lint records-denials.lua --args '{now_ms} {window_ms} {limit} {id}' --limit 20/1s
+-- rlctl: args {now_ms} {window_ms} {limit} {id}
+--
+-- $ rlctl lint records-denials.lua
+-- $ rlctl lint records-denials.lua --limit 20/1s
 
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1] - ARGV[2])
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[4])  -- want: denied-write critical

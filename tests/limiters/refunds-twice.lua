@@ -1,7 +1,9 @@
 -- Each refund makes room twice.
 --
--- $ rlctl adversary --tries 2000 --limit 1/60s --cost 1,-1 --script refunds-twice.lua \
---     --args '{limit} {cost} {now_us}'
+-- rlctl: limit 1/60s
+-- rlctl: args {limit} {cost} {now_us}
+--
+-- $ rlctl adversary --tries 2000 --cost 1,-1 --script refunds-twice.lua
 -- > 8.00× the limit
 
 local cost = tonumber(ARGV[2])

@@ -1,6 +1,9 @@
 -- A sound bucket with a registry of its keys. Neither its fields nor the members of the registry are requests.
 --
--- $ rlctl lint registry.lua --keys '{{key}}' --keys '{{key}}:all' --args '{now_ms}'
+-- rlctl: keys {{key}} {{key}}:all
+-- rlctl: args {now_ms}
+--
+-- $ rlctl lint registry.lua
 
 local tokens = tonumber(redis.call('HGET', KEYS[1], 'tokens') or 5)
 local last = tonumber(redis.call('HGET', KEYS[1], 'time') or ARGV[1])

@@ -1,6 +1,8 @@
 -- A counter that counts denied requests, too, which is harmless unless they renew its window.
 --
--- $ rlctl lint renewed-by-denials.lua --args '{limit} {window_ms} {now_s}'
+-- rlctl: args {limit} {window_ms} {now_s}
+--
+-- $ rlctl lint renewed-by-denials.lua
 
 local n = redis.call('INCR', KEYS[1])
 local limit, window = tonumber(ARGV[1]), ARGV[2]

@@ -1,11 +1,13 @@
 -- The reply is JSON.
 --
--- $ rlctl burst --limit 2/1h --script reply-of-json.lua
+-- rlctl: limit 2/1h
+--
+-- $ rlctl burst --script reply-of-json.lua
 -- ! replied '{"ok":true,"left":1}', but --allowed-when 'nonzero' reads a number, or true or false
 -- ! json(r).NAME
 -- [5]
--- $ rlctl burst steady --rate 2/s --requests 10 --limit 2/1h --script reply-of-json.lua --allowed-when 'json(r).ok' \
---     --remaining 'json(r).left'
+-- $ rlctl burst steady --rate 2/s --requests 10 --script reply-of-json.lua --allowed-when 'json(r).ok' \
+--     --head 'remaining json(r).left'
 -- > reply-of-json.lua 10 2 8
 
 local count = redis.call('INCR', KEYS[1])

@@ -1,7 +1,9 @@
 -- 0 or -1 to allow, else the time to wait, which is not a count.
 --
--- $ rlctl burst --script reply-of-wait.lua --limit 5/60s --args '0' --allowed-when zero
--- $ rlctl burst --script reply-of-wait.lua --limit 5/60s --args '-1'
+-- rlctl: limit 5/60s
+--
+-- $ rlctl burst --script reply-of-wait.lua --args 0 --allowed-when zero
+-- $ rlctl burst --script reply-of-wait.lua --args -1
 -- ! the replies fit the limit if they are read with --allowed-when 'r == -1'
 
 local count = redis.call('INCR', KEYS[1])

@@ -1,6 +1,8 @@
 -- A counter of the clock's windows, which begins anew whenever the window is another one, also an earlier one.
 --
--- $ rlctl adversary --tries 5000 --script restarting-window.lua --args '{now_us} {window_us} {limit}'
+-- rlctl: args {now_us} {window_us} {limit}
+--
+-- $ rlctl adversary --tries 5000 --script restarting-window.lua
 -- > restarting-window.lua 2.00× the limit: 10 within
 -- > if the clock steps back
 

@@ -1,9 +1,11 @@
 -- A counter of the clock's minutes, whose TTL is what is left of one in whole seconds, rounded up. A client that asks
 -- each 59.99 s finds the key of its last request, and renews it.
 --
--- $ rlctl lint rounded-end.lua --args '{limit} {now_ms}'
--- $ rlctl lint rounded-end.lua --args '{limit} {now_ms}' --limit 1/60s
--- $ rlctl lint rounded-end.lua --args '{limit} {now_ms}' --limit 50/60s
+-- rlctl: args {limit} {now_ms}
+--
+-- $ rlctl lint rounded-end.lua
+-- $ rlctl lint rounded-end.lua --limit 1/60s
+-- $ rlctl lint rounded-end.lua --limit 50/60s
 
 local left = 60 - tonumber(ARGV[2]) % 60000 / 1000
 local n = tonumber(redis.call('GET', KEYS[1]) or 0)

@@ -1,6 +1,8 @@
 -- What refills between two quick retries is rounded off.
 --
--- $ rlctl lint rounding-bucket.lua --args '{limit} {window_ms} {now_ms}'
+-- rlctl: args {limit} {window_ms} {now_ms}
+--
+-- $ rlctl lint rounding-bucket.lua
 
 local size, window, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local stored = redis.call('HMGET', KEYS[1], 'have', 'seen')

@@ -1,6 +1,8 @@
 -- Requests of one microsecond are taken for one.
 --
--- $ rlctl lint same-instant.lua --args '{limit} {window_ms} {now_us}'
+-- rlctl: args {limit} {window_ms} {now_us}
+--
+-- $ rlctl lint same-instant.lua
 -- ! not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
 -- want: wrong-limit critical
 

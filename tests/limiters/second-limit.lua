@@ -1,6 +1,9 @@
 -- A second, longer limit, which denies a client that keeps asking by what it was allowed, not by what was denied.
 --
--- $ rlctl lint second-limit.lua --limit 5/60s --keys '{{key}}:minute' --keys '{{key}}:half-hour'
+-- rlctl: limit 5/60s
+-- rlctl: keys {{key}}:minute {{key}}:half-hour
+--
+-- $ rlctl lint second-limit.lua
 -- ! not tested: retries: a client that asks each
 -- ! not tested: requests below the limit: one was denied, and so is a client that then sends nothing
 -- [3]

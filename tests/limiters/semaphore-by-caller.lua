@@ -1,7 +1,8 @@
 -- A semaphore whose leases end by the clock of whoever asks.
 --
--- $ rlctl lint semaphore-by-caller.lua --concurrency 2 --lease 10s \
---     --args '{event} {limit} {lease_ms} {now_ms} {holder}'
+-- rlctl: args {event} {limit} {lease_ms} {now_ms} {holder}
+--
+-- $ rlctl lint semaphore-by-caller.lua --concurrency 2 --lease 10s
 -- want: holder-clock warning
 
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[4])

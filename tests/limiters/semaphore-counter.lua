@@ -1,6 +1,8 @@
 -- A counter that a release never makes negative. That of a holder whose lease has ended frees another's slot.
 --
--- $ rlctl lint semaphore-counter.lua --concurrency 2 --lease 10s --args '{event} {limit} {lease_ms}'
+-- rlctl: args {event} {limit} {lease_ms}
+--
+-- $ rlctl lint semaphore-counter.lua --concurrency 2 --lease 10s
 -- want: lost-slot critical, frees-another critical
 
 local count = tonumber(redis.call('GET', KEYS[1]) or 0)

@@ -1,6 +1,8 @@
 -- A counter of free slots. A release after the key has expired writes it anew, without a TTL, and frees another's slot.
 --
--- $ rlctl lint semaphore-of-free.lua --concurrency 3 --lease 10s --args '{event} {limit} {lease_ms}'
+-- rlctl: args {event} {limit} {lease_ms}
+--
+-- $ rlctl lint semaphore-of-free.lua --concurrency 3 --lease 10s
 -- > A slot that nobody has is still taken a year later
 -- want: endless-lease critical, frees-another critical
 

@@ -1,11 +1,12 @@
 -- A semaphore that is a sorted set of its holders, by the ends of their leases.
 --
--- $ rlctl lint semaphore.lua --concurrency 2 --lease 10s --args '{event} {limit} {lease_ms} {holder}'
+-- rlctl: args {event} {limit} {lease_ms} {holder}
+--
+-- $ rlctl lint semaphore.lua --concurrency 2 --lease 10s
 -- > holders that die
 -- > renewals, also after the lease had ended
 -- > rlctl adversary
--- $ rlctl adversary --concurrency 1 --lease 10s --exhaustive 3 --script semaphore.lua \
---     --args '{event} {limit} {lease_ms} {holder}'
+-- $ rlctl adversary --concurrency 1 --lease 10s --exhaustive 3 --script semaphore.lua
 -- > proof no schedule of up to 3 events
 -- > at most 1 of 1 held at once, no slot lost
 

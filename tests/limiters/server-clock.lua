@@ -1,6 +1,8 @@
 -- A counter of each window of the server's clock, which is the virtual one.
 --
--- $ rlctl adversary --tries 2000 --script server-clock.lua --args '{limit} {window_s}'
+-- rlctl: args {limit} {window_s}
+--
+-- $ rlctl adversary --tries 2000 --script server-clock.lua
 -- > server-clock.lua 2.00× the limit: 10 within
 
 local now = redis.call('TIME')

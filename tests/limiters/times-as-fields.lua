@@ -1,6 +1,8 @@
 -- Requests of one millisecond are one field of this hash.
 --
--- $ rlctl lint times-as-fields.lua --args '{now_ms} {window_ms} {limit}'
+-- rlctl: args {now_ms} {window_ms} {limit}
+--
+-- $ rlctl lint times-as-fields.lua
 -- ! not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
 
 local now = tonumber(ARGV[1])

@@ -1,10 +1,12 @@
 -- A bucket that is told the time, so that one clock that is ahead locks out all others.
 --
--- $ rlctl adversary --tries 5000 --script told-bucket.lua --args '{limit} {window_us} {now_us}'
+-- rlctl: args {limit} {window_us} {now_us}
+--
+-- $ rlctl adversary --tries 5000 --script told-bucket.lua
 -- > told-bucket.lua 1.80× the limit: 9 within
 -- > bucket a token bucket with this burst allows 9, 1.80 times the limit
 -- > ahead after one request whose clock is 1h ahead, 4 of 99 requests are
--- $ rlctl lint told-bucket.lua --args '{limit} {window_us} {now_us}'
+-- $ rlctl lint told-bucket.lua
 -- want: future-clock note
 
 local limit, window, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -1,6 +1,8 @@
 -- A log that is exact as long as the times that it is given do not step back, which it does not check.
 --
--- $ rlctl adversary --tries 5000 --script trusting-log.lua --args '{now_us} {window_us} {limit}'
+-- rlctl: args {now_us} {window_us} {limit}
+--
+-- $ rlctl adversary --tries 5000 --script trusting-log.lua
 -- > trusting-log.lua never above the limit
 -- > 0 5 5 0
 -- > × the limit

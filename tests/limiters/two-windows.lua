@@ -1,6 +1,10 @@
 -- The reset is that of the shorter of two windows. Besides, the longer one has room for little more.
 --
--- $ rlctl lint two-windows.lua --keys '{{key}}a' --keys '{{key}}b' --allowed-when 'r[1] == 1' --reset-after 'r[2] ms'
+-- rlctl: keys {{key}}a {{key}}b
+-- rlctl: allowed r[1] == 1
+-- rlctl: reset_after r[2] ms
+--
+-- $ rlctl lint two-windows.lua
 -- > reset_after_us is too short: it says
 -- ! not tested: retries: a client that asks each
 -- ! not tested: requests below the limit: one was denied

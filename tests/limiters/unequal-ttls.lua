@@ -1,6 +1,9 @@
 -- A bucket in two keys, which must end together.
 --
--- $ rlctl lint unequal-ttls.lua --keys '{{key}}:n' --keys '{{key}}:at' --args '{rate} {burst} {now}'
+-- rlctl: keys {{key}}:n {{key}}:at
+-- rlctl: args {rate} {burst} {now}
+--
+-- $ rlctl lint unequal-ttls.lua
 
 local rate, size, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local ttl = math.ceil(2 * size / rate)

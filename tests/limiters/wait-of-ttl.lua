@@ -1,13 +1,14 @@
 -- A counter that replies its TTL as the wait: TTL rounds to the nearest second, and PTTL is not in seconds.
 --
--- $ rlctl lint wait-of-ttl.lua --args '{window_ms} {limit} PTTL' --allowed-when 'r[1] == 1' --retry-after 'r[2] ms'
+-- rlctl: allowed r[1] == 1
+--
+-- $ rlctl lint wait-of-ttl.lua --args '{window_ms} {limit} PTTL' --head 'retry_after r[2] ms'
 -- > what the answers say of later ones: retry_after_us to 60 ms
--- $ rlctl lint wait-of-ttl.lua --args '{window_ms} {limit} TTL' --allowed-when 'r[1] == 1' --retry-after 'r[2] s'
+-- $ rlctl lint wait-of-ttl.lua --args '{window_ms} {limit} TTL' --head 'retry_after r[2] s'
 -- > retry_after_us is too short
--- $ rlctl lint wait-of-ttl.lua --args '{window_ms} {limit} TTL' --allowed-when 'r[1] == 1' --retry-after 'r[2] s' \
---     --limit 5/1s
+-- $ rlctl lint wait-of-ttl.lua --args '{window_ms} {limit} TTL' --head 'retry_after r[2] s' --limit 5/1s
 -- > retry_after_us is too short
--- $ rlctl lint wait-of-ttl.lua --args '{window_ms} {limit} PTTL' --allowed-when 'r[1] == 1' --retry-after 'r[2] s'
+-- $ rlctl lint wait-of-ttl.lua --args '{window_ms} {limit} PTTL' --head 'retry_after r[2] s'
 -- > retry_after_us is too long: it says 16h
 -- want: wrong-wait warning (2 3 4)
 

@@ -1,8 +1,11 @@
 -- A log that replies how long to wait, in microseconds.
 --
--- $ rlctl lint wait.lua --args '{limit} {window_us} {now_us} {id}' --allowed-when 'r[1] == 1' --retry-after 'r[2] us'
+-- rlctl: args {limit} {window_us} {now_us} {id}
+-- rlctl: allowed r[1] == 1
+--
+-- $ rlctl lint wait.lua --head 'retry_after r[2] us'
 -- > what the answers say of later ones: retry_after_us
--- $ rlctl lint wait.lua --args '{limit} {window_us} {now_us} {id}' --allowed-when 'r[1] == 1'
+-- $ rlctl lint wait.lua
 
 local limit, window, now, id = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)

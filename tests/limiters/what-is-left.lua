@@ -1,13 +1,15 @@
 -- A counter of costs that replies what it has left, and then what it had left before an ordinary request.
 --
--- $ rlctl lint what-is-left.lua --args '{limit} {window_ms} {cost}' --allowed-when 'r[1] == 1' --remaining 'r[2]'
+-- rlctl: args {limit} {window_ms} {cost}
+-- rlctl: allowed r[1] == 1
+--
+-- $ rlctl lint what-is-left.lua --head 'remaining r[2]'
 -- > what the answers say of later ones: remaining
--- $ rlctl lint what-is-left.lua --args '{limit} {window_ms} {cost}' --allowed-when 'r[1] == 1' --remaining 'r[3]'
+-- $ rlctl lint what-is-left.lua --head 'remaining r[3]'
 -- > remaining is too high: it says 4, but 0 more
--- $ rlctl lint what-is-left.lua --args '{limit} {window_ms} {cost}' --allowed-when 'r[1] == 1' --remaining 'r[2] + 1'
--- $ rlctl lint what-is-left.lua --args '{limit} {window_ms} {cost}' --allowed-when 'r[1] == 1' --reset-after '0 ms'
--- $ rlctl lint what-is-left.lua --args '{limit} {window_ms} {cost}' --allowed-when 'r[1] == 1' --remaining 'r[2]' \
---     --retry-after 'r[9] us'
+-- $ rlctl lint what-is-left.lua --head 'remaining r[2] + 1'
+-- $ rlctl lint what-is-left.lua --head 'reset_after 0 ms'
+-- $ rlctl lint what-is-left.lua --head 'remaining r[2]' --head 'retry_after r[9] us'
 -- > no findings in what was tested
 -- > retry_after_us: no answer has it
 -- > what the answers say of later ones: remaining

@@ -1,6 +1,9 @@
 -- A bucket whose rate is rounded down to whole requests a second: far less refills than the limit says.
 --
--- $ rlctl lint whole-rate.lua --limit 20/12s --args '{limit} {window_s} {now_ms}'
+-- rlctl: limit 20/12s
+-- rlctl: args {limit} {window_s} {now_ms}
+--
+-- $ rlctl lint whole-rate.lua
 -- > A client that asks each 612 ms, less often than the limit says, was allowed
 -- want: lost-refill critical, future-clock note
 

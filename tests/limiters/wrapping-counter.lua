@@ -1,6 +1,8 @@
 -- A counter of eight bits, which wraps while a client retries.
 --
--- $ rlctl lint wrapping-counter.lua --args '{limit} {window_ms}'
+-- rlctl: args {limit} {window_ms}
+--
+-- $ rlctl lint wrapping-counter.lua
 -- ! not tested: windows
 -- [3]
 

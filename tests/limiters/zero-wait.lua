@@ -1,9 +1,11 @@
 -- The reply is the time to wait, which is 0 in the last millisecond of a denial.
 --
--- $ rlctl lint zero-wait.lua --limit 5/1s --args '{limit} {window_ms}' --allowed-when zero --retry-after 'r ms'
--- $ rlctl lint zero-wait.lua --limit 5/1s --args '{limit} {window_ms}' --allowed-when 'not (r > 0)'
--- $ rlctl adversary --tries 2000 --limit 5/1s --script zero-wait.lua --args '{limit} {window_ms}' \
---     --allowed-when zero --retry-after 'r ms'
+-- rlctl: limit 5/1s
+-- rlctl: args {limit} {window_ms}
+--
+-- $ rlctl lint zero-wait.lua --allowed-when zero --head 'retry_after r ms'
+-- $ rlctl lint zero-wait.lua --allowed-when 'not (r > 0)'
+-- $ rlctl adversary --tries 2000 --script zero-wait.lua --allowed-when zero --head 'retry_after r ms'
 -- ! a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of a key
 
 local n = tonumber(redis.call('GET', KEYS[1]) or 0)

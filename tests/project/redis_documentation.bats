@@ -25,9 +25,9 @@ setup() { cd "$project/examples/redis-documentation" || return; }
   done
   cd "$BATS_TEST_TMPDIR"
   run -0 rlctl lint sliding-log.lua --limit 10/2s --args '{limit} {window_s} {id}' --allowed-when 'r[1] > 0' \
-    --retry-after 'r[2] ms'
+    --head 'retry_after r[2] ms'
   assert_line --index 0 --partial 'no findings'
   run -0 rlctl lint leaky-bucket.lua --limit 10/10s --args '{limit} 1' --allowed-when 'r[1] > 0' \
-    --retry-after 'r[2] ms'
+    --head 'retry_after r[2] ms'
   assert_line --index 0 --partial 'no findings'
 }

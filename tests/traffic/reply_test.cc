@@ -256,7 +256,7 @@ TEST_CASE("reply reading: a delay may be an expression, which must not be negati
   CHECK(reader.decision("{1}", delayed).delay == 0us);
   CHECK(reader.decision("{0, 1003}", delayed).delay == 0us);
   CHECK(reader.complaint("{1, 999}", delayed) ==
-        "x.lua replied [1, 999], but --delay 'r[2] and r[2] - now_s' is negative");
+        "x.lua replied [1, 999], but delay 'r[2] and r[2] - now_s' is negative");
 }
 
 TEST_CASE("reply reading: the hint at a time since 1970 is an expression that is a wait") {
@@ -282,7 +282,7 @@ TEST_CASE("reply reading: the hint at a time since 1970 is an expression that is
                                      ? "use the unit of the reply"
                                      : "subtract the time of the request";
     CHECK(reader.hint(row.reply, waiting("r == nil", row.given)) ==
-          has_time + ": --retry-after " + shell_quoted(row.hint));
+          has_time + ": --head " + shell_quoted("retry_after " + std::string(row.hint)));
     const auto wait = reader.decision(row.reply, waiting("r == nil", row.hint)).retry_after;
     CHECK(wait > 900ms);
     CHECK(wait < 1100ms);
@@ -314,8 +314,8 @@ TEST_CASE("reply reading: a hint is tried on the replies before, too") {
   see("{0, -1}");
   see("{0}");
   CHECK(hint("{0, 1767225661000}", waiting("r[1] == 1", "r[2] ms")) ==
-        "subtract the time of the request: --retry-after '(r[2] or 0) > 0 and r[2] - now_ms or nil "
-        "ms'");
+        "subtract the time of the request: --head 'retry_after (r[2] or 0) > 0 and r[2] - now_ms or "
+        "nil ms'");
   see("{0, 99999999}");
   CHECK(hint("{0, 1767225661000}", waiting("r[1] == 1", "r[2] ms")) ==
         "subtract the time of the request in the unit of the reply");
@@ -343,9 +343,9 @@ TEST_CASE("reply reading: a time since 1970 is not a wait") {
   Reader reader(template_values());
   const std::string is_a_time = " is then a time since 1970, not one to wait for";
   CHECK(reader.complaint("1767225661000", waiting("always", "r ms")) ==
-        "x.lua replied 1767225661000, but --delay 'r'" + is_a_time);
+        "x.lua replied 1767225661000, but delay 'r'" + is_a_time);
   CHECK(reader.complaint("'1767225661'", waiting("r == 'OK'", "tonumber(r) s")) ==
-        "x.lua replied '1767225661', but --retry-after 'tonumber(r)'" + is_a_time);
+        "x.lua replied '1767225661', but retry_after 'tonumber(r)'" + is_a_time);
 }
 
 TEST_CASE("reply reading: the error with the given code denies") {
@@ -427,15 +427,15 @@ TEST_CASE("reply reading: the other readings are of the whole reply, and nil is 
   CHECK(reader.decision("{0, 1, '-0.000002'}", all).retry_after == kNever);
   CHECK(reader.decision("{1, '1e30'}", all).remaining == kLargestProduct);
   CHECK(reader.complaint("{0, 1, '1e30'}", all).find("' is too long a time") != std::string::npos);
-  CHECK(reader.complaint("{1, 1, 'x', 'y'}", all).find("--reset-after") != std::string::npos);
+  CHECK(reader.complaint("{1, 1, 'x', 'y'}", all).find("reset_after") != std::string::npos);
   const ReplyReading text{.allowed_when = parse_allowed_when("r[1] > 0"),
                           .remaining = parse_number_expression("r[2]"),
                           .retry_after = parse_wait_expression("r[3] s")};
   CHECK(reader.complaint("{1, '4'}", text) ==
-        "x.lua replied [1, '4'], but --remaining 'r[2]' fails at column 1: it gives '4' (a "
+        "x.lua replied [1, '4'], but remaining 'r[2]' fails at column 1: it gives '4' (a "
         "string), not a finite number");
   CHECK(reader.hint("{1, '4'}", text) == "a bulk reply is a string: write tonumber(r[2])");
-  CHECK(reader.complaint("{0, 1, '5'}", text).find("--retry-after 'r[3]' fails at column 1") !=
+  CHECK(reader.complaint("{0, 1, '5'}", text).find("retry_after 'r[3]' fails at column 1") !=
         std::string::npos);
 }
 

@@ -111,6 +111,8 @@ TEST_CASE("template: braces that enclose a placeholder are literal, as in hash t
   CHECK(filled("a}b") == "a}b");
   CHECK(filled("{{}tag}:{key}") == "{tag}:ann");
   CHECK(filled("{{}user:1}") == "{user:1}");
+  CHECK(filled("rate:{{user}}") == "rate:{user}");
+  CHECK(filled("{{user 1}}:{{key}}{{x}}") == "{user 1}:{ann}{x}");
   CHECK(filled("{{}key}") == "{key}");
   CHECK(filled("{{}{{}x") == "{{x");
   CHECK(filled("{{{}{key}}") == "{{ann}");
@@ -159,6 +161,8 @@ TEST_CASE("template: other braces are refused") {
                     {"{user:1}", "{user:1}" + unknown},
                     {R"({"a":1})", R"({"a":1})" + unknown},
                     {"{{tag}:{key}}", "{tag}" + unknown},
+                    {"{{kye}}:log", "{kye}, which is not a placeholder; did you mean {key}?"},
+                    {"{{user}", "{user}, which is not a placeholder"},
                     {"{a{{}b}", "{a{{}b}, which has no placeholder"},
                     {"{{key}:log", "'{{key}:log', whose brace is not closed"},
                     {"b{", "'{', whose brace is not closed"}},

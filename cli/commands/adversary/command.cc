@@ -25,7 +25,7 @@ void add_holders(Options& options, Plan& plan) {
   trial::add_lease_options(options, plan);
   trial::add_budget_options(options, plan);
   options
-      .value("--hold", "TIME", into(plan.leases.hold.hold, duration_of("--hold")),
+      .value("--hold", "TIME", into(plan.budget.spend.hold, duration_of("--hold")),
              "how long reserved units are held (default: 30s)")
       .needs("--reserve");
 }
@@ -57,7 +57,7 @@ void add_options(Options& options, Plan& plan) {
       fmt::format("requests and window: 5/60s, 100/min (default: {})", kDefaultLimit);
   trial::add_limiters(options, plan, kLimitHelp);
   options
-      .list("--keys", "KEY", plan.script.keys,
+      .list("--keys", "KEY", [&plan](const std::string& key) { add_key(plan.script, key); },
             "one of the KEYS of the script, given once for each (default: {key})")
       .needs("--script", "", "name the script with --script FILE.lua");
   add_holders(options, plan);
@@ -93,7 +93,7 @@ ExitStatus run_command(Plan& plan, Invocation& invocation) {
 }
 
 std::string notes() {
-  return list_algorithms({}) + placeholder_help();
+  return list_algorithms({}) + script_help();
 }
 
 }  // namespace

@@ -137,8 +137,9 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
                      trial::hint_for(operands[0], invocation.configuration));
   }
   if (has_holders(plan)) require_holder_search(plan);
+  const auto scripts = read_scripts(plan.script, invocation.configuration, "");
+  trial::set_limits(plan, scripts, invocation.options, kDefaultLimit);
   require_costs(plan);
-  trial::set_limits(plan, kDefaultLimit);
   if (plan.reserve) trial::complete_budget(plan);
   plan.request.limit = plan.limits.front();
   plan.request.cost = plan.costs.front();
@@ -150,7 +151,7 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
     require_conclusive(plan);
     require_room(plan);
   }
-  trial::add_limiters_named(plan, invocation, "", false);
+  trial::add_limiters_named(plan, scripts, invocation, false);
   require_searchable_limiters(plan);
   set_commands(plan, invocation);
 }

@@ -77,7 +77,7 @@ void add_traffic(Options& options, Plan& plan) {
       "--keys", "NUMBER",
       [&plan](const std::string& text) {
         if (text == "-") throw UsageError("--keys: '-' is not a KEY");
-        if (!is_number(text)) return plan.script.keys.push_back(text);
+        if (!is_number(text)) return add_key(plan.script, text);
         plan.traffic()->keys =
             static_cast<std::uint32_t>(parse_between(text, "--keys", 1, traffic::kMaxPatternKeys));
       },
@@ -154,7 +154,7 @@ Completions complete_pattern(const CompletionContext& typed) {
 std::string notes() {
   const auto patterns = traffic::patterns();
   return help_section(fmt::format("Patterns (default: {})", patterns.front().name), patterns) +
-         list_algorithms({}) + placeholder_help();
+         list_algorithms({}) + script_help();
 }
 
 // ---- The command ----

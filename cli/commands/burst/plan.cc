@@ -113,20 +113,36 @@ ScriptOptions script_of_compare(const Plan& plan, const Invocation& invocation) 
   return options;
 }
 
+/// The scripts of --script and of --compare.
+struct Scripts {
+  NamedLimiters named = {}, compared = {};
+};
+
+Scripts read_all_scripts(const Plan& plan, const Invocation& invocation) {
+  const auto& traffic = *plan.traffic();
+  const bool log_is_input =
+      std::ranges::find(traffic.log.files, kStandardInput) != traffic.log.files.end();
+  const std::string_view log = log_is_input ? "--replay -" : "";
+  const bool other_is_input = traffic.compare == kStandardInput;
+  Scripts scripts{.named =
+                      read_scripts(plan.script, invocation.configuration,
+                                   log.empty() && other_is_input ? "--compare -" : log)};
+  if (traffic.compare && algorithm_of_compare(plan) == nullptr) {
+    scripts.compared =
+        read_scripts(script_of_compare(plan, invocation), invocation.configuration, log);
+  }
+  return scripts;
+}
+
 /// Adds the limiters that are named, then the one of --compare, for which there must be one other.
-void add_candidates(Plan& plan, const TrafficPlan& traffic, const Invocation& invocation) {
-  const auto& compare = traffic.compare;
+void add_candidates(Plan& plan, const Scripts& scripts, const Invocation& invocation) {
+  const auto& compare = plan.traffic()->compare;
   if (compare && plan.algorithms.empty() && !trial::names_others(plan)) {
     throw UsageError("--compare compares with one limiter, but none is named",
                      "name it with --algorithm, --script or --exec");
   }
-  const bool log_is_input =
-      traffic.replay &&
-      std::count(traffic.replay->files.begin(), traffic.replay->files.end(), kStandardInput) > 0;
-  const std::string_view log = log_is_input ? "--replay -" : "";
   const auto* other = algorithm_of_compare(plan);
-  trial::add_limiters_named(plan, invocation,
-                            log.empty() && compare == kStandardInput ? "--compare -" : log,
+  trial::add_limiters_named(plan, scripts.named, invocation,
                             compare && (other == nullptr || other->has_burst));
   if (!compare) return;
   if (plan.candidates.size() != 1) {
@@ -138,7 +154,7 @@ void add_candidates(Plan& plan, const TrafficPlan& traffic, const Invocation& in
     const bool first_has_burst = !plan.algorithms.empty() && plan.algorithms.front()->has_burst;
     trial::add_algorithm(plan, *other, trial::names_others(plan) || first_has_burst);
   } else {
-    trial::add_scripts(plan, script_of_compare(plan, invocation), invocation, log);
+    trial::add_scripts(plan, scripts.compared, invocation);
   }
 }
 
@@ -222,10 +238,11 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
   require_holders(plan, invocation.options);
   trial::require_algorithms(plan);
   require_consistent(plan, traffic, invocation.options);
-  trial::set_limits(plan, kDefaultLimit);
+  const auto scripts = read_all_scripts(plan, invocation);
+  trial::set_limits(plan, scripts.named, invocation.options, kDefaultLimit);
   set_holders(plan, invocation.options);
   set_traffic(plan, traffic, operands, invocation.configuration);
-  add_candidates(plan, traffic, invocation);
+  add_candidates(plan, scripts, invocation);
   require_program_options(plan, invocation.options);
   plan.command = {"rlctl", "burst"};
   if (traffic.pattern != nullptr) plan.command.emplace_back(traffic.pattern->name);

@@ -198,9 +198,10 @@ void append_scripts(std::string& out, std::span<const NamedScript> scripts) {
   add_column("file", file_of, [](const auto& file) { return escaped_text(file); });
   add_column("exec", command_of, words_text);
   add_column("keys", keys_of, [](const auto& keys) { return words_text(joined_words(keys)); });
-  for (const auto& setting : script_settings()) {
+  for (const auto& word : script_words()) {
+    if (word.name == "keys") continue;
     add_column(
-        setting.key(), [&](const auto& script) { return script.options.*setting.value; },
+        std::string(word.name), [&](const auto& script) { return script.options.text(word.name); },
         words_text);
   }
   out += '\n';
@@ -250,8 +251,8 @@ void append_script_json(JsonWriter& json, const NamedScript& script) {
       .begin_array();
   for (const auto& key : keys_of(script).value_or(std::vector<std::string>{})) json.value(key);
   json.end_array();
-  for (const auto& setting : script_settings()) {
-    json.field(setting.key(), script.options.*setting.value);
+  for (const auto& word : script_words()) {
+    if (word.name != "keys") json.field(word.name, script.options.text(word.name));
   }
   json.field("line", script.line).end_object();
 }

@@ -40,8 +40,12 @@ void add_script(Options& options, Plan& plan) {
                            "the arguments of its key)")
                     .completes(complete_policy);
   policy.excludes_each({"--limit", "--burst", "--keys"}, kPolicyDefinesIt);
-  for (const auto& setting : script_settings()) policy.excludes(setting.option, kPolicyDefinesIt);
-  options.list("--keys", "KEY", plan.script_options.keys,
+  for (const auto& word : script_words()) {
+    if (!word.option.empty()) policy.excludes(word.option, kPolicyDefinesIt);
+  }
+  policy.excludes("--head", kPolicyDefinesIt);
+  options.list("--keys", "KEY",
+               [&plan](const std::string& key) { add_key(plan.script_options, key); },
                "one of the KEYS of the script (with the placeholders below; default: the KEYs)");
   add_script_options(options, plan.script_options, false);
 }
@@ -121,7 +125,7 @@ void add_options(Options& options, Plan& plan) {
 
 /// The sections of --help that list scripts and placeholders.
 std::string notes() {
-  return help_section("Bundled scripts", limiter::algorithms()) + placeholder_help();
+  return help_section("Bundled scripts", limiter::algorithms()) + script_help();
 }
 
 // ---- Running ----

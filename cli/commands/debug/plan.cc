@@ -66,6 +66,11 @@ NamedScript set_script(Plan& plan, const std::string& word, ConfigurationSource&
   plan.path = script.path;
   plan.debuggee.name = script.name;
   plan.debuggee.source = read_source("", script);
+  add_head(script, plan.debuggee.source);
+  // The keys of a server that is in use stay as they are.
+  if (!plan.is_private() && plan.script_options.find("setup") == nullptr) {
+    script.options.words.erase("setup");
+  }
   return script;
 }
 
@@ -111,10 +116,14 @@ void set_template_limit(Plan& plan, const NamedScript& script,
                         const traffic::ForeignLimiter& foreign) {
   const bool fills = any_of(foreign, [](const Template& text) { return text.uses_limit(); });
   const bool is_used = fills || reading_tells_limit(script.options);
-  const auto& limits = plan.limit_options.limits;
+  auto limits = plan.limit_options.limits;
   if (limits.size() > 1) {
     throw UsageError("a script that is called with --keys and --args takes one --limit",
                      kOneLimitHint);
+  }
+  if (const auto* said = script.options.find("limit"); limits.empty() && said != nullptr) {
+    if (!is_used) return;
+    limits = {*said};
   }
   if (limits.empty()) {
     if (fills) throw UsageError("--limit is missing: --keys or --args use it");
@@ -125,7 +134,8 @@ void set_template_limit(Plan& plan, const NamedScript& script,
     throw UsageError("--limit has no effect: neither --keys nor --args contain {limit} or {window}",
                      "--args '{limit} {window_ms}', as the script expects");
   }
-  plan.limits = parse_limits(limits, plan.limit_options.burst);
+  const auto& burst = plan.limit_options.burst;
+  plan.limits = parse_limits(limits, burst ? burst : script.options.text("burst"));
   require_lengths(plan.limits, "a script that is called with --keys and --args");
   parsed("--args", [&] { traffic::require_usable(foreign, plan.limits.front()); });
 }
@@ -185,9 +195,9 @@ void set_library(ldb::Debuggee& debuggee, std::string source, std::string_view f
 }
 
 void set_foreign(Plan& plan, NamedScript script, Operands operands) {
-  if (plan.replay) script.options.keys = script_keys(script.options);
+  if (plan.replay) set_default_key(script.options);
   auto foreign = make_limiter(script, plan.debuggee.source);
-  parsed("--function", [&] { traffic::choose_function(foreign); });
+  choose_function(foreign, script.options);
   if (!foreign.function.empty()) {
     plan.function = foreign.function;
     set_library(plan.debuggee, std::move(foreign.source), plan.function);
@@ -219,11 +229,17 @@ void require_known_call(const Plan& plan) {
     throw UsageError(fmt::format("{} does not take --limit: pass --args", name),
                      fmt::format("rlctl debug {} KEY --args '3 60000000 acquire ID'", name));
   }
-  for (const auto& setting : script_settings()) {
-    if (!(plan.script_options.*setting.value)) continue;
-    throw UsageError(
-        fmt::format("{} is for other scripts: the reply of {} is known", setting.option, name));
-  }
+  const auto& words = plan.script_options.words;
+  if (words.empty()) return;
+  throw UsageError(fmt::format("{} is for other scripts: the reply of {} is known",
+                               words.begin()->second.place, name));
+}
+
+/// Whether the script's own head says anything, so that it describes the call.
+bool has_head_of_script(const ScriptOptions& options) {
+  return std::ranges::any_of(options.words, [](const auto& word) {
+    return word.second.source == WordSource::kScript;
+  });
 }
 
 void set_call(Plan& plan, const Invocation& invocation) {
@@ -237,12 +253,21 @@ void set_call(Plan& plan, const Invocation& invocation) {
   auto script = set_script(plan, word, invocation.configuration);
   auto split = split_at_comma(operands, plan.script_options);
   if (split) {
-    script.options.arguments = std::move(split->arguments);
+    // As for redis-cli, these are the KEYS and ARGV, whatever the script's head says.
+    script.options.words.erase("args");
+    const auto keys = script.options.words.find("keys");
+    if (keys != script.options.words.end() && keys->second.source == WordSource::kScript) {
+      script.options.words.erase(keys);
+    }
+    script.options.say("args", {.text = std::move(split->arguments), .place = "--args"});
     operands = split->before;
+  } else if (has_head_of_script(script.options)) {
+    set_default_key(script.options);
   }
   require_no_key(plan, operands);
   refuse_dash(operands, std::max<std::size_t>(invocation.typed, 1) - 1);  // without SCRIPT
-  const bool has_words = !script.options.keys.empty() || script.options.arguments;
+  const bool has_words =
+      script.options.find("keys") != nullptr || script.options.find("args") != nullptr;
   if (plan.algorithm == nullptr || has_words) {
     return set_foreign(plan, std::move(script), operands);
   }

@@ -37,12 +37,7 @@ void add_options(Options& options, Plan& plan) {
       kDefaultLimit);
   options.group("Script");
   options.comma_list("--limit", "LIMIT", plan.limits, kLimitHelp);
-  options.value("--burst", "NUMBER", plan.burst, kScriptBurstHelp);
-  options.value(
-      "--cost", "NUMBER", into(plan.costs, parse_costs),
-      "costs of requests, for a script that takes {cost}: 1,3; 0 looks, -1 refunds (default: 1, "
-      "the limit, and one between)");
-  options.list("--keys", "KEY", plan.script.keys,
+  options.list("--keys", "KEY", [&plan](const std::string& key) { add_key(plan.script, key); },
                "one of the KEYS of the script, with the placeholders below (default: {key})");
   add_script_options(options, plan.script, false);
   add_exec_options(options, plan.exec);
@@ -51,37 +46,21 @@ void add_options(Options& options, Plan& plan) {
       .value("--concurrency", "NUMBER",
              into(plan.concurrency, number_between("--concurrency", 1, kMostLeases)),
              "test only how the script gives leases, of which at most NUMBER may be held at once")
-      .excludes("--limit", "it counts requests")
-      .excludes("--burst", "it counts requests")
-      .excludes("--cost", "each holder has one lease");
+      .excludes("--limit", "it counts requests");
   options
       .value("--lease", "TIME", into(plan.lease, parse_lease),
              "a lease lapses after this unless it is renewed (default: 30s)")
       .needs("--concurrency");
-  options
-      .value("--release", "FILE", plan.release, "the script that releases what the other acquires")
-      .needs("--concurrency");
-  options
-      .value("--release-args", "WORDS", plan.release_arguments,
-             "its ARGV (default: those of --args)")
-      .needs("--release");
   options.group("Budgets");
   options
       .value("--reserve", "UNITS",
              into(plan.reserve, number_between("--reserve", 1, limiter::kLargestLimit)),
              "test only how the script keeps a budget, with reservations of so many units")
-      .excludes("--concurrency", "a script gives leases or keeps a budget")
-      .excludes("--burst", "a budget has none")
-      .excludes("--cost", "reservations have --reserve");
+      .excludes("--concurrency", "a script gives leases or keeps a budget");
   options
       .value("--hold", "TIME", into(plan.hold, parse_hold),
              "a reservation lapses after this unless it is settled (default: 30s)")
       .needs("--reserve");
-  options.value("--settle", "FILE", plan.settle, "the script that settles what the other reserves")
-      .needs("--reserve");
-  options
-      .value("--settle-args", "WORDS", plan.settle_arguments, "its ARGV (default: those of --args)")
-      .needs("--settle");
 }
 
 report::Severity severity_of(const Finding& finding) {
@@ -235,7 +214,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
 }
 
 std::string notes() {
-  return help_section("Findings", rlctl::lint::finding_kinds()) + placeholder_help();
+  return help_section("Findings", rlctl::lint::finding_kinds()) + script_help();
 }
 
 }  // namespace
@@ -250,8 +229,8 @@ const Command kCommand{
              "and each key that it leaves, and reports what hurts in production: the line, the\n"
              "call, why it hurts, and what to do. Of a program (--exec), only the answers to\n"
              "this traffic are known; they are reported in the same way, without lines.",
-         .brief = "--limit --cost --keys --args "
-                  "--allowed-when --exec --concurrency --reserve",
+         .brief = "--limit --keys --args --allowed-when "
+                  "--head --exec --concurrency --reserve",
          .statuses =
              {
                  "OK: no findings, or only notes and excused ones",
@@ -263,13 +242,16 @@ const Command kCommand{
              },
          .epilogue = R"(
 Examples:
+  rlctl lint lua/*.lua
   rlctl lint my.lua --limit 5/60s --args '{now_ms} {window_ms} {limit}'
   rlctl lint counter.lua --args '{window_s}' --allowed-when '<=limit'
   rlctl lint sliding-window-log
   rlctl lint --exec 'python3 limiter.py' --limit 5/60s
-  rlctl lint reserve.lua --settle settle.lua --limit 100/60s --reserve 10 \
+  rlctl lint my.lua --head 'retry_after r[3] ms' --head 'cost 1,3'
+  rlctl lint reserve.lua --head 'settle settle.lua' --limit 100/60s --reserve 10 \
       --args '{limit} {reservation} {cost} {actual}'
-  rlctl lint get.lua --release put.lua --concurrency 5 --args '{limit} {holder}'
+  rlctl lint get.lua --head 'release put.lua' --concurrency 5 \
+      --args '{limit} {holder}'
 )",
          .notes = notes,
          .complete_operand = complete_limiter},

@@ -32,12 +32,15 @@ const limiter::Algorithm* algorithm_in(std::string_view source) {
 /// How `rlctl burst` searches for the requests under which the same limiter allows the most: the
 /// one that `option` names, "--algorithm", "--script" or "--exec".
 std::string adversary_command(const Invocation& invocation, const limiter::Limit& limit,
-                              std::string_view option, const std::string& name) {
+                              std::string_view option, const std::string& name,
+                              const ScriptOptions& said, bool limit_of_script = false) {
   std::map<std::string_view, std::vector<std::string>> values{{"--exec", {}}};
   if (!invocation.options.is_given("--concurrency")) {
     values["--limit"] = {limiter::format_limit(limit)};
+    if (limit_of_script) values["--limit"].clear();
   }
   std::vector<std::string> words{"rlctl", "adversary"};
+  if (option != "--script") values["--head"] = {};
   if (option == "--exec") {
     values[option] = {name};
   } else {
@@ -45,13 +48,21 @@ std::string adversary_command(const Invocation& invocation, const limiter::Limit
   }
   const auto options = invocation.options.repeated(values, false);
   words.insert(words.end(), options.begin(), options.end());
+  if (option != "--script") {  // whose option --head is
+    for (const auto* word : {"burst", "cost"}) {
+      if (const auto* text = said.find(word)) {
+        words.insert(words.end(), {std::string("--") + word, *text});
+      }
+    }
+  }
   const auto& timeout = invocation.connection.timeout;
   if (timeout && option == "--exec") words.insert(words.end(), {"--timeout", *timeout});
   return command_line(words);
 }
 
 Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
-                        const limiter::Limit& limit, const Invocation& invocation) {
+                        const limiter::Limit& limit, const ScriptOptions& said,
+                        const Invocation& invocation) {
   const bool has_leases = invocation.options.is_given("--concurrency");
   if (invocation.options.is_given("--reserve") && !algorithm.has_reservations) {
     throw UsageError(std::string(algorithm.name) + " has no reservations", "leave out --reserve");
@@ -70,7 +81,7 @@ Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
   Subject subject{.debuggee = {.name = std::move(place), .source = source, .shown = source},
                   .candidate = {.algorithm = &algorithm, .limits = {limit}},
                   .adversary = adversary_command(invocation, limit, "--algorithm",
-                                                 std::string(algorithm.name))};
+                                                 std::string(algorithm.name), said)};
   if (!has_leases) traffic::require_usable(subject.candidate);
   return subject;
 }
@@ -78,9 +89,9 @@ Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
 Subject foreign_subject(const NamedScript& script, std::string place, std::string source,
                         const Plan& plan, const limiter::Limit& limit) {
   auto limiter = make_limiter(script, std::move(source));
-  if (plan.concurrency) ask_for_leases(limiter, plan.release, plan.release_arguments);
-  if (plan.reserve) ask_for_reservations(limiter, plan.hold, plan.settle, plan.settle_arguments);
-  parsed("--function", [&] { traffic::choose_function(limiter); });
+  if (plan.concurrency) ask_for_leases(limiter, script.options);
+  if (plan.reserve) ask_for_reservations(limiter, plan.hold, script.options);
+  choose_function(limiter, script.options);
   ldb::Debuggee debuggee{.name = std::move(place), .shown = limiter.source};
   // The debugger runs EVAL only.
   if (!limiter.function.empty()) {
@@ -111,10 +122,21 @@ Subject program_subject(std::shared_ptr<const traffic::ProgramLimiter> program,
           .adversary = std::move(adversary)};
 }
 
-bool gives_call(const ScriptOptions& options) {
-  return !options.keys.empty() || std::ranges::any_of(script_settings(), [&](const auto& row) {
-    return (options.*row.value).has_value();
-  });
+/// The limit of --limit, else the one that is said about the script.
+limiter::Limit limit_of(const Plan& plan, const ScriptOptions& options) {
+  if (plan.concurrency) return {.limit = *plan.concurrency, .window = plan.lease};
+  const std::vector<std::string> said{options.text("limit").value_or(kDefaultLimit)};
+  const auto limit =
+      parse_limits(plan.limits.empty() ? said : plan.limits, options.text("burst")).front();
+  require_lengths({&limit, 1}, "lint");
+  if (!plan.reserve || *plan.reserve <= limit.limit) return limit;
+  throw UsageError(fmt::format("--reserve: {} do not fit a limit of {}",
+                               counted(*plan.reserve, "unit"), limit.limit));
+}
+
+std::vector<std::int64_t> costs_of(const ScriptOptions& options) {
+  const auto* costs = options.find("cost");
+  return costs == nullptr ? std::vector<std::int64_t>{} : parse_costs(*costs);
 }
 
 /// Throws InputError for a script that cannot be read: the command line is right.
@@ -129,8 +151,7 @@ std::string source_of(const NamedScript& script) {
   throw InputError("the script " + quoted_and_masked(script.path) + " is empty");
 }
 
-Subject make_subject(const std::string& word, const Plan& plan, const limiter::Limit& limit,
-                     const Invocation& invocation) {
+Subject make_subject(const std::string& word, const Plan& plan, const Invocation& invocation) {
   const auto* named = limiter::find_algorithm(word);
   NamedScript script{.options = plan.script};
   std::string place, source;
@@ -142,19 +163,29 @@ Subject make_subject(const std::string& word, const Plan& plan, const limiter::L
         find_script("", word, plan.script, invocation.configuration, limiter::list_names(nullptr));
     if (script.program) {
       require_no_call(plan.script, script.name);
+      const auto limit = limit_of(plan, script.options);
       return program_subject(script.program, limit,
-                             adversary_command(invocation, limit, "--script", word));
+                             adversary_command(invocation, limit, "--script", word, plan.script));
     }
     place = script.path == kStandardInput ? script_name(script.path) : script.path;
     source = source_of(script);
   }
   const auto* algorithm = algorithm_in(source);
+  add_head(script, source);
+  const auto limit = limit_of(plan, script.options);
   if (algorithm != nullptr && !gives_call(plan.script)) {
-    return bundled_subject(*algorithm, std::move(place), limit, invocation);
+    auto subject = bundled_subject(*algorithm, std::move(place), limit, plan.script, invocation);
+    subject.said_costs = costs_of(plan.script);
+    return subject;
   }
-  script.options.keys = script_keys(script.options);
+  set_default_key(script.options);
   auto subject = foreign_subject(script, std::move(place), std::move(source), plan, limit);
-  if (named == nullptr) subject.adversary = adversary_command(invocation, limit, "--script", word);
+  subject.said_costs = costs_of(script.options);
+  if (named == nullptr) {
+    subject.adversary =
+        adversary_command(invocation, limit, "--script", word, script.options,
+                          plan.limits.empty() && script.options.find("limit") != nullptr);
+  }
   return subject;
 }
 
@@ -167,7 +198,8 @@ bool takes_cost(const traffic::Candidate& candidate) {
 }
 
 /// Sets the costs, and a smaller limit for one that the traffic does not exceed.
-void set_requests(Subject& subject, const std::vector<std::int64_t>& costs) {
+void set_requests(Subject& subject) {
+  const auto& costs = subject.said_costs;
   auto& limit = subject.candidate.limits.front();
   constexpr std::int64_t kScaled = 20;
   if (const auto most = std::max(limit.limit, limit.burst_or_limit()); most > kLargestLimit) {
@@ -183,11 +215,15 @@ void set_requests(Subject& subject, const std::vector<std::int64_t>& costs) {
   }
   if (!takes_cost(subject.candidate)) {
     if (costs.empty()) return;
-    throw UsageError("the script is not given the cost of a request, but there is --cost",
+    throw UsageError("the script is not given the cost of a request, but there are costs to try",
                      "add {cost} to --args");
   }
   const auto most = std::min(limit.limit, limit.burst_or_limit());
-  if (!costs.empty()) require_cost_above_0(costs);
+  if (!costs.empty() && costs.front() <= 0) {
+    throw UsageError(
+        fmt::format("cost {}: at least one cost must be above 0", fmt::join(costs, ",")),
+        fmt::format("cost 1,{}", fmt::join(costs, ",")));
+  }
   std::set<std::int64_t> all(costs.begin(), costs.end());
   if (all.empty()) {
     all = {1, (most + 1) / 2, most};
@@ -215,39 +251,25 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
     throw UsageError("--keys, --args and the like need a SCRIPT",
                      "a program gets the limit, the key, the cost and the time in each request");
   }
-  const std::vector<std::string> by_default{kDefaultLimit};
-  const auto limit =
-      plan.concurrency
-          ? limiter::Limit{.limit = *plan.concurrency, .window = plan.lease}
-          : parse_limits(plan.limits.empty() ? by_default : plan.limits, plan.burst).front();
-  require_lengths({&limit, 1}, "lint");
   std::vector<Subject> subjects;
   for (const auto& word : operands) {
-    auto& subject = subjects.emplace_back(make_subject(word, plan, limit, invocation));
+    auto& subject = subjects.emplace_back(make_subject(word, plan, invocation));
     const auto& script = subject.debuggee;
     subject.excuses = rlctl::lint::read_excuses(script.shown, script.name);
   }
   for (auto& program : parse_programs(plan.exec)) {
+    const auto limit = limit_of(plan, plan.script);
     const auto adversary =
-        adversary_command(invocation, limit, "--exec", command_line(program.words));
+        adversary_command(invocation, limit, "--exec", command_line(program.words), plan.script);
     subjects.push_back(program_subject(
         std::make_shared<const traffic::ProgramLimiter>(std::move(program)), limit, adversary));
+    subjects.back().said_costs = costs_of(plan.script);
   }
   require_programs(invocation.options, std::ranges::any_of(subjects, [](const auto& subject) {
                      return subject.candidate.program != nullptr;
                    }));
-  for (const auto& subject : subjects) {
-    if (subject.candidate.foreign || (!plan.release && !plan.settle)) continue;
-    throw UsageError(fmt::format(
-        "{} is for scripts, and {} {} what it gives", plan.release ? "--release" : "--settle",
-        escape(subject.debuggee.name), plan.release ? "releases" : "settles"));
-  }
-  if (plan.reserve && *plan.reserve > limit.limit) {
-    throw UsageError(fmt::format("--reserve: {} do not fit a limit of {}",
-                                 counted(*plan.reserve, "unit"), limit.limit));
-  }
   if (plan.concurrency || plan.reserve) return subjects;
-  for (auto& subject : subjects) set_requests(subject, plan.costs);
+  for (auto& subject : subjects) set_requests(subject);
   return subjects;
 }
 

@@ -25,17 +25,13 @@ using rlctl::lint::NotTested;
 inline constexpr const char* kDefaultLimit = "5/60s";
 
 struct Plan {
-  std::vector<std::string> limits = {};  ///< as typed: --burst belongs to them
+  std::vector<std::string> limits = {};  ///< as typed: a burst belongs to them
   /// The scripts give leases; only what they do about these is tested.
   std::optional<std::int64_t> concurrency = {};
   std::chrono::microseconds lease = std::chrono::seconds{30};
-  std::optional<std::string> release = {}, release_arguments = {};
   /// --reserve: the units of each reservation of a budget; only how it is kept is tested.
   std::optional<std::int64_t> reserve = {};
   std::chrono::microseconds hold = std::chrono::seconds{30};
-  std::optional<std::string> settle = {}, settle_arguments = {};
-  std::optional<std::string> burst = {};
-  std::vector<std::int64_t> costs = {};  ///< what requests cost; empty: chosen by the limit
   ScriptOptions script = {};
   ExecOptions exec = {};
 };
@@ -48,6 +44,7 @@ struct Subject {
   traffic::Candidate candidate = {};
   std::string adversary = {};  ///< the command that searches for the worst schedule; may be empty
   std::string adversary_costs = {};  ///< what it takes if the limiter counts costs; may be empty
+  std::vector<std::int64_t> said_costs = {};  ///< empty: chosen by the limit
   /// The costs above 0 of requests that reach the limit, ascending.
   std::vector<std::int64_t> costs = {1};
   std::vector<std::int64_t> all_costs = {};       ///< see rlctl::lint::Profile::costs

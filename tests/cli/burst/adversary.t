@@ -51,8 +51,7 @@ at     holder    event   answer  held
 +40 s      h3  acquire   denied     0
 
 rlctl adversary --script negative-counter.lua --args '{event} {limit}' \
-    --allowed-when nonzero --keys '{key}' --concurrency 2 --lease 10s \
-    --tries 50000 --seed 1
+    --concurrency 2 --lease 10s --tries 50000 --seed 1
 ! rlctl: adversary: warning: no time passes for negative-counter.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
 
 ## a schedule is written, and replayed

@@ -11,7 +11,7 @@ setup() {
   export TMPDIR=$BATS_TEST_TMPDIR
 }
 
-double=(--script double-refund.lua --settle double-refund-settle.lua
+double=(--script double-refund.lua --head 'settle double-refund-settle.lua'
   --args '{limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}')
 dead=(--script dead-holds.lua --args '{event} {limit} {window_ms} {now_ms} {reservation} {cost} {actual}')
 

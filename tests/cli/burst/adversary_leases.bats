@@ -11,7 +11,7 @@ setup() {
   export TMPDIR=$BATS_TEST_TMPDIR
 }
 
-members=(--script set-semaphore.lua --args '{limit} {holder}' --release)
+members=(--script set-semaphore.lua --args '{limit} {holder}' --head)
 
 @test "nothing is found in concurrency, by its script and by its model" {
   run -0 search
@@ -32,7 +32,7 @@ members=(--script set-semaphore.lua --args '{limit} {holder}' --release)
 }
 
 @test "a slot that is lost is shown by the shortest schedule" {
-  run -0 search "${members[@]}" set-release.lua
+  run -0 search "${members[@]}" 'release set-release.lua'
   without_blanks
   assert_line ' 2 slots lost: nobody has them, and nobody gets them, not even a year later'
   assert_line '0 h1 acquire allowed 1'
@@ -41,25 +41,25 @@ members=(--script set-semaphore.lua --args '{limit} {holder}' --release)
 }
 
 @test "a release that frees another's slot is shown with what was wrong about it" {
-  run -0 search "${members[@]}" set-release-any.lua
+  run -0 search "${members[@]}" 'release set-release-any.lua'
   without_blanks
   assert_line --partial 'set-semaphore.lua 3 held at once, 1 more than the limit'
   assert_line --regexp '^0 h[1-4] release ([0-9] )?(never held|released before)$'
 }
 
 @test "assertions about leases decide the status" {
-  run -1 --separate-stderr search "${members[@]}" set-release-any.lua --assert 'held<=2' -q
+  run -1 --separate-stderr search "${members[@]}" 'release set-release-any.lua' --assert 'held<=2' -q
   assert_regex "$stderr" "assertion 'held<=2' does not hold: set-semaphore.lua has [3-9]"
-  run -1 search "${members[@]}" set-release.lua --assert 'leaked==0' -q
-  run -0 search "${members[@]}" set-release.lua --assert 'held<=2' -q
+  run -1 search "${members[@]}" 'release set-release.lua' --assert 'leaked==0' -q
+  run -0 search "${members[@]}" 'release set-release.lua' --assert 'held<=2' -q
 }
 
 @test "JSON has the schedules, and a .jsonl a line for each event" {
-  run -0 --separate-stderr search "${members[@]}" set-release.lua --json
+  run -0 --separate-stderr search "${members[@]}" 'release set-release.lua' --json
   assert_equal "$(gojq -c '[.pattern, .concurrency, .lease_us, (.runs[0] | .held, .leaks_for_ever, .overfilled,
     (.leak.schedule[0] | .event, .holder, .allowed, .held))]' <<<"$output")" \
     '["adversary",2,10000000,2,true,null,"acquire","h1",true,1]'
-  run -0 --separate-stderr as jsonl search "${members[@]}" set-release.lua
+  run -0 --separate-stderr as jsonl search "${members[@]}" 'release set-release.lua'
   assert_equal "$(gojq -r '.finding' <<<"$output" | sort -u)" leak
   assert_equal "$(gojq -s 'length' <<<"$output")" 3
 }

@@ -31,7 +31,7 @@ need_functions() {
   run -0 --separate-stderr rlctl adversary --tries 2000 --script mylib.lua --args '{limit} {window_s}'
   assert_equal "$stderr" ''
   assert_line --regexp '^mylib\.lua  2\.00× the limit: 10 within '
-  run -0 rlctl burst steady --rate 1/s --duration 5m --limit 5/60s --script mylib.lua --function take \
+  run -0 rlctl burst steady --rate 1/s --duration 5m --limit 5/60s --script mylib.lua --head 'function take' \
     --args '{limit} {window_s}' --json
   assert_equal "$(gojq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[300,25]'
   run -0 --separate-stderr rlctl burst --clock real --limit 5/1s --script mylib.lua --args '{limit} {window_s}' --json
@@ -40,7 +40,7 @@ need_functions() {
 
 @test "redis-cli gets a script that calls the function, not the library, which EVAL would refuse" {
   need_functions
-  run -0 --separate-stderr rlctl debug mylib.lua --function take k --args '5 60' --print-command
+  run -0 --separate-stderr rlctl debug mylib.lua --head 'function take' k --args '5 60' --print-command
   local file
   file=$(sed -E "s/.*--eval ([^ ]*) .*/\1/" <<<"$output")
   assert_equal "$(cli --eval "$file" k , 5 60)" 1
@@ -55,12 +55,12 @@ need_functions() {
 @test "the function is chosen by its name, also in the configuration" {
   echo "redis.register_function{function_name='other', callback=function() return 1 end}" >>mylib.lua
   run -2 rlctl burst --script mylib.lua
-  assert_line --partial '--function: mylib.lua has several functions: take, other'
-  run -2 rlctl burst --script mylib.lua --function tkae
-  assert_line --partial "--function: mylib.lua has no function 'tkae'; did you mean 'take'?"
+  assert_line --partial 'function: mylib.lua has several functions: take, other'
+  run -2 rlctl burst --script mylib.lua --head 'function tkae'
+  assert_line --partial "--head function: mylib.lua has no function 'tkae'; did you mean 'take'?"
   echo 'return 1' >script.lua
-  run -2 rlctl burst --script script.lua --function take
-  assert_line --partial '--function: script.lua is not a library of functions'
+  run -2 rlctl burst --script script.lua --head 'function take'
+  assert_line --partial '--head function: script.lua is not a library of functions'
   need_functions
   printf '[script.take]\nfile = "mylib.lua"\nfunction = "take"\nargs = "{limit} {window_s}"\n' >c.toml
   chmod 600 c.toml

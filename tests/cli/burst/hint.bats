@@ -24,21 +24,20 @@ later one was allowed; try --allowed-when zero"
 
 # --- a script that never ends ------------------------------------------------------------------------
 
-# never_ends MESSAGE OPTION…: whether the error is this one. It is another one if the server is held up for a second
+# never_ends MESSAGE COMMAND…: whether the error is this one. It is another one if the server is held up for a second
 # before the script is, so a test asks again until it is this one.
 never_ends() {
-  run_with_timeout -3 --separate-stderr rlctl burst --timeout 1s --limit 5/1s --script loop.lua --args '{id} {now}' \
-    "${@:2}"
+  run_with_timeout -3 --separate-stderr rlctl "${@:2}" --timeout 1s --limit 5/1s --script loop.lua --args '{id} {now}'
   [[ $stderr =~ $1 ]]
 }
 
 @test "the error of a script that never ends names the script, the request, KEYS and ARGV" {
-  local message="^rlctl: burst: loop.lua: no answer from [^ ]* within 1s; request 3 had KEYS '1' and ARGV '3' \
+  local message="^rlctl: [a-z]*: loop.lua: no answer from [^ ]* within 1s; request 3 had KEYS '1' and ARGV '3' \
 '[0-9.]+'
   hint: the script may never end: step through it with rlctl debug; if it is slow, use a longer --timeout$"
-  wait_until never_ends "$message"
+  wait_until never_ends "$message" burst
   wait_until never_ends "$message" adversary
-  wait_until never_ends "$message" steady --rate 2/s --clock real
+  wait_until never_ends "$message" burst steady --rate 2/s --clock real
 }
 
 @test "on a named server the error of a script that never ends says how to stop it" {
@@ -47,7 +46,7 @@ never_ends() {
     never_ends "loop.lua: no answer from unix://$socket within 1s; request 2 had .* ARGV '2' [^,]*, unless one sent with \
 it is to blame
   hint: if the script never ends, SCRIPT KILL on that server stops one call of it, unless it has written; if it is slow, \
-use a longer --timeout$" -s "$socket"
+use a longer --timeout$" burst -s "$socket"
   }
   wait_until with_server
 }

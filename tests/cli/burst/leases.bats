@@ -18,7 +18,7 @@ if redis.call('SISMEMBER', KEYS[1], ARGV[2]) == 1 then return 1 end
 if redis.call('SCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
 return redis.call('SADD', KEYS[1], ARGV[2])
 LUA
-  zset=(--script acquire.lua --release release.lua --args '{limit} {lease_ms} {holder} {now_ms}')
+  zset=(--script acquire.lua --head 'release release.lua' --args '{limit} {lease_ms} {holder} {now_ms}')
 }
 
 # holding FILTER: of the only run in $output.
@@ -50,9 +50,9 @@ holding() { gojq -c ".runs[0].holding | $1" <<<"$output"; }
   assert_equal "$(holding '.crashed > 0')" true
 }
 
-@test "--release-args are for the script that releases" {
+@test "the ARGV behind the file are for the script that releases" {
   echo "return redis.call('ZREM', KEYS[1], ARGV[1])" >release.lua
-  run -0 rlctl burst "${zset[@]}" --release-args '{holder}' --concurrency 3 --hold 1s --json
+  run -0 rlctl burst "${zset[@]/%release.lua/release.lua {holder\}}" --concurrency 3 --hold 1s --json
   assert_equal "$(holding '[.held, .leaked]')" '[3,0]'
   run -0 rlctl burst "${zset[@]}" --concurrency 3 --hold 1s --json  # ARGV[1] is the limit
   assert_equal "$(holding '[.held, .leaked > 0, .starved > 0]')" '[3,true,true]'
@@ -77,7 +77,7 @@ redis.call('PEXPIRE', KEYS[1], 500)
 return 1
 LUA
   echo "return redis.call('DECR', KEYS[1])" >decr.lua
-  run -0 rlctl burst --script counter.lua --release decr.lua --args '{limit}' --concurrency 3 --hold 1s
+  run -0 rlctl burst --script counter.lua --head 'release decr.lua' --args '{limit}' --concurrency 3 --hold 1s
   assert_line --regexp '^counter.lua  [0-9]+ held at once, [0-9]+ more than the limit$'
   assert_line --regexp '^held +[0-9]+ at once, whose leases had not ended, [0-9]+ more than the limit$'
 }
@@ -128,7 +128,7 @@ LUA
 }
 
 @test "the command that is printed repeats the run" {
-  run -0 rlctl burst "${zset[@]}" --concurrency 3 --hold 500ms~ --crash 1% --release-args '{limit} 0 {holder}' --json
+  run -0 rlctl burst "${zset[@]/%release.lua/release.lua {limit\} 0 {holder\}}" --concurrency 3 --hold 500ms~ --crash 1% --json
   repeats
 }
 

@@ -20,7 +20,7 @@ LUA
 file = "b/limit.lua"
 keys = ["hist:{key}:{window_index}"]
 args = ["{limit}", "{window_ms}", "two words"]
-allowed_when = "<=limit"
+allowed = "<=limit"
 
 [script.echo]
 file = "echo.lua"

@@ -45,14 +45,14 @@ row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
   echo 'return {ARGV[1] % 2, 7}' >odd.lua
   run -0 as jsonl rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}'
   assert_equal "$(gojq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[true,0]\n[false,null]'
-  run -0 as jsonl rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --retry-after 'r[2] s'
+  run -0 as jsonl rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --head 'retry_after r[2] s'
   assert_equal "$(gojq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[true,0]\n[false,7000000]'
   # Its first request is denied, and its second allowed, so there is a hint on stderr.
   run -0 --separate-stderr as jsonl rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --allowed-when zero \
-    --retry-after 'r[1] ms'
+    --head 'retry_after r[1] ms'
   assert_equal "$(gojq -c '[.allowed, .retry_after_us]' <<<"$output")" $'[false,1000]\n[true,0]'
   run -0 as jsonl rlctl burst --limit 1/60s --script odd.lua --args '{id} {now}' --allowed-when always \
-    --delay 'r[1] s'
+    --head 'delay r[1] s'
   assert_equal "$(gojq -c '[.allowed, .delay_us]' <<<"$output")" $'[true,1000000]\n[true,0]'
 }
 
@@ -68,14 +68,14 @@ end
 return {-1, ARGV[3]}
 LUA
   local log=(--script log.lua --args '{cutoff_us} {now_us} {limit} {window_ms}' --allowed-when 'r[1] >= 0')
-  run -0 rlctl burst --limit 10/60s "${log[@]}" --remaining 'r[1]' --json
+  run -0 rlctl burst --limit 10/60s "${log[@]}" --head 'remaining r[1]' --json
   gojq -e '.runs[0] | [.sent, .allowed, .worst.ratio, .remaining, .reset_after] ==
     [20, 10, 1, {compared: 20, too_many: 0, too_few: 0}, null]' <<<"$output"
-  run -0 rlctl burst --limit 10/60s "${log[@]}" --remaining 'tonumber(r[2])' --reset-after 'window_s / 2 s'
+  run -0 rlctl burst --limit 10/60s "${log[@]}" --head 'remaining tonumber(r[2])' --head 'reset_after window_s / 2 s'
   assert_line --regexp '^remaining +log\.lua +at most 10 too many, 0 too few$'
   assert_line --regexp '^reset +log\.lua +at most 30 s too early, 0 (us|µs) too late$'
   assert_line --regexp "^script +log\.lua +allowed when r\[1\] >= 0$"
-  run -1 rlctl burst --limit 10/60s "${log[@]}" --remaining 'tonumber(r[2])' -q --assert 'remaining_too_many==0' \
+  run -1 rlctl burst --limit 10/60s "${log[@]}" --head 'remaining tonumber(r[2])' -q --assert 'remaining_too_many==0' \
     --assert 'reset_after_too_late_us==0'
   assert_line "rlctl: burst: assertion 'remaining_too_many==0' does not hold: log.lua has 10"
   assert_line "rlctl: burst: assertion 'reset_after_too_late_us==0' does not hold: log.lua has no value"
@@ -84,11 +84,11 @@ LUA
 @test "the printed command of a script repeats the output, with all its options" {
   run -0 rlctl burst steady --limit 20/s "${count[@]}" --keys '{{key}}' --keys 3 \
     --args "'it'\''s' \"two words\" '' {now}" --algorithm gcra --seed 4 --allowed-when "r <= limit and type(r) ~= 'x'" \
-    --remaining 'limit - r' --retry-after '5 s' --reset-after 'window us'
+    --head 'remaining limit - r' --head 'retry_after 5 s' --head 'reset_after window us'
   repeats
   run -0 --separate-stderr rlctl burst --limit 9/s --script count.lua --args '{now_us}' --json
   assert_equal "$(gojq -r .command <<<"$output")" "rlctl burst boundary --limit 9/1s --script count.lua \
---args '{now_us}' --allowed-when nonzero --keys '{key}' --seed 1"
+--args '{now_us}' --seed 1"
 }
 
 @test "--keys is a number of keys or a key template; --args is split as by a shell" {

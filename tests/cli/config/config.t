@@ -92,7 +92,7 @@ $ write conf/c.toml
 < file = "lua/count.lua"
 < keys = ["hist:{key}", "{now_s}"]
 < args = ["{limit}", "two words", ""]
-< allowed_when = "<=limit"
+< allowed = "<=limit"
 < [script]
 < "a b" = {file = "/dev/null", args = "{now_ms} {limit}"}
 < mine = {exec = "python3 'my limiter.py' --fast"}
@@ -108,12 +108,12 @@ api                ä:%s      gcra                10/1s,100/60s  10,100  -
 café\x1b[32m\x20x  \x07      sliding-window-log  1/1s           -       -
 same               login:%s  gcra                9/60s          9       -
 
-script  file                exec                                    keys                  args                                  allowed_when
+script  file                exec                                    keys                  args                                  allowed
 count   conf/lua/count.lua  -                                       'hist:{key} {now_s}'  '{limit} '\''two words'\'' '\'''\'''  <=limit
 a\x20b  /dev/null           -                                       {key}                 '{now_ms} {limit}'                    -
 mine    -                   'python3 '\''my limiter.py'\'' --fast'  -                     -                                     -
 $ rlctl config show --json
-{"file":"conf/c.toml","url":"unix:///run/redis.sock","url_from":"file","timeout_us":1000000,"timeout_from":"default","cacert":null,"cert":null,"key":null,"sni":null,"password_file":null,"insecure":false,"policies":[{"name":"login","key":"login:%s","algorithm":"sliding-window-log","limits":[{"limit":5,"window_us":60000000,"burst":null}],"ipv6_prefix":64,"line":2},{"name":"api","key":"ä:%s","algorithm":"gcra","limits":[{"limit":10,"window_us":1000000,"burst":10},{"limit":100,"window_us":60000000,"burst":100}],"ipv6_prefix":null,"line":3},{"name":"登录","key":"login:%s","algorithm":"leaky-bucket","limits":[{"limit":1,"window_us":1000000,"burst":20},{"limit":60,"window_us":60000000,"burst":20}],"ipv6_prefix":null,"line":4},{"name":"café\u001b[32m x","key":"\u0007","algorithm":"sliding-window-log","limits":[{"limit":1,"window_us":1000000,"burst":null}],"ipv6_prefix":null,"line":5},{"name":"same","key":"login:%s","algorithm":"gcra","limits":[{"limit":9,"window_us":60000000,"burst":9}],"ipv6_prefix":null,"line":6}],"scripts":[{"name":"count","file":"conf/lua/count.lua","exec":null,"keys":["hist:{key}","{now_s}"],"function":null,"args":"{limit} 'two words' ''","setup":null,"allowed_when":"<=limit","denied_error":null,"delay":null,"remaining":null,"retry_after":null,"reset_after":null,"line":8},{"name":"a b","file":"/dev/null","exec":null,"keys":["{key}"],"function":null,"args":"{now_ms} {limit}","setup":null,"allowed_when":null,"denied_error":null,"delay":null,"remaining":null,"retry_after":null,"reset_after":null,"line":14},{"name":"mine","file":null,"exec":"python3 'my limiter.py' --fast","keys":[],"function":null,"args":null,"setup":null,"allowed_when":null,"denied_error":null,"delay":null,"remaining":null,"retry_after":null,"reset_after":null,"line":15}]}
+{"file":"conf/c.toml","url":"unix:///run/redis.sock","url_from":"file","timeout_us":1000000,"timeout_from":"default","cacert":null,"cert":null,"key":null,"sni":null,"password_file":null,"insecure":false,"policies":[{"name":"login","key":"login:%s","algorithm":"sliding-window-log","limits":[{"limit":5,"window_us":60000000,"burst":null}],"ipv6_prefix":64,"line":2},{"name":"api","key":"ä:%s","algorithm":"gcra","limits":[{"limit":10,"window_us":1000000,"burst":10},{"limit":100,"window_us":60000000,"burst":100}],"ipv6_prefix":null,"line":3},{"name":"登录","key":"login:%s","algorithm":"leaky-bucket","limits":[{"limit":1,"window_us":1000000,"burst":20},{"limit":60,"window_us":60000000,"burst":20}],"ipv6_prefix":null,"line":4},{"name":"café\u001b[32m x","key":"\u0007","algorithm":"sliding-window-log","limits":[{"limit":1,"window_us":1000000,"burst":null}],"ipv6_prefix":null,"line":5},{"name":"same","key":"login:%s","algorithm":"gcra","limits":[{"limit":9,"window_us":60000000,"burst":9}],"ipv6_prefix":null,"line":6}],"scripts":[{"name":"count","file":"conf/lua/count.lua","exec":null,"keys":["hist:{key}","{now_s}"],"limit":null,"burst":null,"cost":null,"args":"{limit} 'two words' ''","function":null,"setup":null,"allowed":"<=limit","denied_error":null,"delay":null,"remaining":null,"retry_after":null,"reset_after":null,"release":null,"settle":null,"line":8},{"name":"a b","file":"/dev/null","exec":null,"keys":["{key}"],"limit":null,"burst":null,"cost":null,"args":"{now_ms} {limit}","function":null,"setup":null,"allowed":null,"denied_error":null,"delay":null,"remaining":null,"retry_after":null,"reset_after":null,"release":null,"settle":null,"line":14},{"name":"mine","file":null,"exec":"python3 'my limiter.py' --fast","keys":[],"limit":null,"burst":null,"cost":null,"args":null,"function":null,"setup":null,"allowed":null,"denied_error":null,"delay":null,"remaining":null,"retry_after":null,"reset_after":null,"release":null,"settle":null,"line":15}]}
 $ rlctl config show same 登录 'a b'
 file     conf/c.toml
 url      unix:///run/redis.sock  (file)
@@ -199,14 +199,14 @@ $ write c.toml
 < file = "folder"
 < keys = ["{kye}"]
 < args = "'open"
-< alowed_when = "nil"
-< allowed_when = "yes"
+< alowed = "nil"
+< allowed = "yes"
 < delay = "r"
 < [script.program]
 < exec = "sh '"
 < file = "/dev/null"
 < keys = "{kye}"
-< allowed_when = "r"
+< allowed = "r"
 < [script]
 < none = {}
 < both = {exec = "sh", file = "none.lua"}
@@ -216,13 +216,13 @@ $ rlctl config check
 ! rlctl: c.toml:2: script 'bad': file: cannot read 'folder': is a directory
 ! rlctl: c.toml:3: script 'bad': keys: '{kye}' contains {kye}, which is not a placeholder; did you mean {key}?
 ! rlctl: c.toml:4: script 'bad': args: ''open' has a quote that is not closed: '
-! rlctl: c.toml:5: script 'bad': unknown key 'alowed_when'; did you mean 'allowed_when'?
-! rlctl: c.toml:6: script 'bad': allowed_when: 'yes': unknown name 'yes' at column 1
+! rlctl: c.toml:5: script 'bad': unknown key 'alowed'; did you mean 'allowed'?
+! rlctl: c.toml:6: script 'bad': allowed: 'yes': unknown name 'yes' at column 1
 ! rlctl: c.toml:7: script 'bad': delay: 'r' has no unit; write 'r s', 'r ms' or 'r us'
 ! rlctl: c.toml:9: script 'program': exec: 'sh '' has a quote that is not closed: '
 ! rlctl: c.toml:10: script 'program': file: exec is a program, which takes nothing else
 ! rlctl: c.toml:11: script 'program': keys: exec is a program, which takes nothing else
-! rlctl: c.toml:12: script 'program': allowed_when: exec is a program, which takes nothing else
+! rlctl: c.toml:12: script 'program': allowed: exec is a program, which takes nothing else
 ! rlctl: c.toml:14: script 'none': file is missing; write file = "my.lua"
 ! rlctl: c.toml:15: script 'both': file: exec is a program, which takes nothing else
 ! rlctl: c.toml:16: script 'empty': exec: the command is empty

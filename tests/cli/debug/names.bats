@@ -19,7 +19,7 @@ LUA
 file = "wait.lua"
 keys = ["wait:{key}"]
 args = "{now_ms} {window_ms}"
-allowed_when = "zero"
+allowed = "zero"
 retry_after = "r ms"
 
 [script.echo]
@@ -86,11 +86,11 @@ END
 
 @test "--trace ends with how the reply reads, if anything says so" {
   echo 'return {0, 3, 12, -1}' >four.lua
-  run -0 rlctl debug -q four.lua k --allowed-when 'r[1] == 1' --remaining 'r[2]' --retry-after 'r[3] s' --trace
+  run -0 rlctl debug -q four.lua k --allowed-when 'r[1] == 1' --head 'remaining r[2]' --head 'retry_after r[3] s' --trace
   assert_line 'reads as denied, remaining 3, retry_after 12s'
-  run -0 rlctl debug -q four.lua k --allowed-when 'r[1] == 1' --remaining 'r[2]' --retry-after 'r[3] s' --trace --json
+  run -0 rlctl debug -q four.lua k --allowed-when 'r[1] == 1' --head 'remaining r[2]' --head 'retry_after r[3] s' --trace --json
   assert_line '{"event":"reading","allowed":false,"remaining":3,"retry_after_us":12000000,"reset_after_us":null,"delay_us":0,"error":null}'
-  run -0 rlctl debug -q four.lua k --now 2026-01-01T00:00:00Z --allowed-when 'r[1] == 0' --reset-after 'now_s - 1767225590 s' --trace
+  run -0 rlctl debug -q four.lua k --now 2026-01-01T00:00:00Z --allowed-when 'r[1] == 0' --head 'reset_after now_s - 1767225590 s' --trace
   assert_line 'reads as allowed, reset_after 10s'
   run -0 rlctl debug -q echo.lua k --trace
   refute_output --partial 'reads as'
@@ -104,7 +104,7 @@ debug_in() { sed -nE '1s/^# rlctl burst (.*)--(script|algorithm) /rlctl debug -q
 
 @test "the options of the command at the top of a schedule are those of debug" {
   local script=(--script wait.lua --keys '{key}' --keys "it's" --args '{now_ms} {window_ms}' --allowed-when zero
-    --retry-after 'r ms')
+    --head 'retry_after r ms')
   run -0 rlctl adversary --tries 200 --limit 1/1s "${script[@]}" --write found.log -q
   run -0 bash -c "$(debug_in found.log) --trace"
   assert_line --partial '+ wait.lua:1'

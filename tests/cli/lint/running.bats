@@ -39,7 +39,7 @@ Search for requests that exceed the limit:
 }
 
 @test "several scripts, by file, by name and from the configuration, in one run" {
-  printf '%s\n' '[script.mine]' 'file = "counter.lua"' 'keys = ["count:{key}"]' 'allowed_when = "<=limit"' >my.toml
+  printf '%s\n' '[script.mine]' 'file = "counter.lua"' 'keys = ["count:{key}"]' 'allowed = "<=limit"' >my.toml
   run -2 --separate-stderr rlctl lint --config my.toml mine gcra --limit 2/10s
   assert_line --regexp '^[^ ]*counter\.lua:1: critical: no-ttl: INCR count:ann$'
   assert_line --regexp '^1 critical finding in 2 scripts \([0-9]+ requests\)$'

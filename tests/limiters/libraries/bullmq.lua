@@ -1,7 +1,11 @@
 -- The calls and reply of bullmq's limiter: 0, or the ms to wait.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script bullmq.lua \
---     --args '{limit} {window_ms}' --allowed-when zero --retry-after 'r ms'
+-- rlctl: limit 5/60s
+-- rlctl: args {limit} {window_ms}
+-- rlctl: allowed zero
+-- rlctl: retry_after r ms
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script bullmq.lua
 -- ! a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of a key
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow

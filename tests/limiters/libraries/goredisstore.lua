@@ -1,8 +1,12 @@
 -- A reply whose verdict is its fourth element: {limit, remaining, reset as a time in ms, allowed}.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script goredisstore.lua \
---     --args '{now_ms} {window_ms} {limit}' --allowed-when 'r[4] == 1' \
---     --remaining 'r[2]' --reset-after 'r[3] - now_ms ms'
+-- rlctl: limit 5/60s
+-- rlctl: args {now_ms} {window_ms} {limit}
+-- rlctl: allowed r[4] == 1
+-- rlctl: remaining r[2]
+-- rlctl: reset_after r[3] - now_ms ms
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script goredisstore.lua
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow
 

@@ -1,7 +1,10 @@
 -- The calls, arguments and reply of limits' fixed window: it begins with the first request.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script limits_fixed.lua \
---     --args '{window_s} {cost}' --allowed-when '<=limit'
+-- rlctl: limit 5/60s
+-- rlctl: args {window_s} {cost}
+-- rlctl: allowed <=limit
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script limits_fixed.lua
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 

@@ -1,7 +1,9 @@
 -- The calls, arguments and reply of limits' moving window: a list of times in float seconds.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script limits_moving.lua \
---     --args '{now} {limit} {window_s} {cost}'
+-- rlctl: limit 5/60s
+-- rlctl: args {now} {limit} {window_s} {cost}
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script limits_moving.lua
 -- > never above the limit
 -- > denied exactly one window after, where an exact log would allow
 

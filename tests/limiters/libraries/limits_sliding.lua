@@ -1,8 +1,10 @@
 -- The calls, arguments and reply of limits' sliding window counter, which lives by its TTLs alone.
 --
--- $ rlctl adversary --monotonic --limit 5/60s --script limits_sliding.lua \
---     --keys '{{key}}/-1' --keys '{{key}}' --args '{limit} {window_s} {cost}' \
---     --tries 40000
+-- rlctl: limit 5/60s
+-- rlctl: keys {{key}}/-1 {{key}}
+-- rlctl: args {limit} {window_s} {cost}
+--
+-- $ rlctl adversary --monotonic --script limits_sliding.lua --tries 40000
 -- > 2.00× the limit
 -- > wrongly denied: an exact log would allow
 

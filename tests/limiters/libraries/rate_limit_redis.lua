@@ -1,7 +1,11 @@
 -- The calls, arguments and reply of rate-limit-redis: the hits, and the ms until they are forgotten.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script rate_limit_redis.lua \
---     --args '0 {window_ms}' --allowed-when 'r[1] <= limit' --retry-after 'r[2] ms'
+-- rlctl: limit 5/60s
+-- rlctl: args 0 {window_ms}
+-- rlctl: allowed r[1] <= limit
+-- rlctl: retry_after r[2] ms
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script rate_limit_redis.lua
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 

@@ -1,8 +1,12 @@
 -- The calls, arguments and reply of rate-limiter-flexible: the points consumed, and the TTL.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script rate_limiter_flexible.lua \
---     --args '{cost} {window_s}' --allowed-when 'r[1] <= limit' \
---     --remaining 'limit - r[1]' --retry-after 'r[2] ms'
+-- rlctl: limit 5/60s
+-- rlctl: args {cost} {window_s}
+-- rlctl: allowed r[1] <= limit
+-- rlctl: remaining limit - r[1]
+-- rlctl: retry_after r[2] ms
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script rate_limiter_flexible.lua
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 

@@ -1,8 +1,13 @@
 -- The reply of redis-cell's CL.THROTTLE: limited, limit, remaining, retry and reset in seconds.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script redis_cell.lua \
---     --args '4 {limit} {window_s} {cost}' --allowed-when 'r[1] == 0' \
---     --remaining 'r[3]' --retry-after 'r[4] s' --reset-after 'r[5] s'
+-- rlctl: limit 5/60s
+-- rlctl: args 4 {limit} {window_s} {cost}
+-- rlctl: allowed r[1] == 0
+-- rlctl: remaining r[3]
+-- rlctl: retry_after r[4] s
+-- rlctl: reset_after r[5] s
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script redis_cell.lua
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 

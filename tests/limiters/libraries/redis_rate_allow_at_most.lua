@@ -1,8 +1,13 @@
 -- The calls, arguments and reply of redis_rate's AllowAtMost: takes fewer units if there are fewer.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script redis_rate_allow_at_most.lua \
---     --args '{burst} {limit} {window_s} {cost}' --allowed-when 'r[1] > 0' --remaining 'r[2]' \
---     --retry-after 'tonumber(r[3]) s' --reset-after 'tonumber(r[4]) s'
+-- rlctl: limit 5/60s
+-- rlctl: args {burst} {limit} {window_s} {cost}
+-- rlctl: allowed r[1] > 0
+-- rlctl: remaining r[2]
+-- rlctl: retry_after tonumber(r[3]) s
+-- rlctl: reset_after tonumber(r[4]) s
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script redis_rate_allow_at_most.lua
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 

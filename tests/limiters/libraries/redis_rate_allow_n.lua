@@ -1,13 +1,15 @@
 -- The calls, arguments and reply of redis_rate's AllowN: a tat in float seconds since 2017.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script redis_rate_allow_n.lua \
---     --args '{burst} {limit} {window_s} {cost}' --allowed-when 'r[1] > 0' --remaining 'r[2]' \
---     --retry-after 'tonumber(r[3]) s' --reset-after 'tonumber(r[4]) s'
+-- rlctl: args {burst} {limit} {window_s} {cost}
+-- rlctl: allowed r[1] > 0
+-- rlctl: remaining r[2]
+-- rlctl: retry_after tonumber(r[3]) s
+-- rlctl: reset_after tonumber(r[4]) s
+--
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script redis_rate_allow_n.lua
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
--- $ rlctl adversary --monotonic --tries 2000 --limit 10/1s --script redis_rate_allow_n.lua \
---     --args '{burst} {limit} {window_s} {cost}' --allowed-when 'r[1] > 0' --remaining 'r[2]' \
---     --retry-after 'tonumber(r[3]) s' --reset-after 'tonumber(r[4]) s'
+-- $ rlctl adversary --monotonic --tries 2000 --limit 10/1s --script redis_rate_allow_n.lua
 -- ! denied after 9 requests, not 10: the limit is not --limit
 -- > 1.90× the limit
 -- > wrongly denied: an exact log would allow

@@ -1,8 +1,11 @@
 -- The calls, arguments and reply of throttled-py's fixed window: whether it is limited, and the count.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script throttled_py_fixed.lua \
---     --keys '{key}:period:{window_index}' --args '{window_s} {limit} {cost}' \
---     --allowed-when 'r[1] == 0'
+-- rlctl: limit 5/60s
+-- rlctl: keys {key}:period:{window_index}
+-- rlctl: args {window_s} {limit} {cost}
+-- rlctl: allowed r[1] == 0
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script throttled_py_fixed.lua
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow
 

@@ -1,8 +1,13 @@
 -- The calls, arguments and reply of throttled-py's GCRA: limited, remaining, reset, retry in float seconds.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script throttled_py_gcra.lua \
---     --args '12 {burst} {cost}' --allowed-when 'r[1] == 0' --remaining 'r[2]' \
---     --reset-after 'tonumber(r[3]) s' --retry-after 'tonumber(r[4]) s'
+-- rlctl: limit 5/60s
+-- rlctl: args 12 {burst} {cost}
+-- rlctl: allowed r[1] == 0
+-- rlctl: remaining r[2]
+-- rlctl: retry_after tonumber(r[4]) s
+-- rlctl: reset_after tonumber(r[3]) s
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script throttled_py_gcra.lua
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 

@@ -1,8 +1,12 @@
 -- The calls, arguments and reply of throttled-py's sliding window: limited, used, and the retry.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script throttled_py_sliding.lua \
---     --keys '{key}:{window_index}' --keys '{key}:{prev_window_index}' \
---     --args '{window_s} {limit} {cost} {now_ms}' --allowed-when 'r[1] == 0' --retry-after 'tonumber(r[3]) s'
+-- rlctl: limit 5/60s
+-- rlctl: keys {key}:{window_index} {key}:{prev_window_index}
+-- rlctl: args {window_s} {limit} {cost} {now_ms}
+-- rlctl: allowed r[1] == 0
+-- rlctl: retry_after tonumber(r[3]) s
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script throttled_py_sliding.lua
 -- > 2.00× the limit
 -- > wrongly denied: an exact log would allow
 

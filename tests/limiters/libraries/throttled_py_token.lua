@@ -1,7 +1,11 @@
 -- The calls, arguments and reply of throttled-py's token bucket, refilled each whole second.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 10/1s --script throttled_py_token.lua \
---     --args '{rate} {burst} {cost}' --allowed-when 'r[1] == 0' --remaining 'r[2]'
+-- rlctl: limit 10/1s
+-- rlctl: args {rate} {burst} {cost}
+-- rlctl: allowed r[1] == 0
+-- rlctl: remaining r[2]
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script throttled_py_token.lua
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow
 

@@ -1,8 +1,12 @@
 #!lua flags=allow-key-locking
 -- The calls, arguments and reply of upstash's cached fixed window: the units used.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script upstash_cached_fixed.lua \
---     --keys '{key}:{window_index}' --args '{window_ms} {cost}' --allowed-when 'r <= limit'
+-- rlctl: limit 5/60s
+-- rlctl: keys {key}:{window_index}
+-- rlctl: args {window_ms} {cost}
+-- rlctl: allowed r <= limit
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script upstash_cached_fixed.lua
 -- ! ignored
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow

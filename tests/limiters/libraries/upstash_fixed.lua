@@ -1,14 +1,16 @@
 #!lua flags=allow-key-locking
 -- The calls, arguments and reply of upstash's fixed window: the units used, and the limit.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script upstash_fixed.lua \
---     --keys '{key}:{window_index}' --args '{limit} {window_ms} {cost}' \
---     --allowed-when 'r[1] <= r[2]' --remaining 'r[2] - r[1]'
+-- rlctl: limit 5/60s
+-- rlctl: keys {key}:{window_index}
+-- rlctl: allowed r[1] <= r[2]
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script upstash_fixed.lua --args '{limit} {window_ms} {cost}' \
+--     --head 'remaining r[2] - r[1]'
 -- ! ignored
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow
--- $ rlctl burst --limit 5/60s --script upstash_fixed.lua --keys '{key}:{window_index}' \
---     --args '{limit} {window_ms} 1' --allowed-when 'r[1] <= r[2]'
+-- $ rlctl burst --script upstash_fixed.lua --args '{limit} {window_ms} 1'
 -- ! ignored
 
 local used = redis.call('INCRBY', KEYS[1], ARGV[3])

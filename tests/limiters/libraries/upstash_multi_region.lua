@@ -1,9 +1,13 @@
 #!lua flags=allow-key-locking
 -- The calls, arguments and reply of upstash's multi-region fixed window: a field for each request.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script upstash_multi_region.lua \
---     --keys '{key}:{window_index}' --args '{id} {window_ms} {cost}' \
---     --allowed-when '#r / 2 <= limit' --remaining 'limit - #r / 2'
+-- rlctl: limit 5/60s
+-- rlctl: keys {key}:{window_index}
+-- rlctl: args {id} {window_ms} {cost}
+-- rlctl: allowed #r / 2 <= limit
+-- rlctl: remaining limit - #r / 2
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script upstash_multi_region.lua
 -- ! ignored
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow

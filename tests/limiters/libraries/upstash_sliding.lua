@@ -1,9 +1,13 @@
 #!lua flags=allow-key-locking
 -- The calls, arguments and reply of upstash's sliding window: what remains, below 0 if denied, and the limit.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script upstash_sliding.lua \
---     --keys '{key}:{window_index}' --keys '{key}:{prev_window_index}' \
---     --args '{limit} {now_ms} {window_ms} {cost}' --allowed-when 'r[1] >= 0' --remaining 'r[1]'
+-- rlctl: limit 5/60s
+-- rlctl: keys {key}:{window_index} {key}:{prev_window_index}
+-- rlctl: args {limit} {now_ms} {window_ms} {cost}
+-- rlctl: allowed r[1] >= 0
+-- rlctl: remaining r[1]
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script upstash_sliding.lua
 -- ! ignored
 -- > 2.00× the limit
 -- > wrongly denied: an exact log would allow

@@ -1,15 +1,17 @@
 #!lua flags=allow-key-locking
 -- The calls, arguments and reply of upstash's token bucket: what remains, below 0 if denied, and the refill.
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script upstash_token_bucket.lua \
---     --args '{limit} {window_ms} {limit} {now_ms} {cost}' \
---     --allowed-when 'r[1] >= 0' --remaining 'r[1]'
+-- rlctl: limit 5/60s
+-- rlctl: args {limit} {window_ms} {limit} {now_ms} {cost}
+-- rlctl: allowed r[1] >= 0
+--
+-- $ rlctl adversary --monotonic --tries 2000 --script upstash_token_bucket.lua --head 'remaining r[1]'
 -- ! ignored
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 -- Four requests of 3 leave 5 - 12 tokens, so that more than one refill passes before the next:
--- $ rlctl burst steady --limit 5/60s --cost 3 --rate 4/60s --duration 240s --script upstash_token_bucket.lua \
---     --args '{limit} {window_ms} {limit} {now_ms} {cost}' --allowed-when 'r[1] >= 0' --algorithm token-bucket
+-- $ rlctl burst steady --cost 3 --rate 4/60s --duration 240s --script upstash_token_bucket.lua \
+--     --algorithm token-bucket
 -- ! ignored
 -- > upstash_token_bucket.lua 16 1 15
 -- > token-bucket 16 7 9

@@ -74,9 +74,9 @@ class Limiter:
             "array": ["--allowed-when", "r[2] == 1"],
             "word": ["--allowed-when", "r == 'yes'"],
             "nil": ["--allowed-when", "nil"],
-            "error": ["--denied-error", "LIMIT"],
+            "error": ["--head", "denied_error LIMIT"],
             "wait": ["--allowed-when", "zero"],
-            "told": ["--allowed-when", "r[1] == 1", "--remaining", "r[2]", "--retry-after", "r[3] s"],
+            "told": ["--allowed-when", "r[1] == 1", "--head", "remaining r[2]", "--head", "retry_after r[3] s"],
         }.get(self.reply, [])
 
     def is_simulated(self):

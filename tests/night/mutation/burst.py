@@ -40,7 +40,8 @@ def run(traffic, arguments, assertions, *options, keys=(), allowed=ALLOWED, unit
     for key in keys:
         command += ["--keys", "{key}:" + key]
     if reads:
-        command += ["--remaining", "r[2]", "--retry-after", f"r[3] {unit}", "--reset-after", f"r[4] {unit}"]
+        command += ["--head", "remaining r[2]", "--head", f"retry_after r[3] {unit}",
+                    "--head", f"reset_after r[4] {unit}"]
     for assertion in assertions:
         command += ["--assert", assertion]
     return command

@@ -26,8 +26,7 @@ void read_state(const Json& arguments, Plan& plan) {
     if (*plan.skip < 0) throw UsageError("\"skip\" must not be negative");
   }
   for (const auto& line : texts_member(arguments, "setup")) {
-    auto& setup = plan.script_options.setup;
-    setup = setup ? *setup + '\n' + line : line;
+    plan.script_options.say("setup", {.text = line, .place = "\"setup\""});
   }
 }
 
@@ -48,7 +47,7 @@ void require_compatible(const Plan& plan, const Json& arguments) {
     throw UsageError(
         "attach and \"replay\" cannot be combined: a log is replayed on a private server");
   }
-  if (plan.attach && plan.script_options.setup) {
+  if (plan.attach && plan.script_options.find("setup") != nullptr) {
     throw UsageError(
         "attach and \"setup\" cannot be combined: the keys of a server that is in use stay as they "
         "are");
@@ -100,7 +99,7 @@ Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOpt
     launch.operands.push_back(std::move(key));
   }
   if (const auto* words = member(arguments, "args"); words != nullptr && words->is_string()) {
-    plan.script_options.arguments = words->get<std::string>();
+    plan.script_options.say("args", {.text = words->get<std::string>(), .place = "\"args\""});
   } else if (words != nullptr) {
     launch.operands.emplace_back(",");
     for (auto& word : texts_member(arguments, "args")) launch.operands.push_back(std::move(word));
@@ -115,7 +114,7 @@ Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOpt
   launch.stops_on_entry = flag_member(arguments, "stopOnEntry", false);
   read_state(arguments, plan);
   std::ranges::for_each(plan.log_options.files, require_no_fifo);
-  if (plan.script_options.setup) require_no_fifo(*plan.script_options.setup);
+  if (const auto* setup = plan.script_options.find("setup")) require_no_fifo(*setup);
   require_compatible(plan, arguments);
   launch.breaks_on_deny = flag_member(arguments, "breakOnDeny", false);
   if (launch.breaks_on_deny && !plan.is_private()) {
