@@ -251,6 +251,25 @@ inline void check(const Limiter& limiter, const Lines& lines, const Variant* var
   if (variant != nullptr) check_has(all_output, variant->out);
 }
 
+/// The limiter whose commands say with --head what its file says in its head, which is removed from
+/// `lines`; nothing else may change. Its other options are left: they win over both.
+inline Limiter with_head_as_options(Limiter limiter, Lines& lines) {
+  std::string options;
+  for (auto& line : lines) {
+    const auto said = squeezed(line).starts_with("-- rlctl: ") ? behind(line, "rlctl: ") : "";
+    if (said.empty() || said.starts_with("allow ")) continue;
+    options += " --head " + joined_words({said});
+    line = "--";
+  }
+  for (auto& command : limiter.commands) {
+    command.text += options;
+    // The suggested command repeats the options.
+    std::erase_if(command.out, [](const std::string& text) { return text.starts_with("rlctl "); });
+  }
+  if (options.empty()) limiter.commands.clear();
+  return limiter;
+}
+
 /// Whether one of many is tried, of which so many in a hundred are: others at another commit.
 inline bool is_tried(std::size_t number, std::int64_t percent) {
   const char* offset = std::getenv("RLCTL_TEST_OFFSET");
@@ -259,7 +278,8 @@ inline bool is_tried(std::size_t number, std::int64_t percent) {
 }
 
 /// The limiters of a folder, which the test changes in a copy. All are asked, but under a
-/// sanitizer; of the variants, a tenth, but at night all.
+/// sanitizer; of the variants, and of the limiters with options in place of a head, a tenth, but at
+/// night all.
 inline void check_folder(const fs::path& folder) {
   const support::TempFolder copy;
   const auto home = copy.path().string();
@@ -277,6 +297,7 @@ inline void check_folder(const fs::path& folder) {
     if (!name.ends_with(".lua") && !name.ends_with(".pl") && name != "bundled.txt") continue;
     auto limiter = read_limiter(entry.path());
     for (const auto& command : limiter.commands) all_commands += command.text + ' ';
+    for (const auto& line : limiter.lines) all_commands += behind(line, "-- rlctl: ") + ' ';
     limiters.emplace(name, std::move(limiter));
   }
   CHECK(limiters.size() > 10);
@@ -289,6 +310,13 @@ inline void check_folder(const fs::path& folder) {
       CAPTURE(file);
       if (limiter.commands.empty()) CHECK(all_commands.find(file) != all_commands.npos);
       if (is_tried(number, files)) check(limiter, limiter.lines, nullptr);
+      if (is_tried(number + 50, variants)) {
+        auto lines = limiter.lines;
+        const auto by_options = with_head_as_options(limiter, lines);
+        std::ofstream(file) << joined(lines);
+        check(by_options, lines, nullptr);
+        std::ofstream(file) << joined(limiter.lines);
+      }
       std::size_t line = number;
       for (const auto& variant : limiter.variants) {
         if (!is_tried(++line, variants)) continue;

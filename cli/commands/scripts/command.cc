@@ -17,6 +17,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/app/command.h"
+#include "cli/commands/scripts/describe.h"
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
@@ -359,6 +360,19 @@ Example:
                 .complete_operand = complete_file},
                [](Options&) -> Action { return export_scripts; }},
     Subcommand{
+        {.name = "describe",
+         .summary = "propose a head for a script of your own",
+         .synopsis = "scripts describe FILE",
+         .about = "Proposes a head, which says how the script is called and read, from the names\n"
+                  "in its source and from its replies on a private server, and says what could\n"
+                  "not be found out.",
+         .epilogue = R"(
+Example:
+  rlctl scripts describe my.lua
+)",
+         .complete_operand = complete_file},
+        [](Options&) -> Action { return describe_script; }},
+    Subcommand{
         {.name = "call",
          .summary = "make the one call that check would make",
          .synopsis = "[connection] scripts call NAME --limit LIMIT [options] [--] KEY\n"
@@ -388,6 +402,7 @@ const Command kCommand{
                          "scripts show NAME\n"
                          "[connection] scripts load [NAME...]\n"
                          "scripts export DIR\n"
+                         "scripts describe FILE\n"
                          "[connection] scripts call NAME --limit LIMIT [options] [--] KEY\n"
                          "[connection] scripts call NAME --policy POLICY [options] [ARG...]",
              .about =
@@ -395,6 +410,7 @@ const Command kCommand{
                  "load sends them to all masters with SCRIPT LOAD, export writes those of the\n"
                  "algorithms to files. call makes the one call that check would make, and prints\n"
                  "the script's reply; with --print, the redis-cli command line that makes it.\n"
+                 "describe proposes a head for a script of your own.\n"
                  "rlctl-scripts(7) describes the scripts.",
              .statuses =
                  {
@@ -410,6 +426,7 @@ Examples:
   rlctl scripts list | grep e5d1
   rlctl scripts show gcra | sha1sum
   rlctl scripts load
+  rlctl scripts describe my.lua
   rlctl scripts call gcra login:alice --limit 5/60s
   rlctl scripts call gcra login:alice --limit 5/60s --print
 )"},

@@ -1,0 +1,304 @@
+#include "cli/commands/scripts/describe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "cli/options/options.h"
+#include "cli/options/script_options.h"
+#include "cli/server/connection.h"
+#include "lua/lexer.h"
+#include "redis/connection.h"
+#include "redis/error.h"
+#include "redis/server.h"
+#include "traffic/script.h"
+#include "traffic/traffic.h"
+#include "traffic/virtual_run.h"
+
+// A head is guessed in two steps. The names of the variables to which the source assigns ARGV[1]
+// and so on suggest placeholders, some in several units. Each combination of these is then called
+// for requests whose decisions are known for any limiter of 5 per 60 s. Only a combination whose
+// replies can be read as these decisions is proposed: a script that replies the same to everything
+// gets no `allowed`.
+
+namespace rlctl::cli::scripts {
+namespace {
+
+using std::chrono::microseconds;
+using namespace std::chrono_literals;
+
+constexpr limiter::Limit kLimit{.limit = 5, .window = 60s};
+constexpr const char* kLimitText = "5/60s";
+
+// ---- What the source says ----
+
+/// The name of the variable to which a statement assigns the expression at this token, which may be
+/// one of several; empty if it is used in another way.
+std::string_view variable_of(const std::vector<lua::Token>& tokens, std::size_t at) {
+  int depth = 0;
+  std::size_t place = 0, i = at;
+  for (; i > 0 && !tokens[i].is("="); --i) {
+    const auto& token = tokens[i - 1];
+    if (token.is(")") || token.is("]") || token.is("}")) ++depth;
+    if ((token.is("(") || token.is("[") || token.is("{")) && depth-- == 0) depth = place = 0;
+    if (token.is(",") && depth == 0) ++place;
+    if (token.kind == lua::Token::Kind::kKeyword && !token.is("or") && !token.is("and")) return {};
+  }
+  std::vector<std::string_view> names;
+  while (i > 0 && tokens[i - 1].kind == lua::Token::Kind::kName) {
+    names.insert(names.begin(), tokens[i - 1].text);
+    i -= i > 1 && tokens[i - 2].is(",") ? 2 : 1;
+    if (!tokens[i].is(",")) break;
+  }
+  return place < names.size() ? names[place] : std::string_view();
+}
+
+/// The variables that get TABLE[1], TABLE[2] and so on, up to the last that is used; each empty if
+/// none does.
+std::vector<std::string> elements_of(const std::vector<lua::Token>& tokens,
+                                     std::string_view table) {
+  constexpr std::size_t kMost = 32;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i + 3 < tokens.size(); ++i) {
+    if (tokens[i].text != table || !tokens[i + 1].is("[") || !tokens[i + 3].is("]")) continue;
+    const auto number = to_number<std::size_t>(tokens[i + 2].text).value_or(0);
+    if (number == 0 || number > kMost) continue;
+    names.resize(std::max(names.size(), number));
+    if (names[number - 1].empty()) names[number - 1] = variable_of(tokens, i);
+  }
+  return names;
+}
+
+/// The placeholders that a variable of this name may stand for; empty if the name says nothing.
+std::vector<std::string> placeholders_for(std::string_view variable) {
+  // A time without a unit in its name may have any.
+  const bool has_unit = variable != "now" && variable != "window";
+  if (has_unit && traffic::find_placeholder(variable) != nullptr) return {std::string(variable)};
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kMeanings{{
+      {"now", "now_"},         {"timestamp", "now_"},    {"clock", "now_"},
+      {"window", "window_"},   {"period", "window_"},    {"interval", "window_"},
+      {"ttl", "window_"},      {"expir", "window_"},     {"duration", "window_"},
+      {"burst", "burst"},      {"capacity", "burst"},    {"rate", "rate"},
+      {"refill", "rate"},      {"leak", "rate"},         {"limit", "limit"},
+      {"max", "limit"},        {"quota", "limit"},       {"cost", "cost"},
+      {"requested", "cost"},   {"id", "id"},             {"member", "id"},
+      {"size", "limit"},
+  }};
+  std::string name;
+  for (const char c : variable) name += lower_case(c);
+  for (const auto& [word, meaning] : kMeanings) {
+    if (name.find(word) == name.npos) continue;
+    if (!meaning.ends_with('_')) return {std::string(meaning)};
+    std::vector<std::string> units;
+    for (const std::string unit : {"ms", "s", "us"}) units.push_back(std::string(meaning) + unit);
+    units.emplace_back(meaning.substr(0, meaning.size() - 1));
+    for (const auto& unit : units) {
+      const auto suffix = unit.find('_');
+      if (suffix != unit.npos && name.ends_with(unit.substr(suffix))) return {unit};
+    }
+    return units;
+  }
+  return {};
+}
+
+// ---- What the script does ----
+
+/// Two clients. One asks every 2 s, so that any limiter must deny it within the window; the other
+/// asks for all of its limit, and again two windows later.
+std::vector<traffic::Arrival> probe() {
+  constexpr microseconds kStart = 1'767'225'660s;
+  std::vector<traffic::Arrival> arrivals;
+  for (int i = 0; i < 12; ++i) arrivals.push_back({.at = kStart + i * 2s, .key = 0});
+  for (int i = 0; i < 5; ++i) arrivals.push_back({.at = kStart + 30s, .key = 1});
+  for (int i = 0; i < 5; ++i) arrivals.push_back({.at = kStart + 30s + 121s, .key = 1});
+  return arrivals;
+}
+
+/// Whether a limiter may decide the requests of probe() so.
+bool is_sound(const std::vector<limiter::Decision>& decisions) {
+  const auto is_allowed = [](const auto& decision) { return decision.allowed; };
+  const auto first = decisions.begin();
+  return std::all_of(first, first + 5, is_allowed) &&
+         !std::all_of(first + 5, first + 12, is_allowed) &&
+         std::all_of(first + 12, decisions.end(), is_allowed);
+}
+
+class Keys final : public traffic::Traffic {
+ public:
+  bool next(traffic::Arrival&) override { return false; }
+  std::string_view key_name(std::uint32_t key) const override { return key == 0 ? "a" : "b"; }
+  std::int64_t size() const override { return 0; }
+};
+
+/// The script on a private server.
+class Subject {
+ public:
+  Subject(std::string name, std::string source, Invocation& invocation)
+      : name_(std::move(name)), source_(std::move(source)), connector_(private_server(invocation)) {}
+
+  /// How the replies are to be read with these ARGV; none if no reading makes sense of them.
+  std::optional<std::string> reading(const std::vector<std::string>& arguments,
+                                     const std::vector<std::string>& keys) {
+    std::vector<std::string> readings;
+    for (const auto* named : {"nonzero", "always"}) {
+      const auto run = ask(arguments, keys, named);
+      if (!run) continue;
+      if (run->as_read.fits(kLimit)) readings.emplace_back("nonzero");
+      if (run->inverted.fits(kLimit)) readings.emplace_back("zero");
+      for (const auto& [expression, other] : run->others) readings.push_back(expression.source());
+      readings.emplace_back("nil");
+    }
+    for (const auto& text : readings) {
+      if (ask(arguments, keys, text) && is_sound(decisions_)) return text;
+    }
+    return std::nullopt;
+  }
+  const std::string& error() const { return error_; }  ///< of the last call that failed
+
+ private:
+  static Connector private_server(Invocation& invocation) {
+    auto connection = invocation.connection;
+    connection.url = "private:";
+    return {connection, invocation.configuration, invocation.interrupt};
+  }
+
+  std::optional<traffic::RepliesSeen> ask(const std::vector<std::string>& arguments,
+                                          const std::vector<std::string>& keys,
+                                          const std::string& allowed) {
+    auto limiter = std::make_shared<traffic::ForeignLimiter>();
+    limiter->name = name_;
+    limiter->source = source_;
+    for (const auto& key : keys) limiter->keys.emplace_back(key);
+    for (const auto& argument : arguments) limiter->arguments.emplace_back(argument);
+    limiter->reading.allowed_when = traffic::parse_allowed_when(allowed);
+    const traffic::Candidate candidate{.limits = {kLimit}, .foreign = limiter};
+    try {
+      auto connection = connector_.open();
+      connector_.private_server()->remove_keys();
+      const Keys names;
+      const auto script = traffic::make_script(candidate, names, "");
+      traffic::ScriptDecider decider(connection, *script);
+      const auto arrivals = probe();
+      decisions_.assign(arrivals.size(), {});
+      decider.decide(arrivals, decisions_);
+      return decider.replies();
+    } catch (const redis::Error& error) {
+      error_ = error.what();
+      return std::nullopt;
+    }
+  }
+
+  std::string name_, source_;
+  Connector connector_;
+  std::vector<limiter::Decision> decisions_;
+  std::string error_;
+};
+
+// ---- The proposal ----
+
+struct Proposal {
+  std::vector<std::string> head = {};     ///< "args {limit} {window_ms}"
+  std::vector<std::string> unknown = {};  ///< what could not be found out, and why
+};
+
+/// Every combination of one placeholder for each argument, at most 256 of them.
+std::vector<std::vector<std::string>> combinations(
+    const std::vector<std::vector<std::string>>& choices) {
+  constexpr std::size_t kMost = 256;
+  std::vector<std::vector<std::string>> all{{}};
+  for (const auto& choice : choices) {
+    std::vector<std::vector<std::string>> longer;
+    for (const auto& begin : all) {
+      for (const auto& word : choice) {
+        longer.push_back(begin);
+        longer.back().push_back("{" + word + "}");
+      }
+    }
+    if (longer.size() > kMost) longer.resize(kMost);
+    all = std::move(longer);
+  }
+  return all;
+}
+
+Proposal propose(const std::string& name, const std::string& source, Invocation& invocation) {
+  const auto lexed = lua::lex(source);
+  if (!lexed) throw InputError(name + " is not Lua");
+  Proposal proposal;
+  std::vector<std::string> keys{"{key}"};
+  const auto used_keys = elements_of(lexed->tokens, "KEYS").size();
+  for (std::size_t i = 2; i <= used_keys; ++i) keys.push_back(fmt::format("{{{{key}}}}:{}", i));
+  if (keys.size() > 1) {
+    keys.front() = "{{key}}";
+    proposal.head.push_back(fmt::format("keys {}", fmt::join(keys, " ")));
+    proposal.unknown.push_back("keys: which names the script's callers give them");
+  }
+  std::vector<std::vector<std::string>> choices;
+  const auto variables = elements_of(lexed->tokens, "ARGV");
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    choices.push_back(placeholders_for(variables[i]));
+    if (!choices.back().empty()) continue;
+    choices.back() = {"limit", "window_ms", "window_s", "now_ms", "now_s", "cost"};
+    proposal.unknown.push_back(
+        fmt::format("args: what ARGV[{}] is{}; each of {} was tried", i + 1,
+                    variables[i].empty() ? "" : ", which becomes " + escape(variables[i]),
+                    fmt::join(choices.back(), ", ")));
+  }
+  Subject subject(name, source, invocation);
+  for (const auto& arguments : combinations(choices)) {
+    invocation.interrupt.check();
+    const auto allowed = subject.reading(arguments, keys);
+    if (!allowed) continue;
+    proposal.head.insert(proposal.head.begin(), std::string("limit ") + kLimitText);
+    if (!arguments.empty()) proposal.head.push_back(fmt::format("args {}", fmt::join(arguments, " ")));
+    proposal.head.push_back("allowed " + *allowed);
+    proposal.unknown.emplace_back(
+        "remaining, retry_after, reset_after: whether the reply has them");
+    return proposal;
+  }
+  const auto& error = subject.error();
+  proposal.unknown.push_back("args and allowed: no reply that denies and one that allows were seen" +
+                             (error.empty() ? "" : "; the last error: " + escape(error)));
+  return proposal;
+}
+
+}  // namespace
+
+ExitStatus describe_script(Invocation& invocation) {
+  constexpr const char* kUsage = "rlctl scripts describe my.lua";
+  const auto& operands = invocation.operands;
+  if (operands.empty()) throw UsageError("no FILE given", kUsage);
+  require_at_most(1, operands, kUsage);
+  const auto source = read_source("", {.path = operands[0]});
+  const auto name = script_name(operands[0]);
+  const auto proposal = propose(name, source, invocation);
+  auto& out = invocation.out.buffer();
+  if (invocation.json) {
+    JsonWriter json(out);
+    json.begin_object().field("file", operands[0]).name("head").begin_array();
+    for (const auto& line : proposal.head) json.value(line);
+    json.end_array().name("unknown").begin_array();
+    for (const auto& line : proposal.unknown) json.value(line);
+    json.end_array().end_object();
+    out += '\n';
+    return ExitStatus::kDone;
+  }
+  for (const auto& line : proposal.head) out += "-- rlctl: " + line + '\n';
+  if (!proposal.unknown.empty()) out += "Not found out:\n";
+  for (const auto& line : proposal.unknown) out += "    " + line + '\n';
+  return ExitStatus::kDone;
+}
+
+}  // namespace rlctl::cli::scripts
