@@ -89,22 +89,20 @@ void parse_ending(const std::string& text, traffic::ForeignLimiter& /*limiter*/)
 using About = ScriptWord::About;
 
 constexpr std::array kWords{
-    ScriptWord{.name = "limit",
-               .value_name = "LIMIT",
-               .help = "requests and window, if --limit does not say them: 5/60s",
-               .about = About::kTraffic,
-               .parse =
-                   [](const auto& text, auto&) { static_cast<void>(limiter::parse_limit(text)); }},
+    ScriptWord{
+        .name = "limit",
+        .value_name = "LIMIT",
+        .help = "requests and window, if --limit does not say them: 5/60s",
+        .about = About::kTraffic,
+        .parse = [](const auto& text, auto&) { static_cast<void>(limiter::parse_limit(text)); }},
     ScriptWord{.name = "burst",
                .value_name = "NUMBER",
                .help = "requests that may come at once (default: the limit)",
                .about = About::kTraffic,
-               .parse = [](const auto& text,
-                           auto&) { require_number(text, "the number", 1); }},
+               .parse = [](const auto& text, auto&) { require_number(text, "the number", 1); }},
     ScriptWord{.name = "cost",
                .value_name = "NUMBERS",
-               .help = "costs to try, for a script that takes {cost}: 1,3; 0 looks, -1 refunds "
-                       "(in lint and adversary)",
+               .help = "costs to try in lint and adversary: 1,3; 0 looks, -1 refunds",
                .about = About::kTraffic,
                .parse =
                    [](const auto& text, auto&) {
@@ -169,7 +167,7 @@ constexpr std::array kWords{
                    }},
     ScriptWord{.name = "delay",
                .value_name = "EXPR",
-               .help = "time after which an allowed request proceeds, with its unit: r - now_ms ms",
+               .help = "time until an allowed request proceeds: r - now_ms ms",
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
@@ -185,7 +183,7 @@ constexpr std::array kWords{
                    }},
     ScriptWord{.name = "retry_after",
                .value_name = "EXPR",
-               .help = "time until a denied request would be allowed, with its unit: r[3] s",
+               .help = "time until a denied request would be allowed: r[3] s",
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
@@ -193,7 +191,7 @@ constexpr std::array kWords{
                    }},
     ScriptWord{.name = "reset_after",
                .value_name = "EXPR",
-               .help = "time until the script no longer counts anything: r[4] - now_ms ms",
+               .help = "time until the script counts nothing: r[4] - now_ms ms",
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
@@ -201,12 +199,12 @@ constexpr std::array kWords{
                    }},
     ScriptWord{.name = "release",
                .value_name = "FILE WORDS",
-               .help = "the script that releases leases, and its ARGV (default: as args)",
+               .help = "script that releases leases, and its ARGV (default: args)",
                .parse = parse_ending,
                .names_file = true},
     ScriptWord{.name = "settle",
                .value_name = "FILE WORDS",
-               .help = "the script that settles reservations, and its ARGV (default: as args)",
+               .help = "script that settles reservations, and its ARGV (default: args)",
                .parse = parse_ending,
                .names_file = true},
 };
@@ -405,10 +403,10 @@ std::vector<limiter::ConfigurationMistake> mistakes_in(
     const limiter::ScriptSection& section, const limiter::Configuration& configuration) {
   std::vector<limiter::ConfigurationMistake> mistakes;
   const auto add = [&](std::size_t line, const std::string& message) {
-    mistakes.push_back(
-        limiter::mistake_at(configuration.file, line,
-                            fmt::format("script '{}': {}", escape(section.name, kMaxShown), message),
-                            "script." + section.name));
+    mistakes.push_back(limiter::mistake_at(
+        configuration.file, line,
+        fmt::format("script '{}': {}", escape(section.name, kMaxShown), message),
+        "script." + section.name));
   };
   const auto* exec = section.find(ScriptSection::kExec);
   for (const auto& setting : section.settings) {
@@ -457,15 +455,13 @@ std::span<const ScriptWord> script_words() {
 }
 
 bool gives_call(const ScriptOptions& options) {
-  return std::ranges::any_of(options.words, [](const auto& word) {
-    return row_of(word.first).about != About::kTraffic;
-  });
+  return std::ranges::any_of(
+      options.words, [](const auto& word) { return row_of(word.first).about != About::kTraffic; });
 }
 
 bool has_reading(const ScriptOptions& options) {
-  return std::ranges::any_of(options.words, [](const auto& word) {
-    return row_of(word.first).about == About::kReply;
-  });
+  return std::ranges::any_of(
+      options.words, [](const auto& word) { return row_of(word.first).about == About::kReply; });
 }
 
 bool reading_tells_limit(const ScriptOptions& options) {
@@ -513,7 +509,10 @@ void add_script_options(Options& options, ScriptOptions& target, bool has_option
 
 std::string script_help() {
   std::vector<HelpRow> words;
-  for (const auto& row : kWords) words.push_back({std::string(row.name), std::string(row.help)});
+  for (const auto& row : kWords) {
+    words.push_back({std::string(row.name), row.option.empty() ? std::string(row.help)
+                                                               : fmt::format("as {}", row.option)});
+  }
   std::vector<HelpRow> rows;
   for (const auto& row : traffic::placeholders()) {
     rows.push_back({fmt::format("{{{}}}", row.name), std::string(row.summary)});
@@ -597,7 +596,8 @@ std::string read_source(std::string_view option, const NamedScript& script) {
 }
 
 void add_head(NamedScript& script, const std::string& source) {
-  const auto file = script.path.empty() || script.path == kStandardInput ? script.name : script.path;
+  const auto file =
+      script.path.empty() || script.path == kStandardInput ? script.name : script.path;
   const auto folder = std::filesystem::path(file).parent_path();
   for (const auto& line : traffic::read_head(source, file, word_names(), kSetup)) {
     const auto& row = row_of(line.word);

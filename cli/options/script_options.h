@@ -24,14 +24,15 @@ enum class WordSource { kOption, kHeadOption, kConfiguration, kScript };
 struct WordValue {
   std::string text = {};
   WordSource source = WordSource::kOption;
-  std::string place = {};  ///< begins its errors: "--allowed-when", "--head allowed", "my.lua:3: ..."
+  std::string place =
+      {};  ///< begins its errors: "--allowed-when", "--head allowed", "my.lua:3: ..."
 };
 
 /// What is said about scripts: on the command line, in [script.NAME] of the configuration, and in
 /// the head of the script (traffic/head.h).
 struct ScriptOptions {
-  std::vector<std::string> scripts = {};            ///< --script: files and names
-  std::string_view named_with = "--script";         ///< the option whose values `scripts` are
+  std::vector<std::string> scripts = {};             ///< --script: files and names
+  std::string_view named_with = "--script";          ///< the option whose values `scripts` are
   std::map<std::string_view, WordValue> words = {};  ///< by the names of script_words()
 
   /// Null if the word is not said.

@@ -246,7 +246,8 @@ void add_scripts(Plan& plan, const NamedLimiters& scripts, const Invocation& inv
   if (!scripts.limiters.empty()) require_lengths(plan.limits, "a script of your own");
   plan.has_configured_script |= scripts.uses_configuration;
   for (auto [candidate, options] : scripts.limiters) {
-    if (names_server(invocation.connection)) refuse_setup_of_head(options);
+    const auto& server = invocation.connection;
+    if (names_server(server) && server.url != "private:") refuse_setup_of_head(options);
     candidate.limits = plan.limits;
     if (plan.concurrency) ask_for_leases(candidate, options, plan);
     if (plan.reserve) ask_for_reservations(candidate, options, plan);

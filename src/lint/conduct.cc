@@ -69,11 +69,12 @@ Verdict judge_limit(const Examination& exam) {
       .what = schedule_text(schedule, answers),
       .detail = fmt::format("{} {} allowed at one instant, not {}.", counted(got, "request"),
                             got == 1 ? "was" : "were", promised),
-      .fix = got > promised ? "deny what would make more than the limit, and count the first "
-                              "request as well"
-                            : fmt::format("allow as many as the limit says; or pass --head 'burst {}' if "
-                                          "so many at once are meant",
-                                          got),
+      .fix = got > promised
+                 ? "deny what would make more than the limit, and count the first "
+                   "request as well"
+                 : fmt::format("allow as many as the limit says; or pass --head 'burst {}' if "
+                               "so many at once are meant",
+                               got),
       .may_follow = !exam.is_denied_at_once()};
 }
 

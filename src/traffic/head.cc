@@ -52,8 +52,8 @@ std::vector<HeadLine> read_head(std::string_view source, std::string_view file,
       }
       const auto first = std::ranges::find(lines, line.word, &HeadLine::word);
       if (first != lines.end() && line.word != repeatable) {
-        throw UsageError(fmt::format("{} is there twice, the first time in line {}", line.word,
-                                     first->line));
+        throw UsageError(
+            fmt::format("{} is there twice, the first time in line {}", line.word, first->line));
       }
       line.line = comment.line;
       lines.push_back(std::move(line));

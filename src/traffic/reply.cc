@@ -304,7 +304,7 @@ class DecisionReader {
       if (option != kAllowedWhen) {
         (option == "delay"         ? trial.delay
          : option == "retry_after" ? trial.retry_after
-                                     : trial.reset_after) = parse_wait_expression(text);
+                                   : trial.reset_after) = parse_wait_expression(text);
       }
       const auto is_read = [&](redis::ReplyView reply, const TemplateValues& values) {
         const auto decision = DecisionReader(reply, trial, values, script_, nullptr).decision();

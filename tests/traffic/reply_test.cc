@@ -313,9 +313,10 @@ TEST_CASE("reply reading: a hint is tried on the replies before, too") {
   // -1 is no time since 1970, and nil is no number.
   see("{0, -1}");
   see("{0}");
-  CHECK(hint("{0, 1767225661000}", waiting("r[1] == 1", "r[2] ms")) ==
-        "subtract the time of the request: --head 'retry_after (r[2] or 0) > 0 and r[2] - now_ms or "
-        "nil ms'");
+  CHECK(
+      hint("{0, 1767225661000}", waiting("r[1] == 1", "r[2] ms")) ==
+      "subtract the time of the request: --head 'retry_after (r[2] or 0) > 0 and r[2] - now_ms or "
+      "nil ms'");
   see("{0, 99999999}");
   CHECK(hint("{0, 1767225661000}", waiting("r[1] == 1", "r[2] ms")) ==
         "subtract the time of the request in the unit of the reply");

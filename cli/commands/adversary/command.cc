@@ -57,8 +57,9 @@ void add_options(Options& options, Plan& plan) {
       fmt::format("requests and window: 5/60s, 100/min (default: {})", kDefaultLimit);
   trial::add_limiters(options, plan, kLimitHelp);
   options
-      .list("--keys", "KEY", [&plan](const std::string& key) { add_key(plan.script, key); },
-            "one of the KEYS of the script, given once for each (default: {key})")
+      .list(
+          "--keys", "KEY", [&plan](const std::string& key) { add_key(plan.script, key); },
+          "one of the KEYS of the script, given once for each (default: {key})")
       .needs("--script", "", "name the script with --script FILE.lua");
   add_holders(options, plan);
   add_search(options, plan);

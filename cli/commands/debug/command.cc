@@ -44,9 +44,9 @@ void add_script(Options& options, Plan& plan) {
     if (!word.option.empty()) policy.excludes(word.option, kPolicyDefinesIt);
   }
   policy.excludes("--head", kPolicyDefinesIt);
-  options.list("--keys", "KEY",
-               [&plan](const std::string& key) { add_key(plan.script_options, key); },
-               "one of the KEYS of the script (with the placeholders below; default: the KEYs)");
+  options.list(
+      "--keys", "KEY", [&plan](const std::string& key) { add_key(plan.script_options, key); },
+      "one of the KEYS of the script (with the placeholders below; default: the KEYs)");
   add_script_options(options, plan.script_options, false);
 }
 

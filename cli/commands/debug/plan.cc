@@ -237,9 +237,8 @@ void require_known_call(const Plan& plan) {
 
 /// Whether the script's own head says anything, so that it describes the call.
 bool has_head_of_script(const ScriptOptions& options) {
-  return std::ranges::any_of(options.words, [](const auto& word) {
-    return word.second.source == WordSource::kScript;
-  });
+  return std::ranges::any_of(
+      options.words, [](const auto& word) { return word.second.source == WordSource::kScript; });
 }
 
 void set_call(Plan& plan, const Invocation& invocation) {

@@ -37,8 +37,9 @@ void add_options(Options& options, Plan& plan) {
       kDefaultLimit);
   options.group("Script");
   options.comma_list("--limit", "LIMIT", plan.limits, kLimitHelp);
-  options.list("--keys", "KEY", [&plan](const std::string& key) { add_key(plan.script, key); },
-               "one of the KEYS of the script, with the placeholders below (default: {key})");
+  options.list(
+      "--keys", "KEY", [&plan](const std::string& key) { add_key(plan.script, key); },
+      "one of the KEYS of the script, with the placeholders below (default: {key})");
   add_script_options(options, plan.script, false);
   add_exec_options(options, plan.exec);
   options.group("Leases");

@@ -88,13 +88,13 @@ std::vector<std::string> placeholders_for(std::string_view variable) {
   const bool has_unit = variable != "now" && variable != "window";
   if (has_unit && traffic::find_placeholder(variable) != nullptr) return {std::string(variable)};
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kMeanings{{
-      {"now", "now_"},         {"timestamp", "now_"},    {"clock", "now_"},
-      {"window", "window_"},   {"period", "window_"},    {"interval", "window_"},
-      {"ttl", "window_"},      {"expir", "window_"},     {"duration", "window_"},
-      {"burst", "burst"},      {"capacity", "burst"},    {"rate", "rate"},
-      {"refill", "rate"},      {"leak", "rate"},         {"limit", "limit"},
-      {"max", "limit"},        {"quota", "limit"},       {"cost", "cost"},
-      {"requested", "cost"},   {"id", "id"},             {"member", "id"},
+      {"now", "now_"},       {"timestamp", "now_"}, {"clock", "now_"},
+      {"window", "window_"}, {"period", "window_"}, {"interval", "window_"},
+      {"ttl", "window_"},    {"expir", "window_"},  {"duration", "window_"},
+      {"burst", "burst"},    {"capacity", "burst"}, {"rate", "rate"},
+      {"refill", "rate"},    {"leak", "rate"},      {"limit", "limit"},
+      {"max", "limit"},      {"quota", "limit"},    {"cost", "cost"},
+      {"requested", "cost"}, {"id", "id"},          {"member", "id"},
       {"size", "limit"},
   }};
   std::string name;
@@ -147,7 +147,9 @@ class Keys final : public traffic::Traffic {
 class Subject {
  public:
   Subject(std::string name, std::string source, Invocation& invocation)
-      : name_(std::move(name)), source_(std::move(source)), connector_(private_server(invocation)) {}
+      : name_(std::move(name)),
+        source_(std::move(source)),
+        connector_(private_server(invocation)) {}
 
   /// How the replies are to be read with these ARGV; none if no reading makes sense of them.
   std::optional<std::string> reading(const std::vector<std::string>& arguments,
@@ -262,15 +264,17 @@ Proposal propose(const std::string& name, const std::string& source, Invocation&
     const auto allowed = subject.reading(arguments, keys);
     if (!allowed) continue;
     proposal.head.insert(proposal.head.begin(), std::string("limit ") + kLimitText);
-    if (!arguments.empty()) proposal.head.push_back(fmt::format("args {}", fmt::join(arguments, " ")));
+    if (!arguments.empty())
+      proposal.head.push_back(fmt::format("args {}", fmt::join(arguments, " ")));
     proposal.head.push_back("allowed " + *allowed);
     proposal.unknown.emplace_back(
         "remaining, retry_after, reset_after: whether the reply has them");
     return proposal;
   }
   const auto& error = subject.error();
-  proposal.unknown.push_back("args and allowed: no reply that denies and one that allows were seen" +
-                             (error.empty() ? "" : "; the last error: " + escape(error)));
+  proposal.unknown.push_back(
+      "args and allowed: no reply that denies and one that allows were seen" +
+      (error.empty() ? "" : "; the last error: " + escape(error)));
   return proposal;
 }
 
