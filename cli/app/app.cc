@@ -150,20 +150,22 @@ void App::parse(std::span<const std::string> arguments) {
 std::optional<std::string> App::asked_text() {
   if (line_.general.version) return version_text(line_.general.json);
   if (!line_.general.asks_help()) return std::nullopt;
-  const bool is_own = line_.command() == &kHelpCommand || line_.command() == &kVersionCommand;
-  const auto extent = line_.general.help ? HelpExtent::kAll : HelpExtent::kShort;
-  if (is_own) return line_.help({}, extent);
-  if (line_.general.help) return line_.help(extent);
+  if (line_.general.help) return line_.help(HelpExtent::kAll);
   if (line_.command() != nullptr && !line_.operands().empty()) {
     // redis-cli takes -h as the host, and a script could mistake status 0 of the help for an
     // answer.
     throw UsageError("-h shows help and takes no KEY; name the server with -H or --host");
   }
-  return line_.help(extent);
+  return line_.help(HelpExtent::kShort);
 }
 
 ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& out) {
   parse(arguments);
+  if (line_.command() == &kHelpCommand) {
+    auto words = line_.operands();
+    words.emplace_back("--help");
+    return run_arguments(words, out);
+  }
   out.set_colour(line_.general.colour);
   if (const auto text = asked_text()) {
     out.write(*text);
@@ -176,18 +178,11 @@ ExitStatus App::run_arguments(std::span<const std::string> arguments, Output& ou
   }
   line_.require_command();
   if (const auto* command = chosen_command(line_)) return run_command(*command, out);
-  auto operands = line_.operands();
-  if (line_.command() == &kVersionCommand) {
-    if (!operands.empty()) {
-      throw UsageError("version takes no arguments; unexpected argument " +
-                       quoted_and_masked(operands[0]));
-    }
-    out.write(version_text(line_.general.json));
-    return ExitStatus::kDone;
+  if (const auto operands = line_.operands(); !operands.empty()) {
+    throw UsageError("version takes no arguments; unexpected argument " +
+                     quoted_and_masked(operands[0]));
   }
-  const auto is_own = [&](const CommandText& own) { return operands.front() == own.name; };
-  if (!operands.empty() && (is_own(kHelpCommand) || is_own(kVersionCommand))) operands.clear();
-  out.write(line_.help(operands, HelpExtent::kAll));
+  out.write(version_text(line_.general.json));
   return ExitStatus::kDone;
 }
 

@@ -138,10 +138,8 @@ std::string frame_text(std::string_view text, std::size_t columns, std::size_t l
 }
 
 Option add_watch_option(Options& options, Watch& target, std::string_view help) {
-  return options
-      .optional_value("--watch", "TIME", target.is_given, into(target.interval, parse_interval),
-                      help)
-      .rejects_detached(is_duration);
+  return options.optional_value("--watch", "TIME", target.is_given,
+                                into(target.interval, parse_interval), help);
 }
 
 bool redraws(const Invocation& invocation) {

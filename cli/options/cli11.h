@@ -20,15 +20,15 @@ inline constexpr std::string_view kNoValue = "true";
 /// What CLI11 does not know of an option.
 struct OptionDetails {
   CLI::App* command;  ///< where it is declared
-  CLI::Option* option;
+  CLI::Option* option = nullptr;
   Completer complete = nullptr;
   std::string_view once_hint = {};  ///< empty: may be repeated
-  bool comma_separated = false;
-  bool has_stream = false;                              ///< see Option::takes_stream()
-  bool (*is_value)(const std::string& text) = nullptr;  ///< see Option::rejects_detached()
+  bool splits_at_commas = false;
+  bool has_stream = false;  ///< see Option::takes_stream()
 };
 
-/// A rule of an option. CLI11 keeps it too, without the reason.
+/// A rule of an option. CLI11's excludes() and needs() keep no reason and no hint, accept only an
+/// option that is declared already, and are checked in the order of addresses.
 struct OptionRule {
   const OptionDetails* option;
   bool excludes;  ///< else it needs the other
@@ -50,22 +50,19 @@ struct CommandLineState {
   std::deque<OptionDetails> options = {};  ///< in the order of their declaration
   std::map<const CLI::App*, CommandDetails> commands = {};
   std::deque<OptionRule> rules = {};
-  std::size_t rules_given = 0;  ///< the first ones, which CLI11 has
   std::vector<std::string> before_separator = {};
   std::optional<std::vector<std::string>> after_separator = {};
-  bool is_before_command = false;        ///< what is wrong stands before the command
-  const CLI::App* asked_help = nullptr;  ///< the command that `help` names
-  bool is_unfinished = false;            ///< the line is still being typed
-  bool declares_all = true;              ///< see CommandLine::Declares
+  bool is_before_command = false;           ///< what is wrong stands before the command
+  bool is_unfinished = false;               ///< the line is still being typed
+  const OptionDetails* awaiting = nullptr;  ///< the last word of that line, without its value
+  bool declares_all = true;                 ///< see CommandLine::Declares
 
   /// Whether the option may be on the line, or all are declared. `names` are "-q,--quiet".
   bool wants(std::string_view names) const;
-  OptionDetails& add(CLI::App& command, CLI::Option& option);
   /// Adds a command, which is declared when it is chosen.
   void add(CLI::App& parent, const CommandText& text, std::function<void(Options&)> declare);
   /// Declares the command's options, once.
   void declare(CLI::App& command);
-  void give_rules_to_cli11();
   /// The innermost chosen command, or rlctl itself.
   CLI::App& chosen();
   /// The option of this name, of the command or of one around it. Null if there is none.
@@ -80,16 +77,8 @@ std::string long_name(const CLI::Option& option);
 /// The text before a default or a detail.
 std::string_view first_clause(std::string_view text);
 
-/// The help in rlctl's form. CLI11 wraps, trims and capitalises it differently in each version.
-class HelpFormatter : public CLI::Formatter {
- public:
-  explicit HelpFormatter(const CommandLineState& line) : line_(&line) {}
-  /// CLI::AppFormatMode::All shows everything.
-  std::string make_help(const CLI::App* app, std::string name,
-                        CLI::AppFormatMode mode) const override;
-
- private:
-  const CommandLineState* line_;
-};
+/// The help of a command, or of rlctl itself, in rlctl's form. CLI11's own formatter wraps, trims
+/// and capitalises it differently in each version.
+std::string help_text(const CLI::App& command, const CommandLineState& line, HelpExtent extent);
 
 }  // namespace rlctl::cli

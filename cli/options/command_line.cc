@@ -4,24 +4,17 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cli/options/cli11.h"
 #include "cli/options/options.h"
 
 namespace rlctl::cli {
 namespace {
-
-/// CLI11's parser. -h and --help are rlctl's own: its public constructor would add a flag for them
-/// that ends the parsing.
-struct Parser : CLI::App {
-  Parser() : CLI::App("", "", nullptr) {}
-};
-
-/// The option of which an empty text is a value.
-constexpr std::string_view kMayBeEmpty = "--args";
 
 bool is_option(std::string_view argument) {
   return argument.size() > 1 && argument.front() == '-';
@@ -32,46 +25,27 @@ bool is_number(std::string_view argument) {
   return is_option(argument) && is_digits(argument.substr(1));
 }
 
-/// Sets what precedes the first --, for CLI11, and what follows it.
-void split(CommandLineState& line, std::span<const std::string> arguments) {
-  const auto separator = std::find(arguments.begin(), arguments.end(), "--");
-  line.before_separator.assign(arguments.begin(), separator);
-  line.after_separator.reset();
-  if (separator != arguments.end()) line.after_separator.emplace(separator + 1, arguments.end());
+/// Whether CLI11 misunderstands the argument: it takes "--name= next" for "--name next", and drops
+/// an operand "++".
+bool is_misunderstood(std::string_view argument) {
+  return argument == "++" ||
+         (argument.starts_with("--") && argument.find('=') == argument.size() - 1);
 }
 
-/// What CLI11 parses, and the first argument that it would misunderstand: it takes "--name= next"
-/// for "--name next", and drops an operand "++".
-struct Prepared {
-  std::vector<std::string> words = {};  ///< the last one first, as CLI11 wants them
-  std::optional<UsageError> mistake = {};
-};
+void refuse_misunderstood(std::span<const std::string> arguments) {
+  const auto found = std::ranges::find_if(arguments, is_misunderstood);
+  if (found == arguments.end()) return;
+  if (*found == "++") throw UsageError("unexpected argument '++'", "write -- before it");
+  throw UsageError(
+      "option " + quoted_and_masked(found->substr(0, found->size() - 1)) + " has an empty value",
+      "is the variable set?");
+}
 
-Prepared prepare(std::span<const std::string> arguments) {
-  Prepared prepared;
-  auto& words = prepared.words;
-  const auto refuse = [&prepared](UsageError error) {
-    if (!prepared.mistake) prepared.mistake = std::move(error);
-  };
-  for (const auto& argument : arguments) {
-    if (argument == "++") {
-      refuse(UsageError("unexpected argument '++'", "write -- before it"));
-      continue;
-    }
-    if (!argument.starts_with("--") || argument.find('=') != argument.size() - 1) {
-      words.push_back(argument);
-      continue;
-    }
-    const auto name = argument.substr(0, argument.size() - 1);
-    if (name != kMayBeEmpty) {
-      refuse(UsageError("option " + quoted_and_masked(name) + " has an empty value",
-                        "is the variable set?"));
-      continue;
-    }
-    words.insert(words.end(), {name, ""});
-  }
-  std::ranges::reverse(words);
-  return prepared;
+void read_words(CommandLineState& line, std::span<const std::string> words) {
+  std::vector<std::string> last_first;
+  std::remove_copy_if(words.rbegin(), words.rend(), std::back_inserter(last_first),
+                      is_misunderstood);
+  line.app.parse(std::move(last_first));
 }
 
 // ---- Mistakes ----
@@ -84,7 +58,7 @@ std::vector<std::string> commands_with(CommandLineState& line, CLI::App& parent,
     line.declare(*command);
     const auto name = path + command->get_name();
     const auto* found = command->get_option_no_throw(option);
-    if (found != nullptr && !found->get_group().empty()) names.push_back(name);
+    if (found != nullptr && !found->get_description().empty()) names.push_back(name);
     for (auto& inner : commands_with(line, *command, option, name + " ")) names.push_back(inner);
   }
   return names;
@@ -127,74 +101,73 @@ std::string place_of(CommandLineState& line, const std::string& option) {
   throw_unknown_name(line, argument, "write -- before a KEY that begins with '-'");
 }
 
-void require_attached(const CommandLineState& line) {
-  for (const auto& details : line.options) {
-    if (details.is_value == nullptr || details.option->count() == 0) continue;
-    if (details.option->results().back() != kNoValue) continue;
-    const auto operands = line.app.remaining(true);
-    const auto found = std::ranges::find_if(operands, details.is_value);
-    if (found == operands.end()) continue;
-    const auto name = long_name(*details.option);
-    throw UsageError(
-        fmt::format("{} takes its value after '=', not as the next argument {}", name,
-                    quoted_and_masked(*found)),
-        fmt::format("write {}={}, or -- before an argument that only looks like it", name, *found));
-  }
-}
-
-void require_rules(const CommandLineState& line, bool excludes) {
+/// Exclusions come first: what an option needs may be excluded by another one.
+void require_rules(CommandLineState& line) {
+  std::ranges::stable_partition(line.rules, &OptionRule::excludes);
   for (const auto& rule : line.rules) {
-    if (rule.excludes != excludes || rule.option->option->count() == 0) continue;
+    if (rule.option->option->count() == 0) continue;
     const auto* other = line.find(*rule.option->command, rule.other);
-    if ((other != nullptr && other->option->count() > 0) != excludes) continue;
+    if ((other != nullptr && other->option->count() > 0) != rule.excludes) continue;
     const auto name = long_name(*rule.option->option);
-    if (excludes) refuse_both(name, rule.other, rule.why, rule.hint);
+    if (rule.excludes) refuse_both(name, rule.other, rule.why, rule.hint);
     auto message = fmt::format("{} requires {}", name, rule.other);
     if (!rule.why.empty()) message.append(": ").append(rule.why);
     throw UsageError(message, std::string(rule.hint));
   }
 }
 
-/// Throws what rlctl says of CLI11's error, which begins with an option's name.
-[[noreturn]] void throw_clearer(CommandLineState& line, const CLI::Error& error) {
-  require_rules(line, true);
-  require_rules(line, false);
+/// The option that CLI11's error begins with.
+const OptionDetails* find_wrong_option(CommandLineState& line, const CLI::Error& error) {
   const std::string message = error.what();
   auto name = message.substr(0, message.find_first_of(" :,"));
   if (!name.starts_with('-')) name.insert(0, name.size() == 1 ? "-" : "--");
-  const auto* found = line.find(line.chosen(), name);
-  if (found == nullptr) throw UsageError(message);
+  return line.find(line.chosen(), name);
+}
+
+UsageError to_usage_error(CommandLineState& line, const CLI::Error& error) {
+  const auto* found = find_wrong_option(line, error);
+  if (found == nullptr) return UsageError(error.what());
+  const auto name = long_name(*found->option);
   if (found->option->get_items_expected_max() == 0) {
-    throw UsageError("option " + quoted_and_masked(name) + " takes no value");
+    return UsageError("option " + quoted_and_masked(name) + " takes no value");
   }
-  throw UsageError(fmt::format("option {} needs a value: {} {}", quoted_and_masked(name), name,
-                               found->option->get_type_name()));
+  return UsageError(fmt::format("option {} needs a value: {} {}", quoted_and_masked(name), name,
+                                found->option->get_type_name()));
 }
 
-void require_once(const CommandLineState& line) {
-  for (const auto& details : line.options) {
-    if (details.once_hint.empty() || details.option->count() < 2) continue;
-    const auto& values = details.option->results();
-    throw UsageError(
-        fmt::format("{} may be given only once, but {} follows {}", long_name(*details.option),
-                    quoted_and_masked(values[1]), quoted_and_masked(values[0])),
-        std::string(details.once_hint));
+bool is_duration(const std::string& text) {
+  try {
+    static_cast<void>(parse_duration(text));
+    return true;
+  } catch (const UsageError&) {
+    return false;
   }
 }
 
-void require_files(const CommandLineState& line) {
-  for (const auto& details : line.options) {
-    if (details.has_stream || details.option->count() == 0) continue;
-    const auto type = details.option->get_type_name();
-    const bool is_key = type == "KEY";
-    if (!is_key && type != "FILE" && type != "PATH") continue;
-    if (std::ranges::find(details.option->results(), "-") == details.option->results().end()) {
-      continue;
-    }
-    throw UsageError(
-        fmt::format("{}: '-' is not a {}", long_name(*details.option), is_key ? "KEY" : "file"),
-        is_key ? std::string() : "a file of that name is ./-");
+/// Refuses what the Take of a given option cannot see.
+void require_values(const OptionDetails& details, std::span<const std::string> operands) {
+  const auto& option = *details.option;
+  const auto& values = option.results();
+  const auto name = long_name(option);
+  const auto type = option.get_type_name();
+  if (!details.once_hint.empty() && values.size() > 1) {
+    throw UsageError(fmt::format("{} may be given only once, but {} follows {}", name,
+                                 quoted_and_masked(values[1]), quoted_and_masked(values[0])),
+                     std::string(details.once_hint));
   }
+  if (type == "TIME" && values.back() == kNoValue) {
+    const auto found = std::ranges::find_if(operands, is_duration);
+    if (found == operands.end()) return;
+    throw UsageError(
+        fmt::format("{} takes its value after '=', not as the next argument {}", name,
+                    quoted_and_masked(*found)),
+        fmt::format("write {}={}, or -- before an argument that only looks like it", name, *found));
+  }
+  const bool is_key = type == "KEY";
+  if (details.has_stream || (!is_key && type != "FILE" && type != "PATH")) return;
+  if (std::ranges::find(values, "-") == values.end()) return;
+  throw UsageError(fmt::format("{}: '-' is not a {}", name, is_key ? "KEY" : "file"),
+                   is_key ? std::string() : "a file of that name is ./-");
 }
 
 [[noreturn]] void throw_unknown_command(CLI::App& parent, const std::string& name) {
@@ -223,13 +196,6 @@ void require_known(CommandLineState& line) {
   }
 }
 
-/// CLI::App::help() would be that of the chosen command.
-std::string help_of(const CommandLineState& line, const CLI::App& command, HelpExtent extent) {
-  return HelpFormatter(line).make_help(
-      &command, "",
-      extent == HelpExtent::kAll ? CLI::AppFormatMode::All : CLI::AppFormatMode::Normal);
-}
-
 std::vector<Completion> names_of_commands(const CLI::App& parent) {
   std::vector<Completion> names;
   for (const auto* command : parent.get_subcommands({})) {
@@ -243,7 +209,7 @@ std::optional<CommandLine::Value> to_value(const OptionDetails* details) {
   if (type.empty()) return std::nullopt;
   const bool is_file = details->complete == nullptr && (type == "FILE" || type == "PATH");
   return CommandLine::Value{.complete = is_file ? complete_file : details->complete,
-                            .comma_separated = details->comma_separated};
+                            .comma_separated = details->splits_at_commas};
 }
 
 }  // namespace
@@ -269,11 +235,6 @@ bool CommandLineState::wants(std::string_view names) const {
   return declares_all || std::ranges::any_of(before_separator, is_spelled);
 }
 
-OptionDetails& CommandLineState::add(CLI::App& command, CLI::Option& option) {
-  if (option.get_description().empty()) option.group("");
-  return options.emplace_back(OptionDetails{.command = &command, .option = &option});
-}
-
 void CommandLineState::add(CLI::App& parent, const CommandText& text,
                            std::function<void(Options&)> declare) {
   auto* command = parent.add_subcommand(std::string(text.name), std::string(text.summary));
@@ -294,20 +255,6 @@ void CommandLineState::declare(CLI::App& command) {
   Options declared(command, *this);
   declared.group("Options");
   details.declare(declared);
-  give_rules_to_cli11();
-}
-
-void CommandLineState::give_rules_to_cli11() {
-  for (; rules_given < rules.size(); ++rules_given) {
-    const auto& rule = rules[rules_given];
-    const auto* other = find(*rule.option->command, rule.other);
-    if (other == nullptr) continue;
-    if (rule.excludes) {
-      rule.option->option->excludes(other->option);
-    } else {
-      rule.option->option->needs(other->option);
-    }
-  }
 }
 
 CLI::App& CommandLineState::chosen() {
@@ -317,12 +264,9 @@ CLI::App& CommandLineState::chosen() {
 }
 
 const OptionDetails* CommandLineState::find(const CLI::App& command, std::string_view name) const {
-  const bool is_long = name.starts_with("--");
   for (const auto* at = &command; at != nullptr; at = at->get_parent()) {
     for (const auto& details : options) {
-      if (details.command != at) continue;
-      const auto& names = is_long ? details.option->get_lnames() : details.option->get_snames();
-      if (std::ranges::find(names, name.substr(is_long ? 2 : 1)) != names.end()) return &details;
+      if (details.command == at && details.option->check_name(std::string(name))) return &details;
     }
   }
   return nullptr;
@@ -331,7 +275,7 @@ const OptionDetails* CommandLineState::find(const CLI::App& command, std::string
 std::vector<const OptionDetails*> CommandLineState::own_options(const CLI::App& command) const {
   std::vector<const OptionDetails*> own;
   for (const auto& details : options) {
-    const bool is_shown = !details.option->get_group().empty();
+    const bool is_shown = !details.option->get_description().empty();
     if (details.command == &command && is_shown) own.push_back(&details);
   }
   return own;
@@ -358,11 +302,12 @@ void CommandLine::add_command(const CommandText& text, std::function<void(Option
 void CommandLine::begin(std::span<const std::string> arguments, Declares declares) {
   state_ = std::make_unique<CommandLineState>();
   state_->declares_all = declares == Declares::kAll;
-  split(*state_, arguments);
+  const auto separator = std::find(arguments.begin(), arguments.end(), "--");
+  state_->before_separator.assign(arguments.begin(), separator);
+  if (separator != arguments.end()) state_->after_separator.emplace(separator + 1, arguments.end());
   Options general(state_->app, *state_);
   general.group("Options");  // CLI11's default differs between versions
   if (declare_general_) declare_general_(general);
-  state_->give_rules_to_cli11();
   for (const auto& [text, declare] : commands_) {
     const auto& words = state_->before_separator;
     const bool is_named = std::ranges::find(words, text->name) != words.end();
@@ -373,30 +318,25 @@ void CommandLine::begin(std::span<const std::string> arguments, Declares declare
 void CommandLine::parse(std::span<const std::string> arguments,
                         const std::function<bool()>& asks_help, Declares declares) {
   begin(arguments, declares);
-  auto [words, mistake] = prepare(state_->before_separator);
-  std::optional<CLI::Error> wrong_line;
-  std::exception_ptr wrong_value;
+  std::exception_ptr mistake;
   try {
-    state_->app.parse(std::move(words));
-    require_rules(*state_, true);
-    require_rules(*state_, false);
+    read_words(*state_, state_->before_separator);
+    require_rules(*state_);
+    const auto operands = operands_before_separator();
+    for (const auto& details : state_->options) {
+      if (details.option->count() > 0) require_values(details, operands);
+    }
   } catch (const CLI::Error& error) {
-    wrong_line = error;
+    mistake = std::make_exception_ptr(to_usage_error(*state_, error));
   } catch (const UsageError&) {
-    wrong_value = std::current_exception();
+    mistake = std::current_exception();
   }
-  const bool is_plain = !mistake && !wrong_line && !wrong_value && !asks_help() &&
-                        command() != nullptr &&
-                        std::ranges::none_of(state_->app.remaining(true), is_option);
+  const bool is_plain = !mistake && !asks_help() && command() != nullptr &&
+                        std::ranges::none_of(operands_before_separator(), is_option);
   if (!is_plain && declares == Declares::kWhatMayBeGiven) return parse(arguments, asks_help);
-  if (mistake) throw *mistake;
+  refuse_misunderstood(state_->before_separator);
   require_known(*state_);
-  if (asks_help()) return;
-  if (wrong_line) throw_clearer(*state_, *wrong_line);
-  if (wrong_value) std::rethrow_exception(wrong_value);
-  require_once(*state_);
-  require_attached(*state_);
-  require_files(*state_);
+  if (mistake && !asks_help()) std::rethrow_exception(mistake);
 }
 
 const CommandText* CommandLine::command() const {
@@ -448,25 +388,13 @@ void CommandLine::require_command() const {
 // ---- Help ----
 
 std::string CommandLine::help(HelpExtent extent) const {
-  return help_of(*state_, state_->chosen(), extent);
-}
-
-std::string CommandLine::help(std::span<const std::string> words, HelpExtent extent) {
-  auto* command = &state_->app;
-  for (const auto& word : words) {
-    const auto commands =
-        command->get_subcommands([&word](const CLI::App* one) { return one->get_name() == word; });
-    if (commands.empty()) throw_unknown_command(*command, word);
-    state_->asked_help = command = commands.front();
-    state_->declare(*command);
-  }
-  return help_of(*state_, *command, extent);
+  return help_text(path().empty() ? state_->app : state_->chosen(), *state_, extent);
 }
 
 std::string CommandLine::path() const {
   std::string path;
-  const auto* command = state_->asked_help != nullptr ? state_->asked_help : &state_->chosen();
-  for (; command->get_parent() != nullptr; command = command->get_parent()) {
+  for (const auto* command = &state_->chosen(); command->get_parent() != nullptr;
+       command = command->get_parent()) {
     // rlctl's own commands have no help.
     if (state_->commands.at(command).text->synopsis.empty()) return {};
     path.insert(0, command->get_name() + (path.empty() ? "" : " "));
@@ -479,30 +407,25 @@ std::string CommandLine::path() const {
 void CommandLine::parse_unfinished(std::span<const std::string> arguments) {
   begin(arguments, Declares::kAll);
   state_->is_unfinished = true;
-  const std::span<const std::string> words = state_->before_separator;
-  const auto read = [this](std::span<const std::string> some) {
+  std::span<const std::string> words = state_->before_separator;
+  const auto read = [&] {
     try {
-      state_->app.parse(prepare(some).words);
-    } catch (const CLI::ArgumentMismatch&) {
-      return false;
+      read_words(*state_, words);
+    } catch (const CLI::ArgumentMismatch& error) {
+      return find_wrong_option(*state_, error);
     } catch (const std::exception&) {
       // What has been read up to the mistake is known.
     }
-    return true;
+    return static_cast<const OptionDetails*>(nullptr);
   };
-  // The value of the last option comes next.
-  if (!read(words)) read(words.first(words.size() - 1));
+  state_->awaiting = read();
+  if (state_->awaiting == nullptr) return;
+  words = words.first(words.size() - 1);
+  read();
 }
 
 std::optional<CommandLine::Value> CommandLine::awaited_value() const {
-  const auto& words = state_->before_separator;
-  if (state_->after_separator || words.empty() || !is_option(words.back())) return std::nullopt;
-  const auto& last = words.back();
-  if (last.find('=') != last.npos) return std::nullopt;
-  const auto* found =
-      state_->find(state_->chosen(), last.starts_with("--") ? last : std::string{'-', last.back()});
-  const bool takes_next = found != nullptr && found->option->get_items_expected_max() > 0;
-  return takes_next ? to_value(found) : std::nullopt;
+  return state_->after_separator ? std::nullopt : to_value(state_->awaiting);
 }
 
 std::optional<CommandLine::Value> CommandLine::value_of(const std::string& option) const {
@@ -511,16 +434,22 @@ std::optional<CommandLine::Value> CommandLine::value_of(const std::string& optio
 
 std::vector<Completion> CommandLine::options_to_follow() const {
   std::vector<Completion> found;
-  const auto is_given = [](const CLI::Option* option) { return option->count() > 0; };
+  const auto is_given = [](const OptionDetails* one) {
+    return one != nullptr && one->option->count() > 0;
+  };
   for (const CLI::App* command = &state_->chosen(); command != nullptr;
        command = command->get_parent()) {
     for (const auto* details : state_->own_options(*command)) {
       const auto* option = details->option;
       const bool is_list = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll &&
                            option->get_items_expected_max() > 0 && details->once_hint.empty();
-      if (is_given(option) && !is_list) continue;
-      const auto excludes = option->get_excludes();
-      if (std::any_of(excludes.begin(), excludes.end(), is_given)) continue;
+      if (is_given(details) && !is_list) continue;
+      const auto rules_out = [&](const OptionRule& rule) {
+        const auto* other = state_->find(*rule.option->command, rule.other);
+        return rule.excludes && ((rule.option == details && is_given(other)) ||
+                                 (other == details && is_given(rule.option)));
+      };
+      if (std::ranges::any_of(state_->rules, rules_out)) continue;
       found.push_back({long_name(*option), std::string(first_clause(option->get_description()))});
     }
   }

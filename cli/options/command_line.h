@@ -39,8 +39,8 @@ enum class HelpExtent { kShort, kAll };
 
 /// The command line: which command is chosen, its options and its operands.
 ///
-/// What CLI11 does not do by itself is done before it parses: what follows the first -- is taken as
-/// it is; "--name=" without a value is refused, because CLI11 would take the next argument.
+/// CLI11 parses what precedes the first --; the rest is taken as it is. "--name=" without a value
+/// is refused, because CLI11 would take the next argument.
 class CommandLine {
  public:
   CommandLine();
@@ -83,9 +83,8 @@ class CommandLine {
   /// The options of the chosen command, or of a command of it.
   Options options() const;
 
-  /// The help of the chosen command, or of the one that these words choose; without one, of rlctl.
+  /// The help of the chosen command; of rlctl, if there is none or it has no help.
   std::string help(HelpExtent extent) const;
-  std::string help(std::span<const std::string> words, HelpExtent extent);
 
   /// The command whose help tells more about a mistake: "scripts call". Empty for rlctl's.
   std::string path() const;

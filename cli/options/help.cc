@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,30 +36,20 @@ void append_row(std::string& out, const CLI::Option& option, bool all) {
   append_filled(out, all ? help : first_clause(help), kColumn, kWidth);
 }
 
-void append_options(std::string& out, std::span<const OptionDetails* const> options) {
-  std::string group;
-  for (const auto* details : options) {
-    const auto& option = *details->option;
-    if (option.get_group() != group) {
-      group = option.get_group();
-      out.append("\n").append(group).append(":\n");
-    }
-    append_row(out, option, true);
-  }
+bool has_word(std::string_view text, std::string_view word) {
+  return fmt::format(" {} ", text).find(fmt::format(" {} ", word)) != text.npos;
 }
 
-/// Those that the command names, or all: one list, without groups.
-void append_brief_options(std::string& out, std::span<const OptionDetails* const> options,
-                          std::string_view brief) {
-  if (!options.empty()) out += "\nOptions:\n";
-  const auto names = fmt::format(" {} ", brief);
+/// With `brief`, one list without groups: the options that it names, or all if it is empty.
+void append_options(std::string& out, std::span<const OptionDetails* const> options,
+                    std::optional<std::string_view> brief = {}) {
+  std::string heading;
   for (const auto* details : options) {
     const auto& option = *details->option;
-    const auto is_named = [&](const auto& name) {
-      return names.find(fmt::format(" --{} ", name)) != names.npos;
-    };
-    if (brief.empty() || std::ranges::any_of(option.get_lnames(), is_named))
-      append_row(out, option, false);
+    if (brief && !brief->empty() && !has_word(*brief, long_name(option))) continue;
+    const auto group = brief ? "Options" : option.get_group();
+    if (group != heading) out += fmt::format("\n{}:\n", heading = group);
+    append_row(out, option, !brief);
   }
 }
 
@@ -149,23 +140,22 @@ std::string_view first_clause(std::string_view text) {
   return text.substr(0, std::min({text.find("; "), text.find(" ("), text.find(". ")}));
 }
 
-std::string HelpFormatter::make_help(const CLI::App* app, std::string /*name*/,
-                                     CLI::AppFormatMode mode) const {
-  const bool all = mode == CLI::AppFormatMode::All;
-  if (app->get_parent() == nullptr) return general_help(*app, *line_, all);
-  const auto& command = *line_->commands.at(app).text;
-  const auto options = line_->own_options(*app);
+std::string help_text(const CLI::App& app, const CommandLineState& line, HelpExtent extent) {
+  const bool all = extent == HelpExtent::kAll;
+  if (app.get_parent() == nullptr) return general_help(app, line, all);
+  const auto& command = *line.commands.at(&app).text;
+  const auto options = line.own_options(app);
   auto out = usage(command.synopsis);
   if (!all) {
-    append_commands(out, *app);
-    append_brief_options(out, options, command.brief);
-    const bool is_inner = app->get_parent()->get_parent() != nullptr;
+    append_commands(out, app);
+    append_options(out, options, command.brief);
+    const bool is_inner = app.get_parent()->get_parent() != nullptr;
     out += fmt::format("\nMore: rlctl {}{} --help; connection options: rlctl --help\n",
-                       is_inner ? app->get_parent()->get_name() + ' ' : "", command.name);
+                       is_inner ? app.get_parent()->get_name() + ' ' : "", command.name);
     return out.append(first_examples(command.epilogue));
   }
   out.append("\n").append(command.about).append("\n");
-  append_commands(out, *app);
+  append_commands(out, app);
   append_options(out, options);
   out += "\nConnection and general options: see rlctl --help\n";
   if (command.notes != nullptr) out += command.notes();

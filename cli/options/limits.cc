@@ -30,10 +30,10 @@ std::string but_given(std::span<const std::string> operands) {
 
 void add_limit_options(Options& options, LimitOptions& target, bool required, bool has_algorithm) {
   options
-      .comma_list(
-          "--limit", "LIMIT", target.limits,
-          "requests and window: 5/60s, 100/min (also 1M/30d, 9/month@Europe/Zurich); if there "
-          "are several, all must allow the request")
+      .list("--limit", "LIMIT", target.limits,
+            "requests and window: 5/60s, 100/min (also 1M/30d, 9/month@Europe/Zurich); if there "
+            "are several, all must allow the request")
+      .splits_at_commas()
       .completes(complete_limit);
   if (has_algorithm) {
     auto algorithm = options.value(

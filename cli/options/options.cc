@@ -26,27 +26,15 @@ void append_words(std::vector<std::string>& words, const CLI::Option& option,
   }
 }
 
-std::vector<std::string> given_values(const CLI::Option& option) {
-  if (option.count() == 0) return {};
-  auto values = option.results();
-  if (option.get_multi_option_policy() != CLI::MultiOptionPolicy::TakeAll) {
-    values.erase(values.begin(), values.end() - 1);
-  }
-  return values;
-}
-
-void append_repeated(std::vector<std::string>& words, const CommandLineState& line,
-                     const CLI::App& command, bool of_server,
+void append_repeated(std::vector<std::string>& words, const CommandLineState& line, bool of_server,
                      const std::map<std::string_view, std::vector<std::string>>& resolved) {
-  if (const auto* outer = command.get_parent()) {
-    append_repeated(words, line, *outer, of_server, resolved);
-  }
-  for (const auto* details : line.own_options(command)) {
-    const auto& option = *details->option;
+  for (const auto& details : line.options) {
+    const auto& option = *details.option;
+    const bool is_hidden = option.get_description().empty();
     const bool is_of_server = option.get_group() == kConnectionGroup;
-    if (!option.get_configurable() || is_of_server != of_server) continue;
+    if (is_hidden || !option.get_configurable() || is_of_server != of_server) continue;
     const auto found = resolved.find(long_name(option));
-    const auto values = found == resolved.end() ? given_values(option) : found->second;
+    const auto values = found == resolved.end() ? option.reduced_results() : found->second;
     for (const auto& value : values) append_words(words, option, value);
   }
 }
@@ -87,8 +75,8 @@ Option& Option::once(std::string_view hint) {
   return *this;
 }
 
-Option& Option::rejects_detached(bool (*is_value)(const std::string& text)) {
-  if (details_ != nullptr) details_->is_value = is_value;
+Option& Option::splits_at_commas() {
+  if (details_ != nullptr) details_->splits_at_commas = true;
   return *this;
 }
 
@@ -110,60 +98,39 @@ void Options::group(const std::string& title, Repeats repeats) {
 
 Option Options::flag(std::string_view names, bool& target, std::string_view help) {
   if (!line_->wants(names)) return {nullptr, *line_};
-  auto* option = app_->add_flag(std::string(names), target, std::string(help));
-  option->disable_flag_override();
-  return {&line_->add(*app_, *option), *line_};
+  auto& details = line_->options.emplace_back(OptionDetails{.command = app_});
+  details.option = app_->add_flag(std::string(names), target, std::string(help));
+  details.option->disable_flag_override();
+  return {&details, *line_};
 }
 
-/// Not bound to a variable: CLI11's own conversions split "[a,b]" and make an empty text none.
-Option Options::add(std::string_view names, std::string_view type,
-                    std::function<void(const std::vector<std::string>&)> take_all,
-                    std::string_view help, bool is_list) {
+/// Not bound to a variable: CLI11's own conversions split "[a,b]" and make an empty text none. Not
+/// split by CLI11, which drops an empty part: in "$A,$B", a limit whose variable is not set.
+Option Options::add(std::string_view names, std::string_view type, Take take, std::string_view help,
+                    bool is_list) {
   if (!line_->wants(names)) return {nullptr, *line_};
-  auto* option = app_->add_option(
-      std::string(names),
-      [take_all = std::move(take_all)](const CLI::results_t& texts) {
-        take_all(texts);
-        return true;
-      },
-      std::string(help));
-  option->type_name(std::string(type))
+  auto& details = line_->options.emplace_back(OptionDetails{.command = app_});
+  const auto take_all = [take = std::move(take), &details](const CLI::results_t& texts) {
+    for (const auto& text : texts) {
+      const auto parts = details.splits_at_commas ? split_at_commas(text) : CLI::results_t{text};
+      std::ranges::for_each(parts, take);
+    }
+    return true;
+  };
+  details.option = app_->add_option(std::string(names), take_all, std::string(help));
+  details.option->type_name(std::string(type))
       ->multi_option_policy(is_list ? CLI::MultiOptionPolicy::TakeAll
                                     : CLI::MultiOptionPolicy::TakeLast);
-  return {&line_->add(*app_, *option), *line_};
-}
-
-Option Options::value(std::string_view names, std::string_view type, Take take,
-                      std::string_view help) {
-  const auto take_last = [take = std::move(take)](const auto& texts) { take(texts.back()); };
-  return add(names, type, take_last, help, false);
-}
-
-Option Options::list(std::string_view names, std::string_view type, Take take,
-                     std::string_view help) {
-  const auto take_each = [take = std::move(take)](const auto& texts) {
-    std::ranges::for_each(texts, take);
-  };
-  return add(names, type, take_each, help, true);
-}
-
-Option Options::comma_list(std::string_view names, std::string_view type, Take take,
-                           std::string_view help) {
-  const auto take_parts = [take = std::move(take)](const std::string& text) {
-    std::ranges::for_each(split_at_commas(text), take);
-  };
-  auto option = list(names, type, take_parts, help);
-  if (option.details_ != nullptr) option.details_->comma_separated = true;
-  return option;
+  return {&details, *line_};
 }
 
 Option Options::optional_value(std::string_view names, std::string_view type, bool& given,
                                Take take, std::string_view help) {
-  const auto take_last = [&given, take = std::move(take)](const auto& texts) {
+  const auto take_given = [&given, take = std::move(take)](const std::string& text) {
     given = true;
-    if (texts.back() != kNoValue) take(texts.back());
+    if (text != kNoValue) take(text);
   };
-  auto option = add(names, type, take_last, help, false);
+  auto option = add(names, type, take_given, help, false);
   // For CLI11, a flag: only '=' gives it a value.
   if (option.details_ != nullptr) option.details_->option->expected(0);
   return option;
@@ -187,15 +154,15 @@ bool Options::is_given(std::string_view name) const {
 std::vector<std::string> Options::repeated(
     const std::map<std::string_view, std::vector<std::string>>& resolved, bool with_server) const {
   std::vector<std::string> words;
-  append_repeated(words, *line_, *app_, false, resolved);
-  if (with_server) append_repeated(words, *line_, *app_, true, resolved);
+  append_repeated(words, *line_, false, resolved);
+  if (with_server) append_repeated(words, *line_, true, resolved);
   return words;
 }
 
 std::vector<std::string> Options::repeated_server(
     const std::map<std::string_view, std::vector<std::string>>& resolved) const {
   std::vector<std::string> words;
-  append_repeated(words, *line_, line_->app, true, resolved);
+  append_repeated(words, *line_, true, resolved);
   return words;
 }
 
@@ -261,15 +228,6 @@ double parse_percentage(const std::string& text, std::string_view option, double
 
 double parse_share(const std::string& text, std::string_view option, double most) {
   return parse_percentage(text, option, most) / 100;
-}
-
-bool is_duration(const std::string& text) {
-  try {
-    static_cast<void>(parse_duration(text));
-    return true;
-  } catch (const UsageError&) {
-    return false;
-  }
 }
 
 std::int64_t parse_cost(const std::string& text) {

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/table.h"
@@ -63,8 +64,8 @@ class Option {
   }
   /// Refuses a second value: "--match may be given only once".
   Option& once(std::string_view hint);
-  /// For an optional value: refuses an operand for which this is true, as in "--watch 5s".
-  Option& rejects_detached(bool (*is_value)(const std::string& text));
+  /// For a list: a value may consist of several, separated by commas.
+  Option& splits_at_commas();
   /// For a FILE: a value - is standard input or output. Without this, a FILE, PATH or KEY that is -
   /// is refused, since it would silently be a file or a key of that name.
   Option& takes_stream();
@@ -95,26 +96,23 @@ class Options {
   /// `names` are "-q,--quiet", or one name. An option without a help text is not shown.
   Option flag(std::string_view names, bool& target, std::string_view help);
   /// `type` names the value in the help: NUMBER.
-  Option value(std::string_view names, std::string_view type, Take take, std::string_view help);
+  Option value(std::string_view names, std::string_view type, Take take, std::string_view help) {
+    return add(names, type, std::move(take), help, false);
+  }
   Option value(std::string_view names, std::string_view type, std::optional<std::string>& target,
                std::string_view help) {
     return value(names, type, into(target), help);
   }
   /// `take` is called for each value.
-  Option list(std::string_view names, std::string_view type, Take take, std::string_view help);
+  Option list(std::string_view names, std::string_view type, Take take, std::string_view help) {
+    return add(names, type, std::move(take), help, true);
+  }
   Option list(std::string_view names, std::string_view type, std::vector<std::string>& target,
               std::string_view help) {
     return list(names, type, into(target), help);
   }
-  /// A list of which each value may consist of several, separated by commas.
-  Option comma_list(std::string_view names, std::string_view type, Take take,
-                    std::string_view help);
-  Option comma_list(std::string_view names, std::string_view type, std::vector<std::string>& target,
-                    std::string_view help) {
-    return comma_list(names, type, into(target), help);
-  }
   /// An option with an optional value, which must follow '=': --wait, --wait=5s. `take` is called
-  /// only if there is a value.
+  /// only if there is a value. For a TIME, an operand that is one is refused, as in "--wait 5s".
   Option optional_value(std::string_view names, std::string_view type, bool& given, Take take,
                         std::string_view help);
   /// A command of the command: `declare` is called if it is chosen, and for its help.
@@ -135,8 +133,7 @@ class Options {
       const std::map<std::string_view, std::vector<std::string>>& resolved) const;
 
  private:
-  Option add(std::string_view names, std::string_view type,
-             std::function<void(const std::vector<std::string>&)> take_all, std::string_view help,
+  Option add(std::string_view names, std::string_view type, Take take, std::string_view help,
              bool is_list);
 
   CLI::App* app_;
@@ -209,8 +206,6 @@ std::string percentage_hint(double number);
 double parse_percentage(const std::string& text, std::string_view option, double most = 100);
 /// The same as a share: 0.8 for "80%".
 double parse_share(const std::string& text, std::string_view option, double most = 100);
-/// Whether parse_duration_of() accepts the text.
-bool is_duration(const std::string& text);
 /// Parses the value of --cost, a whole number that may be negative.
 std::int64_t parse_cost(const std::string& text);
 /// Parses several, separated by commas: without duplicates, in the order of first mention, but 0

@@ -105,13 +105,14 @@ std::vector<std::string> algorithm_lists(const std::vector<const Algorithm*>& al
 
 void add_limiters(Options& options, Plan& plan, std::string_view limit_help) {
   options.group("Limiters");
-  options.comma_list("--limit", "LIMIT", plan.limit_texts, limit_help);
+  options.list("--limit", "LIMIT", plan.limit_texts, limit_help).splits_at_commas();
   options
-      .comma_list(
+      .list(
           "--algorithm", "NAMES",
           [&plan](const std::string& name) { add_algorithms(plan.algorithms, name); },
           "algorithms to test, separated by commas, or all (default: "
           "fixed-window,sliding-window-log)")
+      .splits_at_commas()
       .completes([](const CompletionContext& typed) {
         Completions leases;
         leases.words.push_back({"concurrency", "gives leases"});

@@ -118,8 +118,9 @@ void check_refusal(const std::vector<std::string>& columns, std::vector<std::str
   CHECK(lines.back().empty());
   if (hint.empty()) {
     auto help_of = command.empty() ? "" : command + " ";
+    const auto help = run_rlctl({"help", command}).out;
     const auto inner = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
-      return !word.starts_with('-') && run_rlctl({"help", command, word}).status == 0;
+      return !word.starts_with('-') && run_rlctl({"help", command, word}).out != help;
     });
     if (inner != words.end()) help_of += *inner + " ";
     CHECK(lines[1] == "Try 'rlctl " + help_of + "--help'.");

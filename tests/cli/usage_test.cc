@@ -57,7 +57,7 @@ TEST_CASE("--help and help print the same text on stdout, whatever else is asked
 }
 
 TEST_CASE("after a mistake, the help of the innermost command that was named is advised") {
-  CHECK(run_rlctl({"help", "burst", "adversry"}).err.ends_with("Try 'rlctl burst --help'.\n"));
+  CHECK(run_rlctl({"burst", "--bogus"}).err.ends_with("Try 'rlctl burst --help'.\n"));
   CHECK(run_rlctl({"scripts", "call", "-z"}).err.ends_with("Try 'rlctl scripts call --help'.\n"));
 }
 

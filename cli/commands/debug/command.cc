@@ -26,9 +26,10 @@ std::string parse_commands(const std::string& text) {
 
 void add_script(Options& options, Plan& plan) {
   options.group("Script");
-  options.comma_list(
-      "--limit", "LIMIT", plan.limit_options.limits,
-      "requests and window: 5/60s, 100/min; for a bundled script, several make one decision");
+  options
+      .list("--limit", "LIMIT", plan.limit_options.limits,
+            "requests and window: 5/60s, 100/min; for a bundled script, several make one decision")
+      .splits_at_commas();
   options.value("--burst", "NUMBER", plan.limit_options.burst, kScriptBurstHelp).needs("--limit");
   options.value("--cost", "NUMBER", into(plan.cost, parse_cost), kCostHelp)
       .excludes("--replay", kLogHasCosts, kNameCosts);

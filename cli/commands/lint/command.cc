@@ -36,7 +36,7 @@ void add_options(Options& options, Plan& plan) {
       "the traffic exceeds it",
       kDefaultLimit);
   options.group("Script");
-  options.comma_list("--limit", "LIMIT", plan.limits, kLimitHelp);
+  options.list("--limit", "LIMIT", plan.limits, kLimitHelp).splits_at_commas();
   options.list(
       "--keys", "KEY", [&plan](const std::string& key) { add_key(plan.script, key); },
       "one of the KEYS of the script, with the placeholders below (default: {key})");

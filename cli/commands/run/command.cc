@@ -313,11 +313,10 @@ void add_options(Options& options, Plan& plan) {
       .flag("--kill-on-loss", plan.kill_on_loss,
             "terminate the command if the lease is lost (or if rlctl is killed)")
       .needs("--concurrency");
-  options
-      .optional_value("--wait", "TIME", plan.wait, into(plan.wait_at_most, duration_of("--wait")),
-                      "wait until allowed, at most TIME; deny as soon as that is known not to be "
-                      "enough")
-      .rejects_detached(is_duration);
+  options.optional_value(
+      "--wait", "TIME", plan.wait, into(plan.wait_at_most, duration_of("--wait")),
+      "wait until allowed, at most TIME; deny as soon as that is known not to be "
+      "enough");
   options.value("-E,--denied-status", "NUMBER", into(plan.denied_status, parse_denied_status),
                 "exit status if denied, 0 to 255 (default: 75)");
   add_on_error_option(options, plan.on_error);

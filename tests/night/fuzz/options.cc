@@ -34,7 +34,7 @@ struct Line {
     line.add_command(kCheck, [this](Options& options) {
       options.flag("-q,--quiet", quiet, "quiet").excludes("--json", "of the output");
       options.value("--rate", "RATE", rate, "rate").needs("--limit");
-      options.comma_list("--limit", "LIMIT", limits, "limit");
+      options.list("--limit", "LIMIT", limits, "limit").splits_at_commas();
       options.optional_value("--wait", "TIME", waits, into(wait), "wait");
       options.subcommand(kTwice, [this](Options& twice) { twice.flag("--now", now, "now"); });
     });
