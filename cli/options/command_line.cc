@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <iterator>
 #include <utility>
 
@@ -103,7 +104,7 @@ std::string place_of(CommandLineState& line, const std::string& option) {
 
 /// Exclusions come first: what an option needs may be excluded by another one.
 void require_rules(CommandLineState& line) {
-  std::ranges::stable_partition(line.rules, &OptionRule::excludes);
+  std::stable_partition(line.rules.begin(), line.rules.end(), std::mem_fn(&OptionRule::excludes));
   for (const auto& rule : line.rules) {
     if (rule.option->option->count() == 0) continue;
     const auto* other = line.find(*rule.option->command, rule.other);

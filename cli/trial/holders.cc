@@ -60,8 +60,7 @@ void require_no_page(const Plan& plan) {
               "draw a picture: -o FILE.svg");
 }
 
-void ask_for_leases(traffic::Candidate& candidate, const ScriptOptions& options,
-                    const Plan& plan) {
+void ask_for_leases(traffic::Candidate& candidate, const ScriptOptions& options, const Plan& plan) {
   if (!candidate.foreign) return;
   auto script = *candidate.foreign;
   cli::ask_for_leases(script, options);
@@ -72,10 +71,10 @@ void ask_for_leases(traffic::Candidate& candidate, const ScriptOptions& options,
   candidate.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(script));
   const auto tick = clock_tick_of(candidate), lease = plan.leases.lease;
   if (plan.search() != nullptr || tick < lease) return;
-  throw UsageError(fmt::format(
-      "--lease: {} is not longer than {}, the unit of the clock of {}, so "
-      "that nothing would be known of who holds",
-      format_duration(lease), format_duration(tick), escape(candidate.foreign->name)));
+  throw UsageError(
+      fmt::format("--lease: {} is not longer than {}, the unit of the clock of {}, so "
+                  "that nothing would be known of who holds",
+                  format_duration(lease), format_duration(tick), escape(candidate.foreign->name)));
 }
 
 traffic::HoldPlan hold_plan_of(const traffic::Candidate& candidate, const Plan& plan) {

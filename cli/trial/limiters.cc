@@ -60,8 +60,7 @@ std::vector<const Algorithm*> default_algorithms(const Plan& plan) {
 
 /// Sets the limit, the burst and the costs that no option says to what the scripts say, of which
 /// all must say the same limit.
-void take_from_scripts(Plan& plan, const std::vector<NamedLimiter>& scripts,
-                       const Options& given) {
+void take_from_scripts(Plan& plan, const std::vector<NamedLimiter>& scripts, const Options& given) {
   const NamedLimiter* first = nullptr;
   for (const auto& script : scripts) {
     const auto& options = script.options;

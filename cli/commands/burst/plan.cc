@@ -124,9 +124,8 @@ Scripts read_all_scripts(const Plan& plan, const Invocation& invocation) {
       std::ranges::find(traffic.log.files, kStandardInput) != traffic.log.files.end();
   const std::string_view log = log_is_input ? "--replay -" : "";
   const bool other_is_input = traffic.compare == kStandardInput;
-  Scripts scripts{.named =
-                      read_scripts(plan.script, invocation.configuration,
-                                   log.empty() && other_is_input ? "--compare -" : log)};
+  Scripts scripts{.named = read_scripts(plan.script, invocation.configuration,
+                                        log.empty() && other_is_input ? "--compare -" : log)};
   if (traffic.compare && algorithm_of_compare(plan) == nullptr) {
     scripts.compared =
         read_scripts(script_of_compare(plan, invocation), invocation.configuration, log);
