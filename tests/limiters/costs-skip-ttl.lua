@@ -6,7 +6,7 @@
 -- $ rlctl lint costs-skip-ttl.lua --args '{cost} {window_s}' --head 'cost 1,3'
 -- $ rlctl lint costs-skip-ttl.lua --args '{cost} {window_s}' --head 'cost 1'
 -- $ rlctl lint costs-skip-ttl.lua --args '1 {window_s}' --head 'cost 1,3'
--- ! the script is not given the cost of a request, but there is --cost
+-- ! the script is not given the cost of a request, but there are costs to try
 -- ! hint: add {cost} to --args
 -- [3]
 

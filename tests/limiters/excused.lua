@@ -3,7 +3,7 @@
 -- rlctl: args {now_us} {window_us} {limit} {id}
 --
 -- $ rlctl lint excused.lua
--- > excused.lua:15: excused: denied-write: ZADD ann
+-- > excused.lua:17: excused: denied-write: ZADD ann
 -- > This critical finding is excused: whoever keeps trying stays out
 -- > no findings, 2 critical findings excused in 1 script
 -- want: wrong-limit excused

@@ -249,8 +249,8 @@ Examples:
   rlctl lint sliding-window-log
   rlctl lint --exec 'python3 limiter.py' --limit 5/60s
   rlctl lint my.lua --head 'retry_after r[3] ms' --head 'cost 1,3'
-  rlctl lint reserve.lua --head 'settle settle.lua' --limit 100/60s --reserve 10 \
-      --args '{limit} {reservation} {cost} {actual}'
+  rlctl lint reserve.lua --head 'settle settle.lua' --limit 100/60s \
+      --reserve 10 --args '{limit} {reservation} {cost} {actual}'
   rlctl lint get.lua --head 'release put.lua' --concurrency 5 \
       --args '{limit} {holder}'
 )",
