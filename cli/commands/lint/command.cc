@@ -251,8 +251,7 @@ Examples:
   rlctl lint my.lua --head 'retry_after r[3] ms' --head 'cost 1,3'
   rlctl lint reserve.lua --head 'settle settle.lua' --limit 100/60s \
       --reserve 10 --args '{limit} {reservation} {cost} {actual}'
-  rlctl lint get.lua --head 'release put.lua' --concurrency 5 \
-      --args '{limit} {holder}'
+  rlctl lint get.lua --head 'release put.lua' --concurrency 5
 )",
          .notes = notes,
          .complete_operand = complete_limiter},
