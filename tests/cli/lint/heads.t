@@ -215,7 +215,7 @@ Search for requests that exceed the limit:
     rlctl adversary --script my.lua --limit 3/10s --head 'remaining r[2] + 1'
 [1]
 $ rlctl adversary --script my.lua --tries 500 -q --assert 'worst<=2'
-! rlctl: adversary: warning: my.lua: the assertions do not cover 48 schedules whose result depends on the exact moment a key expires
+! rlctl: adversary: warning: my.lua: the assertions do not cover [..] schedules whose result depends on the exact moment a key expires
 $ rlctl debug my.lua ann --now 1767225600000000 --trace -q
 + my.lua:8  local n = redis.call('INCR', KEYS[1])
 |   redis> INCR rate:{user}:ann      1
@@ -226,7 +226,7 @@ $ rlctl debug my.lua ann --now 1767225600000000 --trace -q
 |   limit: 2
 + my.lua:11  return {n <= limit and 1 or 0, math.max(0, limit - n)}
 = {1, 1}    4 lines, 2 redis calls; 1 key was changed
-  'rate:{user}:ann': not there → string, "1", ttl 9.9 s
+  'rate:{user}:ann': not there → string, "1", ttl [..] s
 reads as allowed, remaining 1
 $ rlctl lint my.lua --head 'remaining r[2' 
 ! rlctl: lint: --head remaining: 'r[2': expected ']' at column 4
