@@ -79,6 +79,6 @@ std::string_view first_clause(std::string_view text);
 
 /// The help of a command, or of rlctl itself, in rlctl's form. CLI11's own formatter wraps, trims
 /// and capitalises it differently in each version.
-std::string help_text(const CLI::App& command, const CommandLineState& line, HelpExtent extent);
+std::string help_text(const CLI::App& app, const CommandLineState& line, HelpExtent extent);
 
 }  // namespace rlctl::cli

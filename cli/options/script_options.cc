@@ -350,10 +350,15 @@ void apply(const Setting& setting, const std::filesystem::path& folder, ScriptOp
                           .place = setting.name});
 }
 
-/// Throws UsageError for a file of a head that is not beside its script.
-void require_beside(const std::string& file) {
+/// Throws UsageError for a file of a head that is not beside its script, in this folder: a link may
+/// lead elsewhere.
+void require_beside(const std::filesystem::path& folder, const std::string& file) {
   const std::filesystem::path path(file);
-  if (path.is_relative() && std::ranges::find(path, "..") == path.end()) return;
+  std::error_code ignored;
+  const auto home = std::filesystem::weakly_canonical(folder.empty() ? "." : folder, ignored),
+             real = std::filesystem::weakly_canonical(home / path, ignored);
+  const bool is_inside = std::ranges::mismatch(home, real).in1 == home.end();
+  if (path.is_relative() && std::ranges::find(path, "..") == path.end() && is_inside) return;
   throw UsageError(quoted_and_masked(file) + " is not beside the script",
                    "a head names files in the folder of its script, without '..'");
 }
@@ -605,7 +610,8 @@ void add_head(NamedScript& script, const std::string& source) {
                     .place = fmt::format("{}:{}: {}", file, line.line, line.word)};
     parse_at(value, [&] {
       traffic::ForeignLimiter unused;
-      value.text = in_folder(row, folder, line.value, require_beside);
+      value.text = in_folder(row, folder, line.value,
+                             [&](const std::string& named) { require_beside(folder, named); });
       row.parse(value.text, unused);
     });
     script.options.say(row.name, value);

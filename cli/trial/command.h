@@ -1,9 +1,6 @@
 #pragma once
 
-#include <memory>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "cli/app/command.h"
 #include "cli/trial/report.h"

@@ -115,10 +115,7 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
            "a "
            "key, and TTL rounds; virtual time does not try that moment, --clock real does";
   }
-  if (hint || measured.allowed > 0) return hint;
-  return fmt::format("nothing was allowed: the first {} {}; see --allowed-when",
-                     replies.first.size() == 1 ? "reply was" : "replies were",
-                     fmt::join(replies.first, ", "));
+  return hint ? hint : holders_hint(run);
 }
 
 std::optional<std::string> holders_hint(const Run& run) {

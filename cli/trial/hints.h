@@ -19,7 +19,8 @@ std::optional<std::string> why_of(const traffic::Candidate& candidate,
 /// `costs_one`: each request costs 1.
 std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& candidate,
                                       bool costs_one);
-/// The same about leases and reservations: only that nothing was allowed.
+/// What the replies of a script that is asked for leases or reservations suggest: only that nothing
+/// was allowed.
 std::optional<std::string> holders_hint(const Run& run);
 
 }  // namespace rlctl::cli::trial

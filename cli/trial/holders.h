@@ -7,9 +7,9 @@
 
 namespace rlctl::cli::trial {
 
-/// Declares --concurrency, which is returned, and what it says about limiters.
+/// Declares --concurrency, which is returned, and --lease.
 Option add_lease_options(Options& options, Plan& plan);
-/// Declares --reserve, which is returned, and what it says about limiters.
+/// Declares --reserve, which is returned.
 Option add_budget_options(Options& options, Plan& plan);
 /// Sets what follows from --reserve and the time of the hold. Throws UsageError if that is too
 /// short.

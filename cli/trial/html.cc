@@ -7,7 +7,6 @@
 #include <map>
 
 #include "base/json.h"
-#include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/trial/measures.h"
@@ -707,7 +706,6 @@ class Page {
     return safe;
   }
 
-  /// Under the real clock each run has times of its own, from 0.
   /// 1 if each run has a time of its own, as under the real clock; else 0.
   int own_time() const { return plan_.is_real() ? 1 : 0; }
 

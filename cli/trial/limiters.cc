@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -58,27 +59,52 @@ std::vector<const Algorithm*> default_algorithms(const Plan& plan) {
   return {first, by_default};
 }
 
-/// Sets the limit, the burst and the costs that no option says to what the scripts say, of which
-/// all must say the same limit.
-void take_from_scripts(Plan& plan, const std::vector<NamedLimiter>& scripts, const Options& given) {
+/// Throws UsageError for a word of --head that is about holders, if there are none.
+void require_holders_for_head(const Plan& plan, const ScriptOptions& options) {
+  const auto require = [&](std::string_view word, bool has_holders, std::string_view option) {
+    const auto said = options.words.find(word);
+    if (has_holders || said == options.words.end()) return;
+    if (said->second.source != WordSource::kHeadOption) return;
+    throw UsageError(fmt::format("{} requires {}", said->second.place, option));
+  };
+  require("release", plan.concurrency.has_value(), "--concurrency");
+  require("settle", plan.reserve.has_value(), "--reserve");
+}
+
+/// What the heads of the scripts say with a word, which must be the same in all; null if none says
+/// it. `option` says it for all of them.
+const std::string* agreed(std::span<const NamedLimiter> scripts, std::string_view word,
+                          std::string_view option) {
   const NamedLimiter* first = nullptr;
   for (const auto& script : scripts) {
-    const auto& options = script.options;
-    if (plan.search() != nullptr && !given.is_given("--cost") && options.find("cost") != nullptr) {
-      plan.costs = parse_costs(*options.find("cost"));
-    }
-    if (!plan.burst_text) plan.burst_text = options.text("burst");
-    if (given.is_given("--limit") || options.find("limit") == nullptr) continue;
+    const auto* said = script.options.find(word);
+    if (said == nullptr) continue;
     if (first == nullptr) first = &script;
-    if (options.text("limit") == first->options.text("limit")) continue;
-    throw UsageError(fmt::format("{} has the limit {}, and {} has {}",
-                                 escape(name_of(first->candidate)), *first->options.find("limit"),
-                                 escape(name_of(script.candidate)), *options.find("limit")),
-                     "give one for both: --limit " + *options.find("limit"));
+    const auto& other = *first->options.find(word);
+    if (*said == other) continue;
+    throw UsageError(
+        fmt::format("{} has the {} {}, and {} has {}", escape(name_of(first->candidate)), word,
+                    escape(other), escape(name_of(script.candidate)), escape(*said)),
+        fmt::format("give one for both: {} {}", option, escape(*said)));
   }
-  if (first == nullptr) return;
-  plan.limit_texts = {*first->options.find("limit")};
-  plan.has_limit_of_script = true;
+  return first == nullptr ? nullptr : first->options.find(word);
+}
+
+/// Sets the limit, the burst and the costs that no option says to what the scripts say. A budget
+/// has neither a burst nor costs.
+void take_from_scripts(Plan& plan, std::span<const NamedLimiter> scripts, const Options& given) {
+  if (!given.is_given("--limit")) {
+    if (const auto* limit = agreed(scripts, "limit", "--limit")) {
+      plan.limit_texts = {*limit};
+      plan.has_limit_of_script = true;
+    }
+  }
+  if (plan.reserve) return;
+  if (!plan.burst_text) {
+    if (const auto* burst = agreed(scripts, "burst", "--burst")) plan.burst_text = *burst;
+  }
+  if (plan.search() == nullptr || given.is_given("--cost")) return;
+  if (const auto* costs = agreed(scripts, "cost", "--cost")) plan.costs = parse_costs(*costs);
 }
 
 /// Comma-separated lists of the names, each short enough for a line of a narrow terminal.
@@ -148,6 +174,14 @@ void add_seed_and_start(Options& options, Plan& plan) {
 
 // ---- KEYS and ARGV as operands ----
 
+void add_template(ScriptOptions& script, const std::string& key) {
+  if (is_digits(std::string_view(key).substr(key.starts_with('-') ? 1 : 0))) {
+    throw UsageError("KEY " + quoted_and_masked(key) + " is a number",
+                     "a KEY is a template, such as '{key}'");
+  }
+  add_key(script, key);
+}
+
 void take_keys_and_args(Plan& plan, std::vector<std::string>& operands, std::size_t typed,
                         bool (*is_other)(std::string_view word)) {
   auto& script = plan.script;
@@ -166,12 +200,7 @@ void take_keys_and_args(Plan& plan, std::vector<std::string>& operands, std::siz
     throw UsageError("--keys " + quoted_and_masked(script_keys(script).front()) + " and the KEY " +
                      quoted_and_masked(before.front()) + " before ',' cannot be combined");
   }
-  for (const auto& key : before) {
-    if (!is_digits(std::string_view(key).substr(key.starts_with('-') ? 1 : 0))) continue;
-    throw UsageError("KEY " + quoted_and_masked(key) + " is a number",
-                     "a KEY of burst is a template, such as '{key}'");
-  }
-  for (const auto& key : before) add_key(script, key);
+  for (const auto& key : before) add_template(script, key);
 }
 
 std::string hint_for(const std::string& operand, ConfigurationSource& configuration) {
@@ -187,13 +216,13 @@ std::string hint_for(const std::string& operand, ConfigurationSource& configurat
 
 // ---- The limiters ----
 
-void set_limits(Plan& plan, const NamedLimiters& scripts, const Options& given,
+void set_limits(Plan& plan, std::span<const NamedLimiter> scripts, const Options& given,
                 const char* if_not_given) {
   if (plan.concurrency) {
     plan.limits = {{.limit = *plan.concurrency, .window = plan.leases.lease}};
     return;
   }
-  take_from_scripts(plan, scripts.limiters, given);
+  take_from_scripts(plan, scripts, given);
   if (plan.limit_texts.empty()) plan.limit_texts = {if_not_given};
   plan.limits = parse_limits(plan.limit_texts, plan.burst_text);
   if (plan.reserve && plan.limits.size() > 1) {
@@ -249,6 +278,7 @@ void add_scripts(Plan& plan, const NamedLimiters& scripts, const Invocation& inv
     const auto& server = invocation.connection;
     if (names_server(server) && server.url != "private:") refuse_setup_of_head(options);
     candidate.limits = plan.limits;
+    require_holders_for_head(plan, options);
     if (plan.concurrency) ask_for_leases(candidate, options, plan);
     if (plan.reserve) ask_for_reservations(candidate, options, plan);
     require_usable(candidate);

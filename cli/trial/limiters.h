@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,10 @@ void add_limiters(Options& options, Plan& plan, std::string_view limit_help);
 /// Declares --seed and --start.
 void add_seed_and_start(Options& options, Plan& plan);
 
-/// Takes KEY... , ARG... of a script from the operands: without a comma, it takes nothing. What
-/// stands before the comma and `is_other` is left.
+/// Adds one of the KEYS of the scripts. Throws UsageError for a number, which is no template.
+void add_template(ScriptOptions& script, const std::string& key);
+/// Takes KEY... , ARG... of a script from the operands: without a comma, it takes nothing. The
+/// first word is left if `is_other`.
 void take_keys_and_args(Plan& plan, std::vector<std::string>& operands, std::size_t typed,
                         bool (*is_other)(std::string_view word));
 /// A hint for an operand that the command does not know; empty if its meaning is unknown.
@@ -28,7 +31,7 @@ std::string hint_for(const std::string& operand, ConfigurationSource& configurat
 
 /// Sets the limit: that of leases, or those of --limit, or else that of the scripts, or
 /// `if_not_given`.
-void set_limits(Plan& plan, const NamedLimiters& scripts, const Options& given,
+void set_limits(Plan& plan, std::span<const NamedLimiter> scripts, const Options& given,
                 const char* if_not_given);
 /// Throws UsageError if the algorithms do not fit what they are asked for.
 void require_algorithms(const Plan& plan);

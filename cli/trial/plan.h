@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "adversary/search.h"
-#include "cli/app/command.h"
 #include "cli/options/exec_options.h"
 #include "cli/options/log_options.h"
 #include "cli/options/script_options.h"
@@ -104,9 +103,10 @@ struct Plan {
   bool has_limit_of_script = false;       ///< no option says the limit, but a script
   std::vector<std::string> command = {};  ///< repeats this plan
 
-  /// Null for a search, and for traffic.
+  /// Null for a search.
   TrafficPlan* traffic() { return std::get_if<TrafficPlan>(&kind); }
   const TrafficPlan* traffic() const { return std::get_if<TrafficPlan>(&kind); }
+  /// Null for traffic.
   SearchPlan* search() { return std::get_if<SearchPlan>(&kind); }
   const SearchPlan* search() const { return std::get_if<SearchPlan>(&kind); }
   /// Null for a log, and for a search.

@@ -10,7 +10,6 @@
 
 #include "base/text.h"
 #include "cli/terminal/table.h"
-#include "cli/terminal/terminal.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::trial {

@@ -129,7 +129,7 @@ using OnNamedDecision =
     std::function<void(std::string_view run, std::int64_t number, std::string_view key,
                        const traffic::Arrival&, const limiter::Decision&)>;
 
-/// The results of `rlctl burst`, for every output format.
+/// The results of `rlctl burst` or `rlctl adversary`, for every output format.
 struct Report {
   Plan plan = {};
   std::shared_ptr<const replay::Recording> recording = {};  ///< the log replayed, if any

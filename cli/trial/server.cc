@@ -8,8 +8,6 @@
 #include <random>
 #include <utility>
 
-#include "adversary/budgets.h"
-#include "adversary/leases.h"
 #include "cli/errors/failure.h"
 #include "cli/server/needs.h"
 #include "redis/scan.h"

@@ -16,7 +16,7 @@
 
 namespace rlctl::cli::trial {
 
-/// The server on which the scripts of a burst run, and the keys that they write there. The server
+/// The server on which the scripts of a trial run, and the keys that they write there. The server
 /// is private unless the command line names one: RLCTL_URL and the configuration name servers that
 /// are in use.
 class Server {

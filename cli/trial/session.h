@@ -19,7 +19,6 @@ class Session {
   /// Starts or names the server, if a limiter needs one. The arguments must outlive this.
   Session(const Plan& plan, Invocation& invocation);
 
-  const Invocation& invocation() const { return invocation_; }
   const Interrupt& interrupt() const { return invocation_.interrupt; }
   /// Null if no limiter needs one.
   Server* server() { return server_.get(); }

@@ -8,7 +8,6 @@
 #include "cli/trial/command.h"
 #include "cli/trial/holders.h"
 #include "cli/trial/limiters.h"
-#include "traffic/template.h"
 
 namespace rlctl::cli::adversary {
 namespace {
@@ -19,8 +18,7 @@ using trial::Report;
 /// The largest --tries and --exhaustive.
 constexpr std::int64_t kMaxTries = 1'000'000'000'000, kMaxExhaustive = 32;
 
-/// Of which leases and budgets there is traffic: the rest of what burst has about them, the search
-/// finds.
+/// Declares --concurrency, --reserve and --hold; the search finds when holders come and go.
 void add_holders(Options& options, Plan& plan) {
   trial::add_lease_options(options, plan);
   trial::add_budget_options(options, plan);
@@ -58,7 +56,8 @@ void add_options(Options& options, Plan& plan) {
   trial::add_limiters(options, plan, kLimitHelp);
   options
       .list(
-          "--keys", "KEY", [&plan](const std::string& key) { add_key(plan.script, key); },
+          "--keys", "KEY",
+          [&plan](const std::string& key) { trial::add_template(plan.script, key); },
           "one of the KEYS of the script, given once for each (default: {key})")
       .needs("--script", "", "name the script with --script FILE.lua");
   add_holders(options, plan);

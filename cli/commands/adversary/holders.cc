@@ -17,6 +17,7 @@
 #include "cli/trial/findings.h"
 #include "cli/trial/holders.h"
 #include "cli/trial/report.h"
+#include "cli/trial/text.h"
 #include "traffic/template.h"
 
 namespace rlctl::cli::adversary {
@@ -175,9 +176,7 @@ class HolderText {
     out_ += toned(text, tone, look_.colour) + '\n';
   }
   void sentence(std::string_view label, std::string_view text) {
-    out_ += toned(label, Tone::kLabel, look_.colour);
-    pad(out_, label.size(), TextBlock::kLabel);
-    append_filled(out_, text, TextBlock::kLabel, look_.columns);
+    trial::append_sentence(out_, label, text, look_);
   }
 
   /// One row per event.

@@ -4,7 +4,6 @@
 
 #include "adversary/holdings.h"
 #include "base/json.h"
-#include "cli/options/options.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::adversary {

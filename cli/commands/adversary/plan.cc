@@ -60,7 +60,8 @@ void require_room(const Plan& plan) {
 /// Throws UsageError for a limiter that does not take every cost of a search.
 void require_costs_of_search(const traffic::Candidate& candidate,
                              const std::vector<std::int64_t>& costs) {
-  if (costs.size() == 1 || candidate.program) return;
+  const bool is_for_all = costs.size() == 1 && (!candidate.foreign || costs.front() == 1);
+  if (is_for_all || candidate.program) return;
   const auto last = costs.back();
   if (!candidate.foreign) {
     for (const auto cost : costs) {
@@ -77,7 +78,7 @@ void require_costs_of_search(const traffic::Candidate& candidate,
       std::any_of(script.arguments.begin(), script.arguments.end(), tells_cost)) {
     return;
   }
-  throw UsageError(fmt::format("{} is not given the cost of a request, but there are several costs",
+  throw UsageError(fmt::format("{} is not given the cost of a request, but there are costs to try",
                                escape(script.name)),
                    "add {cost} to --args");
 }
@@ -138,7 +139,7 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
   }
   if (has_holders(plan)) require_holder_search(plan);
   const auto scripts = read_scripts(plan.script, invocation.configuration, "");
-  trial::set_limits(plan, scripts, invocation.options, kDefaultLimit);
+  trial::set_limits(plan, scripts.limiters, invocation.options, kDefaultLimit);
   require_costs(plan);
   if (plan.reserve) trial::complete_budget(plan);
   plan.request.limit = plan.limits.front();

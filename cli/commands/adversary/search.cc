@@ -66,7 +66,6 @@ class Searches {
       : report_(report),
         plan_(report.plan),
         search_(*report.plan.search()),
-        invocation_(invocation),
         session_(report.plan, invocation) {}
 
   void run() {
@@ -256,7 +255,6 @@ class Searches {
   Report& report_;
   const Plan& plan_;
   const SearchPlan& search_;
-  Invocation& invocation_;
   trial::Session session_;
 };
 

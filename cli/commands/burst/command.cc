@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -63,10 +62,14 @@ bool parse_clock(const std::string& text) {
 
 void add_traffic(Options& options, Plan& plan) {
   options.group("Traffic");
-  options.value("--rate", "RATE", into(plan.request.rate, parse_rate),
-                "rate of requests: 400/s, 24k/min (default: from the limit)");
-  options.value("--duration", "TIME", into(plan.request.duration, duration_of("--duration")),
-                "how long the traffic lasts (default: three windows)");
+  options
+      .value("--rate", "RATE", into(plan.request.rate, parse_rate),
+             "rate of requests: 400/s, 24k/min (default: from the limit)")
+      .excludes("--replay", kLogHasTimes);
+  options
+      .value("--duration", "TIME", into(plan.request.duration, duration_of("--duration")),
+             "how long the traffic lasts (default: three windows)")
+      .excludes("--replay", kLogHasTimes);
   options
       .value("--requests", "NUMBER",
              into(plan.request.requests, number_between("--requests", 1, INT64_MAX)),

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/burst/holders.h"
-#include "cli/options/limits.h"
 #include "cli/options/options.h"
 #include "cli/trial/limiters.h"
 
@@ -49,6 +48,9 @@ const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands, 
   if (auto hint = trial::hint_for(operands[0], configuration); !hint.empty()) {
     throw UsageError(quoted_and_masked(operands[0]) + " is not a pattern", std::move(hint));
   }
+  if (operands[0] == "adversary") {
+    throw UsageError("'adversary' is not a pattern", "it is a command: rlctl adversary");
+  }
   auto names = names_of(traffic::patterns());
   refuse_word("unknown pattern " + quoted_and_masked(operands[0]), operands[0], names);
 }
@@ -61,19 +63,24 @@ void complete_request(Plan& plan, const TrafficPlan& traffic) {
   if (plan.start) request = traffic::starting_at(*traffic.pattern, request, *plan.start);
 }
 
-/// Sets the traffic: a log or a pattern.
-void set_traffic(Plan& plan, TrafficPlan& traffic, const std::vector<std::string>& operands,
+/// Sets the log or the pattern.
+void set_traffic(const Plan& plan, TrafficPlan& traffic, const std::vector<std::string>& operands,
                  ConfigurationSource& configuration) {
   traffic.replay = parse_replay(traffic.log, operands);
-  if (!plan.concurrency) plan.request.limit = plan.limits.front();
   if (!traffic.replay) {
     traffic.pattern = &parse_pattern(operands, has_holders(plan), configuration);
+  }
+  if (traffic.log.suggest) traffic.suggest = parse_denied_share(*traffic.log.suggest);
+}
+
+/// Sets what follows from the limits.
+void complete_traffic(Plan& plan, const TrafficPlan& traffic) {
+  if (!plan.concurrency) plan.request.limit = plan.limits.front();
+  if (!traffic.replay) {
     if (plan.concurrency) limit_acquires(plan);
     complete_request(plan, traffic);
   }
-  if (!traffic.log.suggest) return;
-  traffic.suggest = parse_denied_share(*traffic.log.suggest);
-  if (plan.limits.size() == 1) return;
+  if (!traffic.suggest || plan.limits.size() == 1) return;
   throw UsageError("--suggest finds the limit of one window, but there are several --limit",
                    "give one for its window");
 }
@@ -116,12 +123,19 @@ ScriptOptions script_of_compare(const Plan& plan, const Invocation& invocation) 
 /// The scripts of --script and of --compare.
 struct Scripts {
   NamedLimiters named = {}, compared = {};
+
+  std::vector<NamedLimiter> all() const {
+    auto both = named.limiters;
+    both.insert(both.end(), compared.limiters.begin(), compared.limiters.end());
+    return both;
+  }
 };
 
-Scripts read_all_scripts(const Plan& plan, const Invocation& invocation) {
-  const auto& traffic = *plan.traffic();
+Scripts read_all_scripts(const Plan& plan, const TrafficPlan& traffic,
+                         const Invocation& invocation) {
   const bool log_is_input =
-      std::ranges::find(traffic.log.files, kStandardInput) != traffic.log.files.end();
+      traffic.replay &&
+      std::ranges::find(traffic.replay->files, kStandardInput) != traffic.replay->files.end();
   const std::string_view log = log_is_input ? "--replay -" : "";
   const bool other_is_input = traffic.compare == kStandardInput;
   Scripts scripts{.named = read_scripts(plan.script, invocation.configuration,
@@ -237,10 +251,11 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
   require_holders(plan, invocation.options);
   trial::require_algorithms(plan);
   require_consistent(plan, traffic, invocation.options);
-  const auto scripts = read_all_scripts(plan, invocation);
-  trial::set_limits(plan, scripts.named, invocation.options, kDefaultLimit);
-  set_holders(plan, invocation.options);
   set_traffic(plan, traffic, operands, invocation.configuration);
+  const auto scripts = read_all_scripts(plan, traffic, invocation);
+  trial::set_limits(plan, scripts.all(), invocation.options, kDefaultLimit);
+  set_holders(plan, invocation.options);
+  complete_traffic(plan, traffic);
   add_candidates(plan, scripts, invocation);
   require_program_options(plan, invocation.options);
   plan.command = {"rlctl", "burst"};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/burst/report.h"

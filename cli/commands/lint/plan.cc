@@ -29,8 +29,8 @@ const limiter::Algorithm* algorithm_in(std::string_view source) {
   return found == all.end() ? nullptr : &*found;
 }
 
-/// How `rlctl burst` searches for the requests under which the same limiter allows the most: the
-/// one that `option` names, "--algorithm", "--script" or "--exec".
+/// How `rlctl adversary` searches for the requests under which the same limiter allows the most:
+/// the one that `option` names, "--algorithm", "--script" or "--exec".
 std::string adversary_command(const Invocation& invocation, const limiter::Limit& limit,
                               std::string_view option, const std::string& name,
                               const ScriptOptions& said, bool limit_of_script = false) {

@@ -40,7 +40,6 @@ namespace {
 using std::chrono::microseconds;
 using namespace std::chrono_literals;
 
-constexpr limiter::Limit kLimit{.limit = 5, .window = 60s};
 constexpr const char* kLimitText = "5/60s";
 
 // ---- What the source says ----
@@ -94,13 +93,13 @@ std::vector<std::string> placeholders_for(std::string_view variable) {
       {"burst", "burst"},    {"capacity", "burst"}, {"rate", "rate"},
       {"refill", "rate"},    {"leak", "rate"},      {"limit", "limit"},
       {"max", "limit"},      {"quota", "limit"},    {"cost", "cost"},
-      {"requested", "cost"}, {"id", "id"},          {"member", "id"},
+      {"requested", "cost"}, {"_id_", "id"},        {"member", "id"},
       {"size", "limit"},
   }};
-  std::string name;
+  std::string name = "_";
   for (const char c : variable) name += lower_case(c);
   for (const auto& [word, meaning] : kMeanings) {
-    if (name.find(word) == name.npos) continue;
+    if ((name + '_').find(word) == name.npos) continue;
     if (!meaning.ends_with('_')) return {std::string(meaning)};
     std::vector<std::string> units;
     for (const std::string unit : {"ms", "s", "us"}) units.push_back(std::string(meaning) + unit);
@@ -116,24 +115,30 @@ std::vector<std::string> placeholders_for(std::string_view variable) {
 
 // ---- What the script does ----
 
-/// Two clients. One asks every 2 s, so that any limiter must deny it within the window; the other
-/// asks for all of its limit, and again two windows later.
-std::vector<traffic::Arrival> probe() {
+/// What a script that is told its limit keeps, whichever of these it is.
+constexpr std::array<limiter::Limit, 2> kLimits{
+    {{.limit = 5, .window = 60s}, {.limit = 3, .window = 20s}}};
+
+/// Two clients. One asks for twice its limit within half a window, so that any limiter must deny
+/// it; the other asks for all of its limit, and again two windows later.
+std::vector<traffic::Arrival> probe(const limiter::Limit& limit) {
   constexpr microseconds kStart = 1'767'225'660s;
   std::vector<traffic::Arrival> arrivals;
-  for (int i = 0; i < 12; ++i) arrivals.push_back({.at = kStart + i * 2s, .key = 0});
-  for (int i = 0; i < 5; ++i) arrivals.push_back({.at = kStart + 30s, .key = 1});
-  for (int i = 0; i < 5; ++i) arrivals.push_back({.at = kStart + 30s + 121s, .key = 1});
+  for (int i = 0; i < 2 * limit.limit; ++i) {
+    arrivals.push_back({.at = kStart + i * limit.window / (4 * limit.limit), .key = 0});
+  }
+  for (const auto after : {limit.window / 2, 5 * limit.window / 2 + 1s}) {
+    for (int i = 0; i < limit.limit; ++i) arrivals.push_back({.at = kStart + after, .key = 1});
+  }
   return arrivals;
 }
 
 /// Whether a limiter may decide the requests of probe() so.
-bool is_sound(const std::vector<limiter::Decision>& decisions) {
+bool is_sound(const limiter::Limit& limit, const std::vector<limiter::Decision>& decisions) {
   const auto is_allowed = [](const auto& decision) { return decision.allowed; };
-  const auto first = decisions.begin();
-  return std::all_of(first, first + 5, is_allowed) &&
-         !std::all_of(first + 5, first + 12, is_allowed) &&
-         std::all_of(first + 12, decisions.end(), is_allowed);
+  const auto full = decisions.begin() + limit.limit, other = full + limit.limit;
+  return std::all_of(decisions.begin(), full, is_allowed) &&
+         !std::all_of(full, other, is_allowed) && std::all_of(other, decisions.end(), is_allowed);
 }
 
 class Keys final : public traffic::Traffic {
@@ -156,15 +161,18 @@ class Subject {
                                      const std::vector<std::string>& keys) {
     std::vector<std::string> readings;
     for (const auto* named : {"nonzero", "always"}) {
-      const auto run = ask(arguments, keys, named);
+      const auto run = ask(kLimits.front(), arguments, keys, named);
       if (!run) continue;
-      if (run->as_read.fits(kLimit)) readings.emplace_back("nonzero");
-      if (run->inverted.fits(kLimit)) readings.emplace_back("zero");
+      if (run->as_read.fits(kLimits.front())) readings.emplace_back("nonzero");
+      if (run->inverted.fits(kLimits.front())) readings.emplace_back("zero");
       for (const auto& [expression, other] : run->others) readings.push_back(expression.source());
       readings.emplace_back("nil");
     }
     for (const auto& text : readings) {
-      if (ask(arguments, keys, text) && is_sound(decisions_)) return text;
+      const bool keeps_both = std::ranges::all_of(kLimits, [&](const limiter::Limit& limit) {
+        return ask(limit, arguments, keys, text) && is_sound(limit, decisions_);
+      });
+      if (keeps_both) return text;
     }
     return std::nullopt;
   }
@@ -177,7 +185,8 @@ class Subject {
     return {connection, invocation.configuration, invocation.interrupt};
   }
 
-  std::optional<traffic::RepliesSeen> ask(const std::vector<std::string>& arguments,
+  std::optional<traffic::RepliesSeen> ask(const limiter::Limit& limit,
+                                          const std::vector<std::string>& arguments,
                                           const std::vector<std::string>& keys,
                                           const std::string& allowed) {
     auto limiter = std::make_shared<traffic::ForeignLimiter>();
@@ -186,18 +195,21 @@ class Subject {
     for (const auto& key : keys) limiter->keys.emplace_back(key);
     for (const auto& argument : arguments) limiter->arguments.emplace_back(argument);
     limiter->reading.allowed_when = traffic::parse_allowed_when(allowed);
-    const traffic::Candidate candidate{.limits = {kLimit}, .foreign = limiter};
+    const traffic::Candidate candidate{.limits = {limit}, .foreign = limiter};
     try {
       auto connection = connector_.open();
       connector_.private_server()->remove_keys();
       const Keys names;
       const auto script = traffic::make_script(candidate, names, "");
       traffic::ScriptDecider decider(connection, *script);
-      const auto arrivals = probe();
+      const auto arrivals = probe(limit);
       decisions_.assign(arrivals.size(), {});
       decider.decide(arrivals, decisions_);
       return decider.replies();
     } catch (const redis::Error& error) {
+      if (error.failure() == redis::Failure::kTimeout) {
+        throw InputError(name_ + " did not end in time", "step through it: rlctl debug FILE");
+      }
       error_ = error.what();
       return std::nullopt;
     }
@@ -235,6 +247,8 @@ std::vector<std::vector<std::string>> combinations(
   return all;
 }
 
+constexpr const char* kWhichKeys = "keys: which names the script's callers give them";
+
 Proposal propose(const std::string& name, const std::string& source, Invocation& invocation) {
   const auto lexed = lua::lex(source);
   if (!lexed) throw InputError(name + " is not Lua");
@@ -245,7 +259,7 @@ Proposal propose(const std::string& name, const std::string& source, Invocation&
   if (keys.size() > 1) {
     keys.front() = "{{key}}";
     proposal.head.push_back(fmt::format("keys {}", fmt::join(keys, " ")));
-    proposal.unknown.push_back("keys: which names the script's callers give them");
+    proposal.unknown.emplace_back(kWhichKeys);
   }
   std::vector<std::vector<std::string>> choices;
   const auto variables = elements_of(lexed->tokens, "ARGV");
@@ -259,22 +273,35 @@ Proposal propose(const std::string& name, const std::string& source, Invocation&
                     fmt::join(choices.back(), ", ")));
   }
   Subject subject(name, source, invocation);
+  std::vector<std::pair<std::string, std::string>> fitting;  // the ARGV, and how the reply is read
   for (const auto& arguments : combinations(choices)) {
     invocation.interrupt.check();
-    const auto allowed = subject.reading(arguments, keys);
-    if (!allowed) continue;
-    proposal.head.insert(proposal.head.begin(), std::string("limit ") + kLimitText);
-    if (!arguments.empty())
-      proposal.head.push_back(fmt::format("args {}", fmt::join(arguments, " ")));
-    proposal.head.push_back("allowed " + *allowed);
-    proposal.unknown.emplace_back(
-        "remaining, retry_after, reset_after: whether the reply has them");
+    if (const auto allowed = subject.reading(arguments, keys)) {
+      fitting.emplace_back(fmt::format("{}", fmt::join(arguments, " ")), *allowed);
+    }
+  }
+  if (fitting.empty()) {
+    const auto& error = subject.error();
+    proposal.unknown.push_back(
+        "limit, args and allowed: with nothing that was tried did it keep both 5/60s and 3/20s" +
+        (error.empty() ? "; its limit may be its own" : "; the last error: " + escape(error)));
     return proposal;
   }
-  const auto& error = subject.error();
-  proposal.unknown.push_back(
-      "args and allowed: no reply that denies and one that allows were seen" +
-      (error.empty() ? "" : "; the last error: " + escape(error)));
+  if (fitting.size() == 1) {
+    proposal.head.insert(proposal.head.begin(), std::string("limit ") + kLimitText);
+    proposal.head.push_back("args " + fitting.front().first);
+    proposal.unknown.clear();
+    if (keys.size() > 1) proposal.unknown.emplace_back(kWhichKeys);
+  } else {
+    for (const auto& [arguments, allowed] : fitting) {
+      proposal.unknown.push_back("args: one of several that fit: " + arguments);
+    }
+  }
+  const auto& allowed = fitting.front().second;
+  if (std::ranges::all_of(fitting, [&](const auto& each) { return each.second == allowed; })) {
+    proposal.head.push_back("allowed " + allowed);
+  }
+  proposal.unknown.emplace_back("remaining, retry_after, reset_after: whether the reply has them");
   return proposal;
 }
 

@@ -67,7 +67,7 @@ rows       requests               a column is 500 µs, the highest 1
 rlctl burst boundary --limit 4/10s --script a.lua \
     --allowed-when 'r[2] <= limit' --seed 1
 $ rlctl adversary --script a.lua --tries 200 -q --assert 'worst<=1.5' --head 'cost 1,2'
-! rlctl: adversary: a.lua is not given the cost of a request, but there are several costs
+! rlctl: adversary: a.lua is not given the cost of a request, but there are costs to try
 !   hint: add {cost} to --args
 [2]
 
@@ -116,3 +116,44 @@ $ rlctl burst --script folder/acquire.lua --concurrency 2 -q --head 'release rel
 [2]
 $ rlctl burst --script folder/acquire.lua --concurrency 2 -q --head 'release folder/release.lua 1' --assert 'held<=2'
 ! rlctl: burst: warning: no time passes for acquire.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
+
+## what the heads of two scripts say must agree, and what --head says must be used
+$ write a.lua
+< -- rlctl: limit 2/10s
+< -- rlctl: args {limit} {window_ms}
+< -- rlctl: burst 4
+< -- rlctl: allowed r[1] == 1
+< local n = redis.call('INCR', KEYS[1])
+< if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+< return {n <= tonumber(ARGV[1]) and 1 or 0, n}
+$ write b.lua
+< -- rlctl: limit 3/10s
+< -- rlctl: burst 9
+< return 1
+$ rlctl burst --script a.lua --script b.lua
+! rlctl: burst: a.lua has the limit 2/10s, and b.lua has 3/10s
+!   hint: give one for both: --limit 3/10s
+[2]
+$ rlctl burst --script a.lua --compare b.lua
+! rlctl: burst: a.lua has the limit 2/10s, and b.lua has 3/10s
+!   hint: give one for both: --limit 3/10s
+[2]
+$ rlctl burst --script a.lua --script b.lua --limit 2/10s
+! rlctl: burst: a.lua has the burst 4, and b.lua has 9
+!   hint: give one for both: --burst 9
+[2]
+$ rlctl burst -q --algorithm gcra --compare a.lua --assert 'sent==4'
+! rlctl: burst: the limiters differ, first at request 3 (key '1'): gcra allows it, a.lua denies it
+[1]
+$ rlctl burst --script a.lua --head 'release none.lua'
+! rlctl: burst: --head release requires --concurrency
+! Try 'rlctl burst --help'.
+[2]
+$ rlctl adversary --script a.lua --head 'settle none.lua'
+! rlctl: adversary: --head settle requires --reserve
+! Try 'rlctl adversary --help'.
+[2]
+$ rlctl burst adversary --script a.lua
+! rlctl: burst: 'adversary' is not a pattern
+!   hint: it is a command: rlctl adversary
+[2]

@@ -114,3 +114,13 @@ count_allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | goj
   assert_line --partial '= 0'
   run -2 rlctl debug etc/limiter.lua a --setup 'HSET {key} rate 1' --attach
 }
+
+@test "the head of a script prepares nothing by a file to which a link beside it leads" {
+  cd "$BATS_TEST_TMPDIR"
+  mkdir scripts
+  echo 'SET {key} 1' >elsewhere.txt
+  ln -s ../elsewhere.txt scripts/setup.txt
+  printf '%s\n' '-- rlctl: setup ./setup.txt' 'return 1' >scripts/a.lua
+  run -2 --separate-stderr rlctl burst --script scripts/a.lua
+  assert_equal "${stderr_lines[0]}" "rlctl: burst: scripts/a.lua:1: setup: './setup.txt' is not beside the script"
+}

@@ -118,7 +118,7 @@ END
 @test "the values in every pitfall are those of the terminal's debugger" {
   local script words
   for script in "$project"/examples/pitfalls/*.lua; do
-    words=$(sed -n "s/.*--args '\([^']*\)'.*/\1/p" "$script" | head -n 1)
+    words=$(sed -n 's/^-- rlctl: args //p' "$script")
     # Leases and reservations have no placeholders here.
     if [[ $words == *'{reservation}'* ]]; then
       words=$(sed 's/{event}/reserve/; s/{reservation}/ID/; s/{hold_ms}/10000/; s/{actual}/1/' <<<"$words")

@@ -24,12 +24,12 @@ $ rlctl scripts describe two.lua
 -- rlctl: keys {{key}} {{key}}:2
 Not found out:
     keys: which names the script's callers give them
-    args and allowed: no reply that denies and one that allows were seen
+    limit, args and allowed: with nothing that was tried did it keep both 5/60s and 3/20s; its limit may be its own
 $ write always.lua
 < return 1
 $ rlctl scripts describe always.lua
 Not found out:
-    args and allowed: no reply that denies and one that allows were seen
+    limit, args and allowed: with nothing that was tried did it keep both 5/60s and 3/20s; its limit may be its own
 $ write broken.lua
 < return 'open
 $ rlctl scripts describe broken.lua
@@ -43,3 +43,15 @@ $ rlctl scripts describe
 ! rlctl: scripts: no FILE given
 !   hint: rlctl scripts describe my.lua
 [2]
+
+## describe proposes no limit that the script does not take
+$ write own.lua
+< local width, grid = tonumber(ARGV[1]), ARGV[2]
+< local n = redis.call('INCR', KEYS[1])
+< if n == 1 then redis.call('PEXPIRE', KEYS[1], width) end
+< return n <= 8 and 1 or 0
+$ rlctl scripts describe own.lua
+Not found out:
+    args: what ARGV[1] is, which becomes width; each of limit, window_ms, window_s, now_ms, now_s, cost was tried
+    args: what ARGV[2] is, which becomes grid; each of limit, window_ms, window_s, now_ms, now_s, cost was tried
+    limit, args and allowed: with nothing that was tried did it keep both 5/60s and 3/20s; its limit may be its own

@@ -68,7 +68,7 @@ class Limiter:
         words += " {now_us}"
         options = [word for key in keys for word in ("--keys", key)] + ["--args", words]
         if self.burst != self.limit:
-            options += ["--burst", str(self.burst)]
+            options += ["--head", f"burst {self.burst}"]
         return options + {
             "count": ["--allowed-when", "<=limit"],
             "array": ["--allowed-when", "r[2] == 1"],
