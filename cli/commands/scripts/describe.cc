@@ -52,14 +52,17 @@ std::string_view variable_of(const std::vector<lua::Token>& tokens, std::size_t 
   for (; i > 0 && !tokens[i].is("="); --i) {
     const auto& token = tokens[i - 1];
     if (token.is(")") || token.is("]") || token.is("}")) ++depth;
-    if ((token.is("(") || token.is("[") || token.is("{")) && depth-- == 0) depth = place = 0;
+    if ((token.is("(") || token.is("[") || token.is("{")) && depth-- == 0) {
+      depth = 0;
+      place = 0;
+    }
     if (token.is(",") && depth == 0) ++place;
     if (token.kind == lua::Token::Kind::kKeyword && !token.is("or") && !token.is("and")) return {};
   }
   std::vector<std::string_view> names;
   while (i > 0 && tokens[i - 1].kind == lua::Token::Kind::kName) {
     names.insert(names.begin(), tokens[i - 1].text);
-    i -= i > 1 && tokens[i - 2].is(",") ? 2 : 1;
+    i -= i > 1 && tokens[i - 2].is(",") ? std::size_t{2} : std::size_t{1};
     if (!tokens[i].is(",")) break;
   }
   return place < names.size() ? names[place] : std::string_view();
