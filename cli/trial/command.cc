@@ -28,7 +28,7 @@ ReportFile parse_file(const std::string& path) {
 }
 
 /// Writes a report in every requested format.
-class ReportOutput final : public Lines {
+class ReportOutput {
  public:
   /// Opens the files. Throws UsageError if more than one output goes to standard output.
   ReportOutput(const Plan& plan, Invocation& invocation, const Kind& kind)
@@ -47,15 +47,18 @@ class ReportOutput final : public Lines {
     if (has_log_on_stdout) quiet_ = true;
   }
 
-  std::string* buffer() override { return has_lines_ ? &lines_ : nullptr; }
-  void flush() override {
-    if (lines_.size() > Output::kLarge) write_lines();
+  WriteLines write_lines() {
+    if (!has_lines_) return {};
+    return [this](std::string_view lines) {
+      lines_ += lines;
+      if (lines_.size() > Output::kLarge) flush_lines();
+    };
   }
 
   /// Writes all outputs; for an interrupted report only the text or the JSON, since the other
   /// formats cannot state that it was interrupted.
   void finish(const Report& report) {
-    write_lines();
+    flush_lines();
     for (auto& [format, file] : files_) {
       if (report.interrupted && format != ReportFormat::kJson) continue;
       file->write(text_of(format, report));
@@ -66,7 +69,9 @@ class ReportOutput final : public Lines {
     if (invocation_.json) {
       kind_.append_json(out.buffer(), report);
     } else {
-      kind_.append_text(out.buffer(), report, out.look());
+      std::string text;
+      kind_.append_text(text, report, out.look());
+      out.buffer() += without_micro_sign(std::move(text), out.look().utf8);
     }
     out.flush();
   }
@@ -92,7 +97,7 @@ class ReportOutput final : public Lines {
     return {};
   }
 
-  void write_lines() {
+  void flush_lines() {
     for (auto& [format, file] : files_) {
       if (format == ReportFormat::kJsonl && !lines_.empty()) file->write(lines_);
     }
@@ -113,7 +118,7 @@ Report run_and_report(const Plan& plan, Invocation& invocation, const Kind& kind
   if (kind.read != nullptr) kind.read(report, invocation);
   std::exception_ptr error;
   try {
-    kind.run(report, invocation, output);
+    kind.run(report, invocation, output.write_lines());
   } catch (const std::exception&) {
     // After Ctrl-C, stopping the run may have caused the error; any other error must not lose the
     // finished runs.

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "cli/app/command.h"
 #include "cli/trial/report.h"
@@ -12,15 +14,8 @@ namespace rlctl::cli::trial {
 /// Declares --assert, --output and --quiet.
 void add_report(Options& options, Plan& plan);
 
-/// The lines of a .jsonl file, which is written while limiters are asked.
-class Lines {
- public:
-  virtual ~Lines() = default;
-  /// Null if no file has them.
-  virtual std::string* buffer() = 0;
-  /// Writes what is in the buffer, if that is much.
-  virtual void flush() = 0;
-};
+/// Takes what a .jsonl file gets, whole lines; empty if no file gets any.
+using WriteLines = std::function<void(std::string_view lines)>;
 
 /// What burst and adversary do differently.
 struct Kind {
@@ -29,7 +24,7 @@ struct Kind {
   /// Reads what the traffic needs; null if it needs nothing.
   void (*read)(Report& report, const Invocation& invocation);
   /// Asks the limiters, and adds the runs; after an error or Ctrl-C the report has those so far.
-  void (*run)(Report& report, Invocation& invocation, Lines& lines);
+  void (*run)(Report& report, Invocation& invocation, const WriteLines& write_lines);
   /// A report for people: the traffic and the limits, what each limiter did, and the command that
   /// repeats the run.
   void (*append_text)(std::string& out, const Report& report, const Look& look);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "limiter/budget_model.h"
@@ -234,31 +233,6 @@ HoldersVerdict holders_verdict(const Report& report, const Run& run) {
 
 std::vector<Remark> remarks_on_holders(const Report& report, const Run& run) {
   return run.budget() != nullptr ? remarks_on_budget(report, run) : remarks_on_leases(report, run);
-}
-
-void append_event_json(std::string& out, std::string_view run, std::int64_t number,
-                       std::string_view key, const traffic::Arrival& arrival,
-                       const limiter::Decision& decision) {
-  JsonWriter json(out);
-  json.begin_object().field("algorithm", run).field("at_us", arrival.at).bytes_field("key", key);
-  json.field("event", traffic::event_name(arrival.event));
-  json.field("holder", traffic::holder_name(arrival.holder)).field("allowed", decision.allowed);
-  json.field("request", number).end_object();
-  out += '\n';
-}
-
-void append_reservation_json(std::string& out, std::string_view run, std::int64_t number,
-                             std::string_view key, const traffic::Arrival& arrival,
-                             const limiter::Decision& decision) {
-  const bool settles = arrival.event == traffic::Event::kSettle;
-  JsonWriter json(out);
-  json.begin_object().field("algorithm", run).field("at_us", arrival.at).bytes_field("key", key);
-  json.field("event", traffic::event_name(arrival.event));
-  json.field("reservation", traffic::reservation_name(arrival.holder));
-  json.field("units", arrival.cost);
-  json.field("actual", settles ? std::optional(arrival.actual) : std::nullopt);
-  json.field("allowed", decision.allowed).field("request", number).end_object();
-  out += '\n';
 }
 
 }  // namespace rlctl::cli::trial

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/trial/report.h"
@@ -27,14 +25,5 @@ struct HoldersVerdict {
 HoldersVerdict holders_verdict(const Report& report, const Run& run);
 /// What was found, and what its reader should know.
 std::vector<Remark> remarks_on_holders(const Report& report, const Run& run);
-
-/// An acquire, a renewal or a release, as append_decision_json() writes a decision.
-void append_event_json(std::string& out, std::string_view run, std::int64_t number,
-                       std::string_view key, const traffic::Arrival& arrival,
-                       const limiter::Decision& decision);
-/// The same of a reserve or a settle.
-void append_reservation_json(std::string& out, std::string_view run, std::int64_t number,
-                             std::string_view key, const traffic::Arrival& arrival,
-                             const limiter::Decision& decision);
 
 }  // namespace rlctl::cli::trial

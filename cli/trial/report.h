@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -122,12 +121,6 @@ struct Difference {
   /// which the server still has it.
   bool at_end_of_ttl = false;
 };
-
-/// Called for each decision, with the names of the run and of the key, and with the number of the
-/// request in the run, from 1.
-using OnNamedDecision =
-    std::function<void(std::string_view run, std::int64_t number, std::string_view key,
-                       const traffic::Arrival&, const limiter::Decision&)>;
 
 /// The results of `rlctl burst` or `rlctl adversary`, for every output format.
 struct Report {

@@ -76,9 +76,12 @@ void add_options(Options& options, Plan& plan) {
       .excludes("--reserve", "a log has no settles", kJsonHas);
 }
 
-void run(Report& report, Invocation& invocation, trial::Lines& lines) {
+void run(Report& report, Invocation& invocation, const trial::WriteLines& write_lines) {
   search_plan(report, invocation);
-  if (auto* const buffer = lines.buffer()) append_steps_json(*buffer, report);
+  if (!write_lines) return;
+  std::string lines;
+  append_steps_json(lines, report);
+  write_lines(lines);
 }
 
 constexpr trial::Kind kAdversary{.complete = complete_plan,

@@ -20,7 +20,7 @@ class LimiterTrial {
                const exec::Settings& programs, bool reserves = false);
 
   rlctl::adversary::Trial& trial() { return *trial_; }
-  /// What runs on the server; null for a model or a program.
+  /// The script that is asked on the server; null for a model or a program.
   const traffic::Script* script() const { return script_.get(); }
   /// Null if it is not a script.
   rlctl::adversary::ScriptTrial* script_trial() { return script_trial_; }

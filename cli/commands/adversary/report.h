@@ -6,7 +6,8 @@
 
 namespace rlctl::cli::adversary {
 
-/// A report for people: what was tried, what each limiter did, and the command that repeats it.
+/// A report for people: the schedules tried, how each limiter answered them, and the command that
+/// repeats the search.
 void append_text(std::string& out, const trial::Report& report, const Look& look);
 /// One JSON object and a line end. Unknown values are null.
 void append_json(std::string& out, const trial::Report& report);

@@ -164,7 +164,8 @@ class Searches {
     return run;
   }
 
-  /// Asks for what is known of the bundled algorithms; their time is the server's.
+  /// Finds out whether the limiter is a token bucket, and what a clock that is ahead does to it.
+  /// Both are known of the bundled algorithms.
   void probe(const traffic::Candidate& candidate, rlctl::adversary::Trial& trial,
              SearchFindings& findings) const try {
     const rlctl::adversary::Ask ask = [&](const rlctl::adversary::Schedule& schedule) {

@@ -35,7 +35,8 @@ constexpr std::string_view kCriticalTimes =
     "before, at, and 1 µs after the next edge of the clock's windows and one window after each "
     "earlier request";
 
-/// What was tried against each limiter.
+/// The schedules that a search tries against each limiter, in a few words: "seed 1, 50000 requests
+/// for each limiter".
 std::string about_text(const Plan& plan) {
   const auto& search = *plan.search();
   const std::string_view what = has_holders(plan) ? "event" : "request";
@@ -188,9 +189,7 @@ class TextReport {
 }  // namespace
 
 void append_text(std::string& out, const Report& report, const Look& look) {
-  std::string text;
-  TextReport(text, report, look).append();
-  out += without_micro_sign(std::move(text), look.utf8);
+  TextReport(out, report, look).append();
 }
 
 std::string schedule_log(const Report& report) {

@@ -166,22 +166,9 @@ void read(Report& report, const Invocation& invocation) {
   report.recording = read_recording(report.plan, invocation);
 }
 
-void run(Report& report, Invocation& invocation, trial::Lines& lines) {
-  trial::OnNamedDecision on_decision;
-  if (auto* const buffer = lines.buffer()) {
-    on_decision = [&report, &lines, buffer](std::string_view name, std::int64_t number,
-                                            std::string_view key, const traffic::Arrival& arrival,
-                                            const limiter::Decision& decision) {
-      append_decision_json(*buffer, report.plan, name, number, key, arrival, decision);
-      lines.flush();
-    };
-  }
-  run_plan(report, invocation, on_decision);
-}
-
 constexpr trial::Kind kBurst{.complete = complete_plan,
                              .read = read,
-                             .run = run,
+                             .run = run_plan,
                              .append_text = append_text,
                              .append_json = append_json,
                              .log = nullptr};

@@ -4,7 +4,8 @@
 #include "cli/trial/limiters.h"
 #include "cli/trial/plan.h"
 
-// What the holders of leases and of reservations do in the traffic of a burst.
+// The options of `rlctl burst` about the holders of leases and of reservations: when they give back
+// what they hold, settle or die.
 
 namespace rlctl::cli::burst {
 

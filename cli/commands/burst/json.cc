@@ -2,7 +2,6 @@
 
 #include "base/shell.h"
 #include "cli/commands/burst/report.h"
-#include "cli/trial/holder_report.h"
 #include "cli/trial/json.h"
 #include "cli/trial/measures.h"
 
@@ -97,12 +96,14 @@ void write_denied_by_limit(JsonWriter& json, const traffic::Measured& measured) 
   json.end_array();
 }
 
-void write_leases(JsonWriter& json, const Run& run) {
+/// What was found about leases or reservations: a group of measures, and the key of the most.
+void write_holders(JsonWriter& json, const Run& run, const MeasureGroup& group,
+                   std::string_view name, const std::string& key) {
   json.begin_object().field("algorithm", run.name);
   write_measures(json, trial::kCountGroup, run);
-  json.name("holding").begin_object();
-  write_measures(json, trial::kHoldingGroup, run);
-  json.bytes_field("key", run.leases()->key).end_object();
+  json.name(name).begin_object();
+  write_measures(json, group, run);
+  json.bytes_field("key", key).end_object();
   json.field("first_denial_us", run.outcome.measured.first_denial);
   json.field("longest_shut_out_us", run.outcome.measured.longest_shut_out);
   write_top_denied(json, run);
@@ -200,39 +201,40 @@ void write_budget_plan(JsonWriter& json, const Plan& plan) {
   json.field("settle_twice", spend.repeat_share).field("crash", spend.crash_share);
 }
 
-void write_budget(JsonWriter& json, const Run& run) {
-  json.begin_object().field("algorithm", run.name);
-  write_measures(json, trial::kCountGroup, run);
-  json.name("spending").begin_object();
-  write_measures(json, trial::kSpendingGroup, run);
-  json.bytes_field("key", run.budget()->key).end_object();
-  json.field("first_denial_us", run.outcome.measured.first_denial);
-  json.field("longest_shut_out_us", run.outcome.measured.longest_shut_out);
-  write_top_denied(json, run);
-  json.field("hint", run.hint).end_object();
-}
-
 void write_traffic(JsonWriter& json, const Report& report) {
   const auto& plan = report.plan;
   json.field("pattern", traffic_name(report)).field("seed", seed_of(report));
   json.field("clock", plan.is_real() ? "real" : "virtual");
   if (plan.concurrency) {
     write_lease_plan(json, plan);
-    write_object(json, "replay", report.recording != nullptr,
-                 [&] { write_recording(json, *report.recording); });
-    return;
-  }
-  if (plan.reserve) {
+  } else if (plan.reserve) {
     write_limits(json, plan);
     write_budget_plan(json, plan);
-    write_object(json, "replay", report.recording != nullptr,
-                 [&] { write_recording(json, *report.recording); });
-    return;
+  } else {
+    json.field("clients", plan.is_real() ? std::optional(plan.traffic()->clients) : std::nullopt);
+    write_limits(json, plan);
   }
-  json.field("clients", plan.is_real() ? std::optional(plan.traffic()->clients) : std::nullopt);
-  write_limits(json, plan);
   write_object(json, "replay", report.recording != nullptr,
                [&] { write_recording(json, *report.recording); });
+}
+
+/// An event of a holder.
+void append_event_json(std::string& out, std::string_view run, std::int64_t number,
+                       std::string_view key, const traffic::Arrival& arrival,
+                       const limiter::Decision& decision) {
+  JsonWriter json(out);
+  json.begin_object().field("algorithm", run).field("at_us", arrival.at).bytes_field("key", key);
+  json.field("event", traffic::event_name(arrival.event));
+  if (traffic::is_of_reservation(arrival.event)) {
+    const bool settles = arrival.event == traffic::Event::kSettle;
+    json.field("reservation", traffic::reservation_name(arrival.holder));
+    json.field("units", arrival.cost);
+    json.field("actual", settles ? std::optional(arrival.actual) : std::nullopt);
+  } else {
+    json.field("holder", traffic::holder_name(arrival.holder));
+  }
+  json.field("allowed", decision.allowed).field("request", number).end_object();
+  out += '\n';
 }
 
 }  // namespace
@@ -245,10 +247,10 @@ void append_json(std::string& out, const Report& report) {
   json.field("command", command_line(plan.command)).field("interrupted", report.interrupted);
   json.name("runs").begin_array();
   for (const auto& run : report.runs) {
-    if (run.budget() != nullptr) {
-      write_budget(json, run);
-    } else if (run.leases() != nullptr) {
-      write_leases(json, run);
+    if (const auto* budget = run.budget()) {
+      write_holders(json, run, trial::kSpendingGroup, "spending", budget->key);
+    } else if (const auto* leases = run.leases()) {
+      write_holders(json, run, trial::kHoldingGroup, "holding", leases->key);
     } else {
       write_run(json, report, run);
     }
@@ -264,10 +266,7 @@ void append_json(std::string& out, const Report& report) {
 void append_decision_json(std::string& out, const Plan& plan, std::string_view run,
                           std::int64_t number, std::string_view key,
                           const traffic::Arrival& arrival, const limiter::Decision& decision) {
-  if (traffic::is_of_reservation(arrival.event)) {
-    return trial::append_reservation_json(out, run, number, key, arrival, decision);
-  }
-  if (arrival.holder > 0) return trial::append_event_json(out, run, number, key, arrival, decision);
+  if (arrival.holder > 0) return append_event_json(out, run, number, key, arrival, decision);
   const auto limit = static_cast<std::size_t>(decision.denied_by) - 1;
   const bool is_known = limit < plan.limits.size();
   JsonWriter json(out);

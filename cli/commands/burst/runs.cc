@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/burst/report.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
@@ -40,7 +41,8 @@ std::optional<std::string> why_overloaded(const Run& run) {
                      trial::rate_text(pace->sent_per_second));
 }
 
-/// How long a run will take, if the plan limits its time and not its number of requests.
+/// The seconds that a run under the real clock will take; none if the plan limits the number of
+/// requests instead.
 std::optional<double> planned_seconds(const Plan& plan, const replay::Recording* recording) {
   using Seconds = std::chrono::duration<double>;
   const auto& request = plan.request;
@@ -109,7 +111,7 @@ class DecisionComparison {
 
  private:
   std::vector<bool> first_;  ///< what the first run allowed
-  std::size_t next_ = 0;     ///< of the second run
+  std::size_t next_ = 0;     ///< the number of decisions of the second run so far
   bool is_second_ = false;
   std::optional<Difference> found_;
 };
@@ -119,14 +121,14 @@ class DecisionComparison {
 /// See run_plan().
 class Runs {
  public:
-  Runs(Report& report, Invocation& invocation, const trial::OnNamedDecision& on_decision)
+  Runs(Report& report, Invocation& invocation, const trial::WriteLines& write_lines)
       : report_(report),
         plan_(report.plan),
         traffic_(*report.plan.traffic()),
         recording_(report.recording.get()),
         invocation_(invocation),
         session_(report.plan, invocation),
-        on_decision_(on_decision),
+        write_lines_(write_lines),
         has_assertions_(!plan_.assertion_texts.empty()),
         draws_(writes(plan_, ReportFormat::kSvg) || writes(plan_, ReportFormat::kHtml) ||
                (!plan_.quiet && !invocation.json)) {
@@ -173,7 +175,7 @@ class Runs {
     if (comparison_ && !report_.runs.empty()) comparison_->start_second();
     events_.reset();
     if (writes(plan_, ReportFormat::kHtml)) events_.emplace();
-    if (!on_decision_ && !all_allowed_ && !allowed_ && !comparison_ && !events_) return {};
+    if (!write_lines_ && !all_allowed_ && !allowed_ && !comparison_ && !events_) return {};
     return [this, &name, &traffic, number = std::int64_t{0}](
                const traffic::Arrival& arrival, const limiter::Decision& decision) mutable {
       if (all_allowed_) all_allowed_->add(arrival, {.allowed = true});
@@ -183,8 +185,11 @@ class Runs {
       }
       if (comparison_) comparison_->add(traffic, arrival, decision.allowed);
       if (events_) events_->add(arrival, decision);
-      if (!on_decision_) return;
-      on_decision_(name, ++number, traffic.key_name(arrival.key), arrival, decision);
+      if (!write_lines_) return;
+      std::string line;
+      append_decision_json(line, plan_, name, ++number, traffic.key_name(arrival.key), arrival,
+                           decision);
+      write_lines_(line);
     };
   }
 
@@ -310,7 +315,7 @@ class Runs {
     return finished(candidate, std::move(outcome), *traffic, begin);
   }
 
-  /// What is known of holders: neither windows nor what a limiter reports.
+  /// A run of leases or reservations, of which neither windows nor reported values are known.
   static Run run_of_holders(const traffic::Candidate& candidate, traffic::Outcome outcome,
                             const traffic::Traffic& traffic, microseconds begin) {
     Run run{.name = std::string(name_of(candidate)),
@@ -451,7 +456,7 @@ class Runs {
   void compare() {
     constexpr int kTries = 3;
     report_.difference = comparison_->found();
-    for (int i = 1; i < kTries && !on_decision_ && difference_may_be_timing_noise(); ++i) {
+    for (int i = 1; i < kTries && !write_lines_ && difference_may_be_timing_noise(); ++i) {
       session_.silence();
       report_.runs.clear();
       comparison_.emplace();
@@ -496,9 +501,9 @@ class Runs {
   const replay::Recording* recording_;  ///< null if a pattern makes the traffic
   Invocation& invocation_;
   trial::Session session_;
-  const trial::OnNamedDecision& on_decision_;
+  const trial::WriteLines& write_lines_;
   bool has_assertions_, draws_;
-  /// The departures that the current run allowed to all keys, to draw those of one key.
+  /// When the requests that the current run allowed proceed, for all keys; a picture draws one key.
   std::optional<std::vector<traffic::Arrival>> allowed_;
   /// How a limiter that allows everything would have treated the requests of the current run.
   std::optional<traffic::Measurement> all_allowed_;
@@ -524,8 +529,8 @@ std::shared_ptr<const replay::Recording> read_recording(const Plan& plan,
   return recording;
 }
 
-void run_plan(Report& report, Invocation& invocation, const trial::OnNamedDecision& on_decision) {
-  Runs(report, invocation, on_decision).run();
+void run_plan(Report& report, Invocation& invocation, const trial::WriteLines& write_lines) {
+  Runs(report, invocation, write_lines).run();
 }
 
 }  // namespace rlctl::cli::burst

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "cli/trial/command.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::burst {
@@ -14,8 +15,8 @@ std::shared_ptr<const replay::Recording> read_recording(const trial::Plan& plan,
 
 /// Sends the traffic of a report's plan through each of its limiters in turn, and adds the runs to
 /// the report. Removes the keys after each run, even if an error or Ctrl-C ends it; after Ctrl-C
-/// the report covers the decisions so far. `on_decision` may be empty.
-void run_plan(trial::Report& report, Invocation& invocation,
-              const trial::OnNamedDecision& on_decision);
+/// the report covers the decisions so far. A line of JSON is written for each
+/// decision, if `write_lines` is not empty.
+void run_plan(trial::Report& report, Invocation& invocation, const trial::WriteLines& write_lines);
 
 }  // namespace rlctl::cli::burst

@@ -291,9 +291,7 @@ class TextReport {
 }  // namespace
 
 void append_text(std::string& out, const Report& report, const Look& look) {
-  std::string text;
-  TextReport(text, report, look).append();
-  out += without_micro_sign(std::move(text), look.utf8);
+  TextReport(out, report, look).append();
 }
 
 }  // namespace rlctl::cli::burst

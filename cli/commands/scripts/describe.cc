@@ -84,7 +84,7 @@ std::vector<std::string> elements_of(const std::vector<lua::Token>& tokens,
   return names;
 }
 
-/// The placeholders that a variable of this name may stand for; empty if the name says nothing.
+/// The placeholders whose value a variable of this name may hold; empty if the name tells nothing.
 std::vector<std::string> placeholders_for(std::string_view variable) {
   // A time without a unit in its name may have any.
   const bool has_unit = variable != "now" && variable != "window";
