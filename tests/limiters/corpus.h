@@ -277,10 +277,10 @@ inline bool is_tried(std::size_t number, std::int64_t percent) {
   return static_cast<std::int64_t>(shifted % 100) < percent;
 }
 
-/// The limiters of a folder, which the test changes in a copy. All are asked, but under a
-/// sanitizer; of the variants, and of the limiters with options in place of a head, a tenth, but at
-/// night all.
-inline void check_folder(const fs::path& folder) {
+/// The limiters of a folder, which the test changes in a copy. So many in a hundred are asked, and
+/// fewer under a sanitizer; of the variants, and of the limiters with options in place of a head, a
+/// tenth. At night all are.
+inline void check_folder(const fs::path& folder, std::int64_t percent) {
   const support::TempFolder copy;
   const auto home = copy.path().string();
   std::ofstream(copy.path() / "config.toml") << "timeout = '120s'\n";
@@ -301,7 +301,7 @@ inline void check_folder(const fs::path& folder) {
     limiters.emplace(name, std::move(limiter));
   }
   CHECK(limiters.size() > 10);
-  const auto files = test::scaled(100, 100), variants = test::scaled(10, 100);
+  const auto files = test::scaled(percent, 100), variants = test::scaled(10, 100);
   std::size_t number = 0;
   for (const auto& [name, limiter] : limiters) {
     const auto file = name;
