@@ -15,7 +15,7 @@ from report import goal, table
 def search(_client, quick):
     rounds = 1 if quick else 11
     names = [name for name in ALGORITHMS if name != "concurrency"]
-    command = [RLCTL, "adversary", "-q", "--algorithm"]
+    command = [RLCTL, "adversary", "-q"]
     scripts, _ = in_turn({name: [*command, name] for name in names}, rounds)
     models, _ = in_turn({name: [*command, name, "--model"] for name in names}, rounds)
     print(f"`rlctl adversary`, limit 5/60s, the default --tries; the time of the whole process, "
@@ -25,7 +25,7 @@ def search(_client, quick):
           [[f"`{name}`", f"{of_scripts[name]:.0f}", f"{statistics.median(models[name]):.0f}"]
            for name in names])
     whole = of_scripts["fixed-window"]
-    goal("`rlctl adversary --algorithm fixed-window`: less than 1 s", f"{whole:.0f} ms", whole < 1000)
+    goal("`rlctl adversary fixed-window`: less than 1 s", f"{whole:.0f} ms", whole < 1000)
 
 
 def exhaustive_run(command):
@@ -43,10 +43,10 @@ def every_schedule(_client, quick):
         script.write_text("local n = redis.call('INCR', KEYS[1])\n"
                           "if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end\n"
                           "return n <= tonumber(ARGV[2]) and 1 or 0\n")
-        limiters = {"`fixed-window`": ["--algorithm", "fixed-window"],
-                    "`sliding-window-log`": ["--algorithm", "sliding-window-log"],
-                    "`gcra`": ["--algorithm", "gcra"],
-                    "a counter with a TTL": ["--script", str(script), "--args", "{window_ms} {limit}"]}
+        limiters = {"`fixed-window`": ["fixed-window"],
+                    "`sliding-window-log`": ["sliding-window-log"],
+                    "`gcra`": ["gcra"],
+                    "a counter with a TTL": [str(script), "--args", "{window_ms} {limit}"]}
         rows, ratios = [], []
         for name, words in limiters.items():
             every, replays, schedules = [], [], 0
@@ -64,7 +64,7 @@ def every_schedule(_client, quick):
                          f"{ratio:.0f} ×"])
         model_rates = []
         for _ in range(rounds):
-            tried, seconds = exhaustive_run([*burst, "--algorithm", "sliding-window-log", "--model",
+            tried, seconds = exhaustive_run([*burst, "sliding-window-log", "--model",
                                              "--exhaustive", str(deep - 1)])
             model_rates.append(tried / seconds)
     print(f"Schedules a second, of up to {requests} requests, through scripts; the time of the whole process. Beside "

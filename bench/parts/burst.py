@@ -26,7 +26,7 @@ def scripts(client, quick):
     wall, _ = in_turn({"rlctl burst": burst}, 3 if quick else 51)
     whole = statistics.median(wall["rlctl burst"])
     sha = client.load(ROOT / "lua/sliding-window-log.lua")
-    common = [RLCTL, "-s", client.path, "burst", "steady", "--algorithm", "sliding-window-log",
+    common = [RLCTL, "-s", client.path, "burst", "steady", "sliding-window-log",
               "--limit", f"{PLENTY}/60s", "--requests", str(requests), "-q"]
     rows, ratios = [], []
     for keys in (1, 1000):
@@ -55,7 +55,7 @@ def models(_client, quick):
     for algorithm in ALGORITHMS:
         if algorithm == "concurrency":
             continue
-        commands = {shape: [RLCTL, "burst", shape[0], "--model", "-q", "--algorithm", algorithm,
+        commands = {shape: [RLCTL, "burst", shape[0], "--model", "-q", algorithm,
                             "--keys", str(shape[1]), "--requests", str(requests)]
                     for shape in shapes}
         _, cpu = in_turn(commands, rounds)
@@ -70,7 +70,7 @@ def models(_client, quick):
 
 def replay(_client, quick):
     large, small = (20_000, 5_000) if quick else (10_000_000, 1_000_000)
-    common = ["--algorithm", "sliding-window-log", "--limit", "100/60s", "-q"]
+    common = ["sliding-window-log", "--limit", "100/60s", "-q"]
     with tempfile.TemporaryDirectory(prefix="rlctl-bench.") as folder:
         rows, medians = [], {}
         for name, lines, keys, model in (("`--model`", large, 100_000, ["--model"]),
@@ -118,7 +118,7 @@ def virtual_time(_client, quick):
             file.write_text(source)
             arguments = "0.06 {burst} {cost}" + (" {now_s} 0" if TOLD in source else "")
             commands[way] = [RLCTL, "burst", "poisson", "--rate", "3000/s", "--requests", str(requests),
-                             "--limit", "1000/60s", "-q", "--script", str(file), "--args", arguments,
+                             "--limit", "1000/60s", "-q", str(file), "--args", arguments,
                              "--allowed-when", "r[1] == 0"]
         wall, _ = in_turn(commands, rounds)
     told, *others = ways

@@ -144,7 +144,7 @@ def on_cluster(_client, quick):
                 urls[UNROUTED] = urls[name].replace("redis+cluster:", "redis:")
         lines = file_of(stack, (f"bench:{rng.randrange(keys):012d}" for _ in range(requests)))
         kinds = {"check --batch": ["check", "--batch", lines, *LIMIT],
-                 "burst": ["burst", "steady", "--algorithm", "sliding-window-log", *LIMIT, "--requests",
+                 "burst": ["burst", "steady", "sliding-window-log", *LIMIT, "--requests",
                            str(requests), "--keys", "1000", "-q"]}
         times = {kind: in_turn({name: [RLCTL, "-u", url, *words] for name, url in urls.items()}, rounds)
                  for kind, words in kinds.items()}

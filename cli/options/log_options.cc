@@ -109,9 +109,7 @@ void add_replay_options(Options& options, ReplayArguments& target) {
   options
       .value("--suggest", "SHARE", target.suggest,
              "find the smallest limit that denies at most SHARE; 1% of the requests, or 1%keys")
-      .needs("--replay", "", kNameLog)
-      .excludes("--script", "it runs models of the algorithms, and a script has none",
-                "name an --algorithm or an --exec");
+      .needs("--replay", "", kNameLog);
 }
 
 void add_log_options(Options& options, ReplayArguments& target) {

@@ -30,7 +30,7 @@ namespace {
 using limiter::ScriptSection;
 
 constexpr std::string_view kDefaultKey = "{key}";
-constexpr std::string_view kScriptOption = "--script", kHeadOption = "--head";
+constexpr std::string_view kHeadOption = "--head";
 /// An error shows at most this much of a name in the configuration.
 constexpr std::size_t kMaxShown = 40;
 constexpr std::string_view kKeys = "keys", kArguments = "args", kSetup = "setup",
@@ -251,24 +251,17 @@ NamedScript script_in_file(const std::string& path, const ScriptOptions& given) 
 }
 
 [[noreturn]] void throw_no_script(std::string_view option, const std::string& value,
-                                  ConfigurationSource& configuration,
-                                  std::span<const std::string_view> bundled) {
-  if (limiter::find_algorithm(value) != nullptr) {
-    throw UsageError(with_option(option, quoted_and_masked(value) + " is a bundled algorithm"),
-                     "--algorithm " + value);
-  }
+                                  ConfigurationSource& configuration) {
   const auto path = configuration.path();
-  std::vector<std::string_view> names(bundled.begin(), bundled.end());
+  auto names = limiter::list_names(nullptr);
   for (const auto& script : configuration.scripts().scripts) names.push_back(script.name);
   const auto meant = did_you_mean(value, names);
-  const auto hint = names.empty() ? "" : "expected one of: " + one_of(names) + "; ";
   throw UsageError(
       with_option(
           option,
-          fmt::format("no {} {}{}{}", bundled.empty() ? "script" : "bundled script",
-                      quoted_and_masked(value),
+          fmt::format("no bundled script {}{}{}", quoted_and_masked(value),
                       path ? ", and no script of that name in " + display_path(*path) : "", meant)),
-      hint + "for a file, write ./" + value);
+      "expected one of: " + one_of(names) + "; for a file, write ./" + value);
 }
 
 /// Far more than any script has, and less than would fill the memory: a device never ends.
@@ -301,11 +294,12 @@ void say_head_option(ScriptOptions& options, const std::string& text) {
 void require_one_input(const ScriptOptions& options, std::string_view taken_by) {
   const auto wanted = std::count(options.scripts.begin(), options.scripts.end(), kStandardInput);
   if (wanted > 0 && !taken_by.empty()) {
-    throw UsageError(
-        fmt::format("{} - and {} both read standard input", options.named_with, taken_by),
-        "pass a file for one of them");
+    const auto& option = options.named_with;
+    throw UsageError(fmt::format("{} and {} both read standard input",
+                                 option.empty() ? "'-'" : fmt::format("{} -", option), taken_by),
+                     "pass a file for one of them");
   }
-  if (wanted > 1) throw UsageError("--script - is given twice, but standard input is read once");
+  if (wanted > 1) throw UsageError("'-' is given twice, but standard input is read once");
 }
 
 // ---- Sections of the configuration ----
@@ -487,29 +481,30 @@ void set_default_key(ScriptOptions& options) {
   options.say(kKeys, {.text = std::string(kDefaultKey), .source = WordSource::kScript});
 }
 
-void add_script_options(Options& options, ScriptOptions& target, bool has_option) {
-  if (has_option) {
-    options
-        .list(std::string(kScriptOption), "SCRIPT", target.scripts,
-              "run this Lua script, not a bundled algorithm (a file, one that the configuration "
-              "names, or - for standard input)")
-        .completes(complete_script);
-  }
-  const auto add = [&](Option option) {
-    if (has_option) option.needs(kScriptOption, "", "name the script with --script FILE.lua");
-  };
+void add_script_options(Options& options, ScriptOptions& target) {
   for (const auto& row : kWords) {
     if (row.option.empty()) continue;
     const Take take = [&target, &row](const std::string& text) {
       target.say(row.name, {.text = text, .place = std::string(row.option)});
     };
-    add(row.has_lines ? options.list(row.option, row.value_name, take, row.help)
-                      : options.value(row.option, row.value_name, take, row.help));
+    if (row.has_lines) {
+      options.list(row.option, row.value_name, take, row.help);
+    } else {
+      options.value(row.option, row.value_name, take, row.help);
+    }
   }
-  add(options.list(
+  options.list(
       kHeadOption, "'WORD VALUE'",
       [&target](const std::string& text) { say_head_option(target, text); },
-      "say what a line of the script's head says, in its place: 'retry_after r[3] ms'"));
+      "say what a line of the script's head says, in its place: 'retry_after r[3] ms'");
+}
+
+void refuse_words_without_script(const ScriptOptions& options) {
+  if (options.words.empty()) return;
+  const auto& said = options.words.begin()->second;
+  throw UsageError(
+      fmt::format("{} {}: no script is named", said.place, quoted_and_masked(said.text)),
+                   "name it: ./limiter.lua, or a section [script.NAME] of the configuration");
 }
 
 std::string script_help() {
@@ -568,8 +563,7 @@ void require_lua(const NamedScript& script) {
 }
 
 NamedScript find_script(std::string_view option, const std::string& value,
-                        const ScriptOptions& given, ConfigurationSource& configuration,
-                        std::span<const std::string_view> bundled) {
+                        const ScriptOptions& given, ConfigurationSource& configuration) {
   require_not_empty(value, with_option(option, "the name"));
   if (is_script_file(value)) return script_in_file(value, given);
   if (const auto* section = configuration.script(value)) {
@@ -580,7 +574,7 @@ NamedScript find_script(std::string_view option, const std::string& value,
     return script;
   }
   if (::access(value.c_str(), F_OK) == 0) return script_in_file(value, given);
-  throw_no_script(option, value, configuration, bundled);
+  throw_no_script(option, value, configuration);
 }
 
 std::string read_source(std::string_view option, const NamedScript& script) {
@@ -640,11 +634,6 @@ void choose_function(traffic::ForeignLimiter& limiter, const ScriptOptions& opti
 
 NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& configuration,
                            std::string_view input_reader) {
-  if (options.scripts.empty() && options.find(kKeys) != nullptr) {
-    throw UsageError("--keys must be a whole number in decimal digits, not " +
-                         quoted_and_masked(script_keys(options).front()),
-                     "a key of a script needs --script FILE.lua");
-  }
   require_one_input(options, input_reader);
   std::vector<std::string> typed;
   std::vector<NamedScript> scripts;

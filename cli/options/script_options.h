@@ -31,8 +31,8 @@ struct WordValue {
 /// What is said about scripts: on the command line, in [script.NAME] of the configuration, and in
 /// the head of the script (traffic/head.h).
 struct ScriptOptions {
-  std::vector<std::string> scripts = {};             ///< --script: files and names
-  std::string_view named_with = "--script";          ///< the option whose values `scripts` are
+  std::vector<std::string> scripts = {};             ///< files, and names in the configuration
+  std::string_view named_with = {};                  ///< the option that named them; empty: operands
   std::map<std::string_view, WordValue> words = {};  ///< by the names of script_words()
 
   /// Null if the word is not said.
@@ -72,9 +72,10 @@ inline constexpr std::string_view kScriptBurstHelp =
 /// What to do with a second --limit where one fills the placeholders.
 inline constexpr const char* kOneLimitHint = "write further limits in --args";
 
-/// Adds the options about a script except --keys, whose meaning differs between commands. With
-/// `has_option`, they need --script, which is added too; otherwise operands name scripts.
-void add_script_options(Options& options, ScriptOptions& target, bool has_option);
+/// Adds the options about a script except --keys, whose meaning differs between commands.
+void add_script_options(Options& options, ScriptOptions& target);
+/// Throws UsageError if anything is said about a script: none is named.
+void refuse_words_without_script(const ScriptOptions& options);
 /// The sections of --help that list the words of --head and the placeholders.
 std::string script_help();
 
@@ -102,8 +103,8 @@ struct NamedScript {
   std::size_t line = 0;        ///< of its section
 };
 
-/// Whether a value of --script, or a SCRIPT, is a file and never a name: it has a / in it, ends in
-/// .lua, or is kStandardInput.
+/// Whether a SCRIPT is a file and never a name: it has a / in it, ends in .lua, or is
+/// kStandardInput.
 bool is_script_file(std::string_view value);
 /// Throws UsageError if the options say how to call a script: the program of this name is none.
 void require_no_call(const ScriptOptions& options, const std::string& name);
@@ -112,10 +113,8 @@ void require_lua(const NamedScript& script);
 /// The script of this name in the configuration, else the file of this name; it is not read.
 /// `option` is the one with the value, or empty. Throws UsageError if there is neither, and what
 /// reading the configuration throws.
-/// `bundled` are names that the caller accepts too, for the message.
 NamedScript find_script(std::string_view option, const std::string& value,
-                        const ScriptOptions& given, ConfigurationSource& configuration,
-                        std::span<const std::string_view> bundled = {});
+                        const ScriptOptions& given, ConfigurationSource& configuration);
 /// A file's name without its folder, for tables and traces; "stdin" for standard input.
 std::string script_name(const std::string& path);
 /// Throws UsageError, which names the option, for a file that cannot be read.
@@ -133,19 +132,19 @@ traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string sour
 /// Calls traffic::choose_function(). Throws UsageError, which names what says the function.
 void choose_function(traffic::ForeignLimiter& limiter, const ScriptOptions& options);
 
-/// A script of --script, or a program that a section of the configuration names.
+/// A script, or a program that a section of the configuration names.
 struct NamedLimiter {
   traffic::Candidate candidate = {};  ///< without limits
   ScriptOptions options = {};         ///< all that is said about it
 };
 
-/// All scripts of --script, in order and each once, and with names that differ.
+/// All scripts, in order and each once, and with names that differ.
 struct NamedLimiters {
   std::vector<NamedLimiter> limiters = {};
   bool uses_configuration = false;  ///< at least one is from the configuration
 };
-/// Throws UsageError as above, if standard input is wanted twice, and for --keys with a template
-/// without --script. `input_reader` is another option that reads standard input; it may be empty.
+/// Throws UsageError as above, and if standard input is wanted twice. `input_reader` is another
+/// option that reads standard input; it may be empty.
 NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& configuration,
                            std::string_view input_reader);
 

@@ -19,21 +19,12 @@ namespace {
 
 using limiter::Algorithm;
 
-/// The value of --algorithm for each algorithm that counts requests.
+/// The operand that names each algorithm that counts requests.
 constexpr const char* kAllAlgorithms = "all";
 
-/// Adds the algorithm, or all of them, unless it is there.
-void add_algorithms(std::vector<const limiter::Algorithm*>& chosen, const std::string& name) {
-  const auto add = [&chosen](const limiter::Algorithm& algorithm) {
-    if (std::find(chosen.begin(), chosen.end(), &algorithm) == chosen.end()) {
-      chosen.push_back(&algorithm);
-    }
-  };
-  if (const auto* algorithm = limiter::find_algorithm(name)) return add(*algorithm);
-  if (name != kAllAlgorithms) return add(parse_algorithm(name, kAllAlgorithms));
-  for (const auto& algorithm : limiter::algorithms()) {
-    if (limiter::counts_requests(algorithm)) add(algorithm);
-  }
+/// Adds the algorithm unless it is there.
+void add_once(std::vector<const Algorithm*>& chosen, const Algorithm& algorithm) {
+  if (std::ranges::find(chosen, &algorithm) == chosen.end()) chosen.push_back(&algorithm);
 }
 
 std::uint64_t parse_seed(const std::string& text) {
@@ -107,21 +98,18 @@ void take_from_scripts(Plan& plan, std::span<const NamedLimiter> scripts, const 
   if (const auto* costs = agreed(scripts, "cost", "--cost")) plan.costs = parse_costs(*costs);
 }
 
-/// Comma-separated lists of the names, each short enough for a line of a narrow terminal.
-std::vector<std::string> algorithm_lists(const std::vector<const Algorithm*>& algorithms) {
-  constexpr std::size_t kMaxLetters = 34;
-  std::vector<std::string> lists;
-  std::vector<std::string_view> names;
-  for (const auto* algorithm : algorithms) names.push_back(algorithm->name);
-  if (names == limiter::list_names(limiter::counts_requests)) return {kAllAlgorithms};
-  for (const auto name : names) {
-    if (lists.empty() || lists.back().size() + 1 + name.size() > kMaxLetters) {
-      lists.emplace_back(name);
-    } else {
-      lists.back().append(",").append(name);
-    }
+/// The operands that name the limiters.
+std::vector<std::string> limiter_operands(const Plan& plan) {
+  std::vector<std::string> words;
+  for (const auto& script : plan.script.scripts) {
+    const bool is_like_option = script.starts_with('-') && script != kStandardInput;
+    words.push_back(is_like_option ? "./" + script : script);
   }
-  return lists;
+  std::vector<std::string_view> names;
+  for (const auto* algorithm : plan.algorithms) names.push_back(algorithm->name);
+  if (names == limiter::list_names(limiter::counts_requests)) names = {kAllAlgorithms};
+  words.insert(words.end(), names.begin(), names.end());
+  return words;
 }
 
 }  // namespace
@@ -131,30 +119,11 @@ std::vector<std::string> algorithm_lists(const std::vector<const Algorithm*>& al
 void add_limiters(Options& options, Plan& plan, std::string_view limit_help) {
   options.group("Limiters");
   options.list("--limit", "LIMIT", plan.limit_texts, limit_help).splits_at_commas();
-  options
-      .list(
-          "--algorithm", "NAMES",
-          [&plan](const std::string& name) { add_algorithms(plan.algorithms, name); },
-          "algorithms to test, separated by commas, or all (default: "
-          "fixed-window,sliding-window-log)")
-      .splits_at_commas()
-      .completes([](const CompletionContext& typed) {
-        Completions leases;
-        leases.words.push_back({"concurrency", "gives leases"});
-        if (typed.options.is_given("--concurrency")) return leases;
-        if (typed.options.is_given("--reserve")) {
-          return to_completions(std::array<std::string_view, 1>{"budget"});
-        }
-        auto completions = complete_counting_algorithm(typed);
-        completions.words.push_back({std::string(kAllAlgorithms), "all that count requests"});
-        return completions;
-      });
-  add_script_options(options, plan.script, true);
+  add_script_options(options, plan.script);
   add_exec_options(options, plan.exec);
   options.value("--burst", "NUMBER", plan.burst_text,
                 "requests that may come at once; for algorithms with a burst (default: the limit)");
   options.flag("--model", plan.model, "decide in this process, without a server; fast")
-      .excludes("--script", "a script runs on a server only")
       .excludes_each({"--url", "--host", "--port", "--socket"});
 }
 
@@ -172,46 +141,31 @@ void add_seed_and_start(Options& options, Plan& plan) {
       .excludes("--replay", kLogHasTimes);
 }
 
-// ---- KEYS and ARGV as operands ----
+// ---- Limiters as operands ----
 
-void add_template(ScriptOptions& script, const std::string& key) {
-  if (is_digits(std::string_view(key).substr(key.starts_with('-') ? 1 : 0))) {
-    throw UsageError("KEY " + quoted_and_masked(key) + " is a number",
-                     "a KEY is a template, such as '{key}'");
+void add_limiter(Plan& plan, const std::string& word) {
+  if (word == "," || (word.find('{') != word.npos && !is_script_file(word))) {
+    throw UsageError("unexpected argument " + quoted_and_masked(word),
+                     "KEYS and ARGV are --keys KEY and --args 'ARG ARG', which is one word");
   }
-  add_key(script, key);
+  if (const auto* algorithm = limiter::find_algorithm(word)) {
+    return add_once(plan.algorithms, *algorithm);
+  }
+  if (word != kAllAlgorithms) return plan.script.scripts.push_back(word);
+  for (const auto& algorithm : limiter::algorithms()) {
+    if (limiter::counts_requests(algorithm)) add_once(plan.algorithms, algorithm);
+  }
 }
 
-void take_keys_and_args(Plan& plan, std::vector<std::string>& operands, std::size_t typed,
-                        bool (*is_other)(std::string_view word)) {
-  auto& script = plan.script;
-  if (script.scripts.empty()) return;
-  auto words = split_at_comma(operands, script);
-  if (!words) return;
-  script.say("args", {.text = std::move(words->arguments), .place = "--args"});
-  auto& before = words->before;
-  refuse_dash(before, typed);
-  operands.clear();
-  if (!before.empty() && is_other(before.front())) {
-    operands.push_back(before.front());
-    before.erase(before.begin());
-  }
-  if (!before.empty() && script.find("keys") != nullptr) {
-    throw UsageError("--keys " + quoted_and_masked(script_keys(script).front()) + " and the KEY " +
-                     quoted_and_masked(before.front()) + " before ',' cannot be combined");
-  }
-  for (const auto& key : before) add_template(script, key);
+bool is_limiter(const std::string& word, ConfigurationSource& configuration) {
+  return limiter::find_algorithm(word) != nullptr || word == kAllAlgorithms ||
+         word.ends_with(".lua") || (!is_script_file(word) && configuration.script(word) != nullptr);
 }
 
-std::string hint_for(const std::string& operand, ConfigurationSource& configuration) {
-  if (operand == ",")
-    return "it separates the KEYS and ARGV of a script: --script FILE.lua KEY , ARG";
-  const bool is_script = operand.ends_with(".lua") ||
-                         limiter::find_script(configuration.scripts(), operand) != nullptr;
-  if (is_script) return "run a script with --script " + operand;
-  if (operand.find('{') == operand.npos) return {};
-  return "quote the value of --args, which is one word: --args '{now_ms} {window_ms}', or write a "
-         "comma before the words: KEY , '{now_ms}' '{window_ms}'";
+Completions complete_limiters(const CompletionContext& typed) {
+  auto completions = complete_limiter(typed);
+  completions.words.push_back({std::string(kAllAlgorithms), "all that count requests"});
+  return completions;
 }
 
 // ---- The limiters ----
@@ -238,15 +192,19 @@ void require_algorithms(const Plan& plan) {
     } else if (plan.concurrency && counts) {
       throw UsageError(
           fmt::format("--concurrency: {} counts requests and gives no leases", algorithm->name),
-          "--algorithm concurrency does");
+          "concurrency gives them: leave out the others");
     } else if (!plan.concurrency && !counts) {
-      throw UsageError("--algorithm concurrency requires --concurrency NUMBER");
+      throw UsageError("concurrency gives leases, and requires --concurrency NUMBER");
     }
   }
 }
 
 bool names_others(const Plan& plan) {
   return !plan.script.scripts.empty() || !plan.exec.programs.empty();
+}
+
+bool names_limiter(const Plan& plan) {
+  return !plan.algorithms.empty() || names_others(plan);
 }
 
 void require_taken(const limiter::Algorithm& algorithm, const limiter::Limit& limit,
@@ -258,7 +216,7 @@ void require_taken(const limiter::Algorithm& algorithm, const limiter::Limit& li
         fmt::format("--limit {}: {}", limiter::format_limit(limit), error.what()),
         !error.hint().empty()
             ? error.hint()
-            : fmt::format("an --algorithm other than {} may accept it", algorithm.name));
+            : fmt::format("an algorithm other than {} may accept it", algorithm.name));
   }
 }
 
@@ -273,6 +231,10 @@ void add_algorithm(Plan& plan, const Algorithm& algorithm, bool burst_is_for_oth
 
 void add_scripts(Plan& plan, const NamedLimiters& scripts, const Invocation& invocation) {
   if (!scripts.limiters.empty()) require_lengths(plan.limits, "a script of your own");
+  if (plan.model && !scripts.limiters.empty()) {
+    refuse_both("--model", quoted_and_masked(name_of(scripts.limiters.front().candidate)),
+                "a script runs on a server only");
+  }
   plan.has_configured_script |= scripts.uses_configuration;
   for (auto [candidate, options] : scripts.limiters) {
     const auto& server = invocation.connection;
@@ -296,7 +258,7 @@ void add_scripts(Plan& plan, const NamedLimiters& scripts, const Invocation& inv
 
 void add_limiters_named(Plan& plan, const NamedLimiters& scripts, const Invocation& invocation,
                         bool has_burst) {
-  if (plan.algorithms.empty() && !names_others(plan)) plan.algorithms = default_algorithms(plan);
+  if (!names_limiter(plan)) plan.algorithms = default_algorithms(plan);
   add_scripts(plan, scripts, invocation);
   add_programs(plan);
   const bool burst_is_for_others =
@@ -310,7 +272,7 @@ void add_limiters_named(Plan& plan, const NamedLimiters& scripts, const Invocati
 // ---- The command that repeats the plan ----
 
 Resolved resolved_limiters(const Plan& plan, const Invocation& invocation) {
-  Resolved values{{"--algorithm", algorithm_lists(plan.algorithms)}, {"--config", {}}};
+  Resolved values{{"--config", {}}};
   if (plan.concurrency) {
     values["--lease"] = {format_duration(plan.leases.lease)};
   } else {
@@ -339,6 +301,8 @@ Resolved resolved_limiters(const Plan& plan, const Invocation& invocation) {
 
 void append_repeated(std::vector<std::string>& words, const Plan& plan,
                      const Invocation& invocation, const Resolved& values) {
+  const auto limiters = limiter_operands(plan);
+  words.insert(words.end(), limiters.begin(), limiters.end());
   const auto options = invocation.options.repeated(values, plan.is_real());
   words.insert(words.end(), options.begin(), options.end());
   // Of a server under the virtual clock, the time does not matter.

@@ -15,19 +15,19 @@
 
 namespace rlctl::cli::trial {
 
-/// Declares the limiters. `limit_help` must live as long as the options.
+/// Declares what is said of the limiters, which operands name. `limit_help` must live as long as the options.
 void add_limiters(Options& options, Plan& plan, std::string_view limit_help);
 /// Declares --seed and --start.
 void add_seed_and_start(Options& options, Plan& plan);
 
-/// Adds one of the KEYS of the scripts. Throws UsageError for a number, which is no template.
-void add_template(ScriptOptions& script, const std::string& key);
-/// Takes KEY... , ARG... of a script from the operands: without a comma, it takes nothing. The
-/// first word is left if `is_other`.
-void take_keys_and_args(Plan& plan, std::vector<std::string>& operands, std::size_t typed,
-                        bool (*is_other)(std::string_view word));
-/// A hint for an operand that the command does not know; empty if its meaning is unknown.
-std::string hint_for(const std::string& operand, ConfigurationSource& configuration);
+/// Adds the limiter that an operand names: an algorithm, all that count requests, or a script,
+/// which is not looked for. Throws UsageError for what can be neither.
+void add_limiter(Plan& plan, const std::string& word);
+/// Whether an operand can only be a limiter, beside the files of a log: an algorithm, all, a name in
+/// the configuration, or a file that ends in .lua.
+bool is_limiter(const std::string& word, ConfigurationSource& configuration);
+/// Limiters, as operands.
+Completions complete_limiters(const CompletionContext& typed);
 
 /// Sets the limit: that of leases, or those of --limit, or else that of the scripts, or
 /// `if_not_given`.
@@ -37,6 +37,8 @@ void set_limits(Plan& plan, std::span<const NamedLimiter> scripts, const Options
 void require_algorithms(const Plan& plan);
 /// Whether the user's own limiters take part.
 bool names_others(const Plan& plan);
+/// Whether a limiter is named, so that the default ones are not asked.
+bool names_limiter(const Plan& plan);
 /// Throws UsageError, which names the limit and the algorithm, since there may be several of each.
 void require_taken(const limiter::Algorithm& algorithm, const limiter::Limit& limit,
                    std::int64_t cost);
@@ -54,8 +56,8 @@ void add_limiters_named(Plan& plan, const NamedLimiters& scripts, const Invocati
 using Resolved = std::map<std::string_view, std::vector<std::string>>;
 /// Those of the limiters and of the server, without its password.
 Resolved resolved_limiters(const Plan& plan, const Invocation& invocation);
-/// Appends the options that repeat a plan. The server is included only under the real clock: under
-/// the virtual clock all servers give the same result.
+/// Appends the limiters and the options that repeat a plan. The server is included only under the
+/// real clock: under the virtual clock all servers give the same result.
 void append_repeated(std::vector<std::string>& words, const Plan& plan,
                      const Invocation& invocation, const Resolved& values);
 

@@ -6,8 +6,8 @@
 --
 -- rlctl: args {now_ms} {window_ms} {limit}
 --
--- $ rlctl burst steady --limit 5/60s --rate 20000/s --requests 15 --script check-then-add.lua \
---     --algorithm sliding-window-zset
+-- $ rlctl burst steady --limit 5/60s --rate 20000/s --requests 15 check-then-add.lua \
+--     sliding-window-zset
 -- > check-then-add.lua 15 15 0 15 3.00×
 -- > sliding-window-zset 15 5 10 5 1.00×
 -- $ rlctl lint check-then-add.lua

@@ -7,7 +7,7 @@
 -- rlctl: limit 1/1s
 -- rlctl: args {now_ms} {window_ms} {limit} {id}
 --
--- $ rlctl burst steady --rate 30/min --requests 6 --script counts-before-pruning.lua --algorithm sliding-window-log
+-- $ rlctl burst steady --rate 30/min --requests 6 counts-before-pruning.lua sliding-window-log
 -- > counts-before-pruning.lua 6 1 5
 -- > sliding-window-log 6 6 0
 -- $ rlctl lint counts-before-pruning.lua

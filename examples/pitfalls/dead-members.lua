@@ -6,7 +6,7 @@
 --
 -- rlctl: args {event} {limit} {lease_ms} {holder}
 --
--- $ rlctl adversary --concurrency 2 --lease 10s --script dead-members.lua --algorithm concurrency
+-- $ rlctl adversary --concurrency 2 --lease 10s dead-members.lua concurrency
 -- > 1 slot lost: nobody has it, and nobody gets it
 -- > concurrency at most 2 of 2 held at once, no slot lost
 -- $ rlctl lint dead-members.lua --concurrency 2 --lease 10s

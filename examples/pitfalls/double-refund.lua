@@ -8,7 +8,7 @@
 -- rlctl: args {limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}
 -- rlctl: settle double-refund-settle.lua
 --
--- $ rlctl adversary --reserve 10 --hold 10s --script double-refund.lua --algorithm budget
+-- $ rlctl adversary --reserve 10 --hold 10s double-refund.lua budget
 -- > 20 units spent and held, 10 more than the limit
 -- > budget at most 10 of 10 units spent and held, none lost
 -- $ rlctl lint double-refund.lua --reserve 10 --hold 10s

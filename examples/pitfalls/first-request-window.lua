@@ -13,18 +13,18 @@
 -- rlctl: args {window_s} {now_ms}
 -- rlctl: allowed <=limit
 --
--- $ rlctl burst boundary --script first-request-window.lua \
---     --algorithm sliding-window-log
+-- $ rlctl burst boundary first-request-window.lua \
+--     sliding-window-log
 -- > first-request-window.lua 20 10 10 10 1.00×
 -- > sliding-window-log 20 10 10 10 1.00×
--- $ rlctl burst --replay first-request-window.log --script first-request-window.lua \
---     --algorithm sliding-window-log
+-- $ rlctl burst --replay first-request-window.log first-request-window.lua \
+--     sliding-window-log
 -- > first-request-window.lua 20 20 0 0.000 % 19 1.90×
 -- > sliding-window-log 20 11 9 45.000 % 10 1.00×
--- $ rlctl adversary --script first-request-window.lua
+-- $ rlctl adversary first-request-window.lua
 -- > first-request-window.lua 1.90× the limit: 19 within
 -- $ rlctl lint first-request-window.lua --args '{window_s}'
--- > rlctl adversary --script first-request-window.lua --args '{window_s}'
+-- > rlctl adversary first-request-window.lua --args '{window_s}'
 
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1]) end

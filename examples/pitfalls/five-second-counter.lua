@@ -7,7 +7,7 @@
 -- rlctl: keys {key}:{window_index}
 -- rlctl: allowed <=limit
 --
--- $ rlctl burst boundary --script five-second-counter.lua --algorithm sliding-window-log
+-- $ rlctl burst boundary five-second-counter.lua sliding-window-log
 -- > five-second-counter.lua 20 20 0 20 2.00× 19 ms
 -- > sliding-window-log 20 10 10 10 1.00×
 -- $ rlctl lint five-second-counter.lua

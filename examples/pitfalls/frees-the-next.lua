@@ -5,11 +5,11 @@
 --
 -- rlctl: args {event} {lease_ms} {holder}
 --
--- $ rlctl burst steady --rate 1/s --duration 60s --concurrency 1 --lease 10s --hold 12s --script frees-the-next.lua \
---     --algorithm concurrency
+-- $ rlctl burst steady --rate 1/s --duration 60s --concurrency 1 --lease 10s --hold 12s frees-the-next.lua \
+--     concurrency
 -- > frees-the-next.lua 60 10 50 2 of 1
 -- > concurrency 60 6 54 1 of 1
--- $ rlctl adversary --concurrency 1 --lease 10s --script frees-the-next.lua --algorithm concurrency
+-- $ rlctl adversary --concurrency 1 --lease 10s frees-the-next.lua concurrency
 -- > frees-the-next.lua 2 held at once, 1 more than the limit
 -- > concurrency at most 1 of 1 held at once, no slot lost
 -- $ rlctl lint frees-the-next.lua --concurrency 1 --lease 10s

@@ -9,12 +9,12 @@
 -- rlctl: args {limit} {window_s}
 -- rlctl: allowed nil
 --
--- $ rlctl burst boundary --limit 1000/60s --script minute-counter.lua --algorithm sliding-window-log
+-- $ rlctl burst boundary --limit 1000/60s minute-counter.lua sliding-window-log
 -- ! every reply was nil
 -- > minute-counter.lua 2000 2000 0 2000 2.00× 19.99 ms
 -- > sliding-window-log 2000 1000 1000 1000 1.00×
--- $ rlctl burst --replay minute-counter.log --limit 3/60s --script minute-counter.lua \
---     --algorithm sliding-window-log
+-- $ rlctl burst --replay minute-counter.log --limit 3/60s minute-counter.lua \
+--     sliding-window-log
 -- ! every reply was nil
 -- > minute-counter.lua 4 4 0 0.000 % 4 1.33× 2 s
 -- > sliding-window-log 4 3 1 25.000 % 3 1.00×

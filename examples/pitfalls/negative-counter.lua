@@ -6,7 +6,7 @@
 --
 -- rlctl: args {event} {limit}
 --
--- $ rlctl adversary --concurrency 2 --lease 10s --script negative-counter.lua --algorithm concurrency
+-- $ rlctl adversary --concurrency 2 --lease 10s negative-counter.lua concurrency
 -- ! passes for negative-counter.lua: it calls neither
 -- > 3 held at once, 1 more than the limit
 -- > 2 slots lost: nobody has them, and nobody gets them, not even a year later

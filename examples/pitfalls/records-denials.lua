@@ -7,8 +7,8 @@
 -- rlctl: args {now_ms} {window_ms} {id}
 -- rlctl: allowed <=limit
 --
--- $ rlctl burst steady --limit 5/60s --rate 1/s --duration 10m --script records-denials.lua \
---     --algorithm sliding-window-log
+-- $ rlctl burst steady --limit 5/60s --rate 1/s --duration 10m records-denials.lua \
+--     sliding-window-log
 -- > records-denials.lua 600 5 595
 -- > sliding-window-log 600 50 550 5 1.00×
 -- $ rlctl lint records-denials.lua

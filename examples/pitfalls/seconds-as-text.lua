@@ -11,7 +11,7 @@
 -- rlctl: allowed always
 -- rlctl: delay tonumber(r) s
 --
--- $ rlctl burst steady --rate 1000M/s --requests 60000 --script seconds-as-text.lua --algorithm leaky-bucket \
+-- $ rlctl burst steady --rate 1000M/s --requests 60000 seconds-as-text.lua leaky-bucket \
 --     --burst 60000
 -- > seconds-as-text.lua 60000 60000 0 60000 2.00×
 -- > leaky-bucket 60000 60000 0 30000 1.00×

@@ -8,12 +8,12 @@
 -- rlctl: args {now_ms} {window_ms}
 -- rlctl: allowed <=limit
 --
--- $ rlctl burst steady --limit 5/60s --rate 2000/s --requests 15 --script times-as-members.lua \
---     --algorithm sliding-window-log
+-- $ rlctl burst steady --limit 5/60s --rate 2000/s --requests 15 times-as-members.lua \
+--     sliding-window-log
 -- > times-as-members.lua 15 10 5 10 2.00×
 -- > sliding-window-log 15 5 10 5 1.00×
--- $ rlctl burst steady --limit 5/60s --rate 20000/s --requests 15 --script times-as-members.lua \
---     --algorithm sliding-window-log
+-- $ rlctl burst steady --limit 5/60s --rate 20000/s --requests 15 times-as-members.lua \
+--     sliding-window-log
 -- > times-as-members.lua 15 15 0 15 3.00×
 -- > sliding-window-log 15 5 10 5 1.00×
 -- $ rlctl lint times-as-members.lua

@@ -6,10 +6,10 @@
 --
 -- rlctl: args {now_s} {window_s} {limit} {id}
 --
--- $ rlctl burst boundary --limit 10/1s --script whole-seconds.lua --algorithm sliding-window-log
+-- $ rlctl burst boundary --limit 10/1s whole-seconds.lua sliding-window-log
 -- > whole-seconds.lua 20 20 0 20 2.00× 19 ms
 -- > sliding-window-log 20 10 10 10 1.00×
--- $ rlctl adversary --limit 10/1s --script whole-seconds.lua
+-- $ rlctl adversary --limit 10/1s whole-seconds.lua
 -- > whole-seconds.lua 2.00× the limit: 20 within 100 ms
 -- $ rlctl lint whole-seconds.lua --limit 10/1s
 -- $ rlctl lint whole-seconds.lua

@@ -478,7 +478,7 @@ class Reader {
     if (script.name == "-" || script.name.find('/') != script.name.npos ||
         script.name.ends_with(".lua")) {
       mistake(name.source().begin,
-              fmt::format("script '{}': --script takes this name for a file", cut(script.name)));
+              fmt::format("script '{}': rlctl takes this name for a file", cut(script.name)));
     }
     for (const auto& [key, node] : table) {
       ScriptSection::Setting setting{.name = std::string(key.str()),

@@ -215,13 +215,13 @@ leases() {
 }
 
 bursts() {
-  limiter burst steady --rate 50/s --limit 5/1s --algorithm sliding-window-log --socket "$socket"
+  limiter burst steady --rate 50/s --limit 5/1s sliding-window-log --socket "$socket"
 }
 
-@test "burst --script is granted COMMAND GETKEYS, and no other COMMAND" {
+@test "burst is granted COMMAND GETKEYS, and no other COMMAND" {
   echo 'return redis.call("INCR", KEYS[1]) <= 5 and 1 or 0' >"$BATS_TEST_TMPDIR/counter.lua"
   user +evalsha '+script|load' +time
-  if limiter burst --limit 5/60s --script "$BATS_TEST_TMPDIR/counter.lua" --socket "$socket"; then fail 'needs it'; fi
+  if limiter burst --limit 5/60s "$BATS_TEST_TMPDIR/counter.lua" --socket "$socket"; then fail 'needs it'; fi
   assert_regex "$refusal" "grant it: ACL SETUSER limiter '[+]command[|]getkeys'"
 }
 
@@ -339,7 +339,7 @@ prepare() {
 |run login:nightly --limit 1/60s --concurrency 2 -- true
 |scripts call gcra login:ann --limit 2/60s
 TABLE
-  takes_one_hint burst steady --rate 50/s --limit 5/1s --algorithm gcra --socket "$socket"
+  takes_one_hint burst steady --rate 50/s --limit 5/1s gcra --socket "$socket"
   takes_one_hint debug gcra login:gcra --limit 5/1000d --trace
   # What only looks is not granted what removes.
   takes_one_hint reset --match 'login:*' --dry-run

@@ -17,11 +17,11 @@ reads|reset --limit 5/60s -
 reads|reset --policy p -
 reads|quota --limit 5/60s -
 reads|quota --policy p -
-reads|burst --script - --args {now_ms}
-reads|burst --script one.lua --args {now_ms} --compare -
+reads|burst - --args {now_ms}
+reads|burst one.lua --args {now_ms} --compare -
 reads|burst --replay -
-reads|adversary --script - --args {now_ms}
-writes|adversary --model -q --algorithm fixed-window --limit 2/10s --write -
+reads|adversary - --args {now_ms}
+writes|adversary --model -q fixed-window --limit 2/10s --write -
 reads|debug - k --trace
 reads|debug one.lua k --commands -
 reads|debug one.lua --replay - --trace

@@ -148,14 +148,14 @@ all_is_clean() {
       "$text" >"$name"
     shows debug "$name" k --trace
     both lint "$name" --allowed-when nonzero
-    both burst steady --script "$name" --allowed-when nonzero "${options[@]}" --requests 2
+    both burst steady "$name" --allowed-when nonzero "${options[@]}" --requests 2
     printf 'error("%s")\n' "$text" >"$name"
     shows debug "$name" k --trace
     both lint "$name"
-    both burst steady --script "$name" "${options[@]}" --requests 2
+    both burst steady "$name" "${options[@]}" --requests 2
     printf 'return redis.error_reply("%s")\n' "$text" >"$name"
     shows debug "$name" k --trace
-    both burst steady --script "$name" "${options[@]}" --requests 2
+    both burst steady "$name" "${options[@]}" --requests 2
     # The bytes themselves, in a comment, and where they do not compile.
     { printf -- '--[[ ' && cat bytes && printf ' ]] return 1\n'; } >"$name"
     shows debug "$name" k --trace
@@ -163,7 +163,7 @@ all_is_clean() {
     { printf 'return ' && cat bytes; } >"$name"
     shows debug "$name" k --trace
     both lint "$name"
-    both burst steady --script "$name" "${options[@]}" --requests 2
+    both burst steady "$name" "${options[@]}" --requests 2
     rm -f "$name"
   done
   all_is_clean
@@ -304,7 +304,7 @@ END
     for format in html svg json jsonl; do
       for script in "$name" ''; do
         options=(--replay log --limit 1/60s --model)
-        [[ -z $script ]] || options=(--replay log --limit 1/60s --script "$script" --allowed-when nonzero)
+        [[ -z $script ]] || options=(--replay log --limit 1/60s "$script" --allowed-when nonzero)
         shows burst "${options[@]}" -q -o "report.$format"
         shows_in shown cat "report.$format"
         rm "report.$format"
@@ -370,7 +370,7 @@ limited() {
     { printf -- '-- ' && cat "$kind" && printf '\nerror(("x"):rep(1048576))\n'; } >script.lua
     limited debug script.lua k --trace
     limited lint script.lua
-    limited burst steady --script script.lua --limit 5/60s --requests 2
+    limited burst steady script.lua --limit 5/60s --requests 2
   done
   all_is_clean
   refute grep -E 'bad_alloc|out of memory' shown

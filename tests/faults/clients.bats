@@ -20,7 +20,7 @@ use JSON::PP;
 my ($limit, $window) = (200, 1_000_000);
 for my $algorithm ('sliding-window-log', 'sliding-window-zset') {
   my $ran = run(timeout => 600, command => ['burst', '-s', $ENV{socket}, qw(steady --clock real --rate 2000/s
-    --clients 1000 --limit 200/1s -q --duration), "$ENV{seconds}s", '--algorithm', $algorithm, '-o',
+    --clients 1000 --limit 200/1s -q --duration), "$ENV{seconds}s", $algorithm, '-o',
     "$ENV{folder}/decisions.jsonl"]);
   wrong($algorithm, $ran) if $ran->{status} != 0;
   open my $file, '<', "$ENV{folder}/decisions.jsonl" or die;

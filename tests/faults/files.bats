@@ -18,7 +18,7 @@ use strict;
 my ($socket, $folder, $preload) = @ENV{qw(socket folder preload)};
 my $to = "$folder/to";
 mkdir $to or die;
-my @burst = qw(burst --model steady --requests 20 --limit 5/60s --algorithm gcra -q);
+my @burst = qw(burst --model steady --requests 20 --limit 5/60s gcra -q);
 my @cases = (
   {name => 'reset --save', command => sub { ['reset', '--save', $_[0], 'k'] }, new => 1, file => 'save'},
   {name => 'check --textfile', command => sub { [qw(check --limit 5/60s --batch --textfile), $_[0]] }, stdin => "a\nb\n",
@@ -28,7 +28,7 @@ my @cases = (
   (map { my $ending = $_; {name => "burst -o .$ending", command => sub { [@burst, '-o', $_[0]] }, file => "burst.$ending"} }
     qw(svg html json jsonl)),
   {name => 'adversary --write',
-    command => sub { [qw(adversary --model --algorithm gcra --tries 300 -q --write), $_[0]] }, file => 'schedule'},
+    command => sub { [qw(adversary --model gcra --tries 300 -q --write), $_[0]] }, file => 'schedule'},
   {name => 'debug --lcov', command => sub { [qw(debug gcra k2 --limit 5/60s --coverage --lcov), $_[0]] },
     file => 'lcov', slow => 1},
   {name => 'scripts export', command => sub { [qw(scripts export), $_[0] =~ s/\/[^\/]*$//r] },

@@ -96,7 +96,7 @@ PERL
   stages <<'PERL'
 for my $signal (@signals) {
   my ($sent, $pid_of) = (0);
-  my @command = ('burst', '-s', $proxy->{path}, qw(steady --requests 3 --algorithm gcra -q));
+  my @command = ('burst', '-s', $proxy->{path}, qw(steady --requests 3 gcra -q));
   ask($socket, 'FLUSHALL');
   # The last call removes the keys.
   my $whole = run(command => \@command, through => $proxy, fault => {count => 1});

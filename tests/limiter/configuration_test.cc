@@ -370,7 +370,7 @@ TEST_CASE("scripts have texts and lists of texts, and names that can be told fro
   CHECK(mistake_in("[scirpt.x]") == "1: unknown table 'scirpt'; did you mean 'script'?");
   for (const std::string name : {"-", "a/b", "a.lua"}) {
     CHECK(mistake_in("[script.'" + name + "']") ==
-          "1: script '" + name + "': --script takes this name for a file");
+          "1: script '" + name + "': rlctl takes this name for a file");
   }
   CHECK(mistake_in("[script.gcra]") == "1: script 'gcra': a bundled script has this name");
   CHECK(mistakes_in("[script.a]\nfile = 1\nargs = ['', 2, 3]") ==

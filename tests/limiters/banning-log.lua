@@ -2,12 +2,12 @@
 --
 -- rlctl: args {now_us} {window_us} {limit}
 --
--- $ rlctl adversary --tries 2000 --script banning-log.lua --assert 'wrongly_denied==0'
+-- $ rlctl adversary --tries 2000 banning-log.lua --assert 'wrongly_denied==0'
 -- > banning-log.lua never above the limit
 -- > wrongly denied: an exact log would allow, if the clock steps back
 -- ! assertion 'wrongly_denied==0' does not hold
 -- [1]
--- $ rlctl adversary --tries 2000 --script banning-log.lua --monotonic --assert 'wrongly_denied==0'
+-- $ rlctl adversary --tries 2000 banning-log.lua --monotonic --assert 'wrongly_denied==0'
 -- > denied nothing that an exact log would allow
 
 local now, window, limit = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

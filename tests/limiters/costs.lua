@@ -5,7 +5,7 @@
 -- $ rlctl lint costs.lua
 -- > no findings in 1 script
 -- > costs of 0, of more than is left, and above the limit, unless an error
--- > rlctl adversary --script costs.lua --limit 5/60s --cost 1,5
+-- > rlctl adversary costs.lua --limit 5/60s --cost 1,5
 -- $ rlctl lint costs.lua --head 'cost 0,1,-2'
 -- > --head 'cost 0,1,-2'
 -- $ rlctl lint costs.lua --head 'cost 1'
@@ -13,7 +13,7 @@
 -- ! cost 0,-1: at least one cost must be above 0
 -- ! hint: cost 1,0,-1
 -- [3]
--- $ rlctl adversary --tries 2000 --cost 0,1 --script costs.lua
+-- $ rlctl adversary --tries 2000 --cost 0,1 costs.lua
 -- > denied nothing that an exact log would allow
 
 local limit = tonumber(ARGV[1])

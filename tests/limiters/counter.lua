@@ -5,7 +5,7 @@
 -- rlctl: allowed <=limit
 --
 -- $ rlctl lint counter.lua
--- $ rlctl adversary --tries 2000 --script counter.lua
+-- $ rlctl adversary --tries 2000 counter.lua
 -- > counter.lua 1.80× the limit: 9 within
 
 local count = redis.call('INCR', KEYS[1])

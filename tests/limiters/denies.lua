@@ -3,11 +3,11 @@
 -- $ rlctl lint denies.lua
 -- ! rlctl: lint: warning: denies.lua: nothing was allowed: see --allowed-when for how to read the reply
 -- [3]
--- $ rlctl burst --script denies.lua --limit 5/60s --args '{now}'
+-- $ rlctl burst denies.lua --limit 5/60s --args '{now}'
 -- ! rlctl: burst: warning: denies.lua: nothing was allowed: the first replies were 0, 0, 0; see --allowed-when
--- $ rlctl adversary --tries 2000 --script denies.lua --args '{now}'
+-- $ rlctl adversary --tries 2000 denies.lua --args '{now}'
 -- ! rlctl: adversary: warning: denies.lua: nothing was allowed: the first replies were 0, 0, 0; see --allowed-when
--- $ rlctl burst steady --requests 1 --script denies.lua --limit 5/60s --args '{now}'
+-- $ rlctl burst steady --requests 1 denies.lua --limit 5/60s --args '{now}'
 -- ! nothing was allowed: the first reply was 0; see --allowed-when
 -- $ rlctl lint denies.lua --concurrency 2 --args '{event}'
 -- > no findings in what was tested

@@ -1,8 +1,8 @@
 -- A log that forgets one unit of its clock too early, which is more than rounding.
 --
--- $ rlctl adversary --tries 5000 --script early-log.lua --args '{now_ms} {window_ms} {limit} {id}'
+-- $ rlctl adversary --tries 5000 early-log.lua --args '{now_ms} {window_ms} {limit} {id}'
 -- > early-log.lua 2.00× the limit: 10 within 59.999 s
--- $ rlctl adversary --tries 5000 --script early-log.lua --args '{now_s} {window_s} {limit} {id}'
+-- $ rlctl adversary --tries 5000 early-log.lua --args '{now_s} {window_s} {limit} {id}'
 -- > early-log.lua 2.00× the limit: 10 within 59 s
 
 redis.call('ZREMRANGEBYSCORE', KEYS[1], 0, ARGV[1] - ARGV[2] + 1)

@@ -2,7 +2,7 @@
 --
 -- rlctl: args {now}
 --
--- $ rlctl burst steady --script every-second.lua --limit 5/60s
--- $ rlctl adversary --tries 2000 --script every-second.lua
+-- $ rlctl burst steady every-second.lua --limit 5/60s
+-- $ rlctl adversary --tries 2000 every-second.lua
 
 return redis.call('INCR', KEYS[1]) % 2 == 0 and 1 or 0

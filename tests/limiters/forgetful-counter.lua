@@ -3,7 +3,7 @@
 -- rlctl: limit 4/50s
 -- rlctl: args {limit} 5000
 --
--- $ rlctl adversary --script forgetful-counter.lua
+-- $ rlctl adversary forgetful-counter.lua
 -- > 10.00× the limit: 40 within
 
 local count = redis.call('INCR', KEYS[1])

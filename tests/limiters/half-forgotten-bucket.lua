@@ -4,7 +4,7 @@
 -- rlctl: keys {key}:at {key}:left
 -- rlctl: args {rate} {burst} {now_s}
 --
--- $ rlctl adversary --script half-forgotten-bucket.lua
+-- $ rlctl adversary half-forgotten-bucket.lua
 -- > 2.25× the limit: 9 within
 
 local rate, size, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

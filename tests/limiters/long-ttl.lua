@@ -3,7 +3,7 @@
 -- rlctl: limit 4/10s
 -- rlctl: args {now_s}
 --
--- $ rlctl adversary --tries 5000 --script long-ttl.lua
+-- $ rlctl adversary --tries 5000 long-ttl.lua
 -- > long-ttl.lua 1.75× the limit: 7 within
 
 local count = redis.call('INCR', KEYS[1])

@@ -3,7 +3,7 @@
 -- rlctl: limit 3/30s
 -- rlctl: args {limit} 10 {now_s}
 --
--- $ rlctl adversary --script losing-bucket.lua
+-- $ rlctl adversary losing-bucket.lua
 -- > wrongly denied: an exact log would allow
 
 local size, period, now = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -3,7 +3,7 @@
 --
 -- rlctl: args {limit}
 --
--- $ rlctl adversary --tries 2000 --script no-clock.lua
+-- $ rlctl adversary --tries 2000 no-clock.lua
 -- > no-clock.lua never above the limit
 -- ! passes for no-clock.lua: it calls neither
 

@@ -20,8 +20,8 @@
 -- $ rlctl lint own-limit.lua --limit 5/10s
 -- ! not tested: requests below the limit: they were denied, but so was a client for 60
 -- [3]
--- $ rlctl burst --script own-limit.lua --limit 5/60s --args '{now}'
--- $ rlctl burst --script own-limit.lua --limit 5/60s --args '{now}' --allowed-when zero
+-- $ rlctl burst own-limit.lua --limit 5/60s --args '{now}'
+-- $ rlctl burst own-limit.lua --limit 5/60s --args '{now}' --allowed-when zero
 -- ! the reply may be inverted: the first request was denied, and a later one was allowed; try --allowed-when nonzero
 
 local count = redis.call('INCR', KEYS[1])

@@ -3,7 +3,7 @@
 -- rlctl: limit 1/60s
 -- rlctl: args {limit} {cost} {now_us}
 --
--- $ rlctl adversary --tries 2000 --cost 1,-1 --script refunds-twice.lua
+-- $ rlctl adversary --tries 2000 --cost 1,-1 refunds-twice.lua
 -- > 8.00× the limit
 
 local cost = tonumber(ARGV[2])

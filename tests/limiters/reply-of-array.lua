@@ -2,13 +2,13 @@
 --
 -- rlctl: limit 5/60s
 --
--- $ rlctl burst boundary --script reply-of-array.lua
+-- $ rlctl burst boundary reply-of-array.lua
 -- ! the replies fit the limit if they are read with --allowed-when 'r[3] == 1'
--- $ rlctl burst boundary --script reply-of-array.lua --allowed-when 'r[3] == 1'
+-- $ rlctl burst boundary reply-of-array.lua --allowed-when 'r[3] == 1'
 -- Two elements explain the replies; or none, since the third tells the first request of a key:
--- $ rlctl burst boundary --script reply-of-array.lua --args two
+-- $ rlctl burst boundary reply-of-array.lua --args two
 -- ! the replies fit the limit if they are read with --allowed-when 'r[3] == 1'
--- $ rlctl burst boundary --script reply-of-array.lua --args new
+-- $ rlctl burst boundary reply-of-array.lua --args new
 
 local count = redis.call('INCR', KEYS[1])
 redis.call('EXPIRE', KEYS[1], 60)

@@ -2,11 +2,11 @@
 --
 -- rlctl: limit 2/1h
 --
--- $ rlctl burst --script reply-of-json.lua
+-- $ rlctl burst reply-of-json.lua
 -- ! replied '{"ok":true,"left":1}', but --allowed-when 'nonzero' reads a number, or true or false
 -- ! json(r).NAME
 -- [5]
--- $ rlctl burst steady --rate 2/s --requests 10 --script reply-of-json.lua --allowed-when 'json(r).ok' \
+-- $ rlctl burst steady --rate 2/s --requests 10 reply-of-json.lua --allowed-when 'json(r).ok' \
 --     --head 'remaining json(r).left'
 -- > reply-of-json.lua 10 2 8
 

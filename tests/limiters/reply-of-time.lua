@@ -3,15 +3,15 @@
 -- rlctl: limit 5/10s
 -- rlctl: allowed always
 --
--- $ rlctl burst steady --script reply-of-time.lua --args '{now_ms} 0' --head 'delay r - now_ms ms' \
+-- $ rlctl burst steady reply-of-time.lua --args '{now_ms} 0' --head 'delay r - now_ms ms' \
 --     --assert 'worst<=1'
 -- ! assertion 'worst<=1' does not hold
 -- [1]
--- $ rlctl burst steady --script reply-of-time.lua --args '{now_ms} 0' --head 'delay r ms'
+-- $ rlctl burst steady reply-of-time.lua --args '{now_ms} 0' --head 'delay r ms'
 -- ! delay 'r' is then a time since 1970
 -- ! --head 'delay r - now_ms ms'
 -- [5]
--- $ rlctl burst steady --script reply-of-time.lua --args '{now_ms} -1' --head 'delay r - now_ms ms'
+-- $ rlctl burst steady reply-of-time.lua --args '{now_ms} -1' --head 'delay r - now_ms ms'
 -- ! delay 'r - now_ms' is negative
 -- ! hint: a delay is a time of 0 or more
 -- [5]

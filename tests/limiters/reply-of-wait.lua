@@ -2,8 +2,8 @@
 --
 -- rlctl: limit 5/60s
 --
--- $ rlctl burst --script reply-of-wait.lua --args 0 --allowed-when zero
--- $ rlctl burst --script reply-of-wait.lua --args -1
+-- $ rlctl burst reply-of-wait.lua --args 0 --allowed-when zero
+-- $ rlctl burst reply-of-wait.lua --args -1
 -- ! the replies fit the limit if they are read with --allowed-when 'r == -1'
 
 local count = redis.call('INCR', KEYS[1])

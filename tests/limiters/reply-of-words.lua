@@ -2,18 +2,18 @@
 --
 -- rlctl: limit 5/60s
 --
--- $ rlctl burst --script reply-of-words.lua --args 'ALLOW DENY'
+-- $ rlctl burst reply-of-words.lua --args 'ALLOW DENY'
 -- ! replied 'ALLOW', but --allowed-when 'nonzero' reads a number, or true or false
 -- ! hint: if this reply allows, use --allowed-when 'r == "ALLOW"'
 -- [5]
--- $ rlctl burst --script reply-of-words.lua --args 'ALLOW DENY' --allowed-when 'r == "ALLOW"'
--- $ rlctl burst --script reply-of-words.lua --args 'ALLOW DENY' --allowed-when 'r == "OK"'
+-- $ rlctl burst reply-of-words.lua --args 'ALLOW DENY' --allowed-when 'r == "ALLOW"'
+-- $ rlctl burst reply-of-words.lua --args 'ALLOW DENY' --allowed-when 'r == "OK"'
 -- ! the replies fit the limit if they are read with --allowed-when 'r == "ALLOW"'
--- $ rlctl burst --script reply-of-words.lua --args '1 2'
+-- $ rlctl burst reply-of-words.lua --args '1 2'
 -- ! the replies fit the limit if they are read with --allowed-when 'r == 1'
 -- The reply to every request is another one:
--- $ rlctl burst --script reply-of-words.lua --args '1 2 1'
--- $ rlctl burst --script reply-of-words.lua --args '1 2 "\"0\""'
+-- $ rlctl burst reply-of-words.lua --args '1 2 1'
+-- $ rlctl burst reply-of-words.lua --args '1 2 "\"0\""'
 -- ! attempt to compare number with nil; request 1 had
 -- ! hint: tonumber() of "0" is nil, since its quotes are a part of it: leave them out
 -- [5]

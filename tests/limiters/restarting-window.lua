@@ -2,7 +2,7 @@
 --
 -- rlctl: args {now_us} {window_us} {limit}
 --
--- $ rlctl adversary --tries 5000 --script restarting-window.lua
+-- $ rlctl adversary --tries 5000 restarting-window.lua
 -- > restarting-window.lua 2.00× the limit: 10 within
 -- > if the clock steps back
 

@@ -6,7 +6,7 @@
 -- > holders that die
 -- > renewals, also after the lease had ended
 -- > rlctl adversary
--- $ rlctl adversary --concurrency 1 --lease 10s --exhaustive 3 --script semaphore.lua
+-- $ rlctl adversary --concurrency 1 --lease 10s --exhaustive 3 semaphore.lua
 -- > proof no schedule of up to 3 events
 -- > at most 1 of 1 held at once, no slot lost
 

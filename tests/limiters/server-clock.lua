@@ -2,7 +2,7 @@
 --
 -- rlctl: args {limit} {window_s}
 --
--- $ rlctl adversary --tries 2000 --script server-clock.lua
+-- $ rlctl adversary --tries 2000 server-clock.lua
 -- > server-clock.lua 2.00× the limit: 10 within
 
 local now = redis.call('TIME')

@@ -2,7 +2,7 @@
 --
 -- rlctl: args {limit} {window_us} {now_us}
 --
--- $ rlctl adversary --tries 5000 --script told-bucket.lua
+-- $ rlctl adversary --tries 5000 told-bucket.lua
 -- > told-bucket.lua 1.80× the limit: 9 within
 -- > bucket a token bucket with this burst allows 9, 1.80 times the limit
 -- > ahead after one request whose clock is 1h ahead, 4 of 99 requests are

@@ -2,7 +2,7 @@
 --
 -- rlctl: args {now_us} {window_us} {limit}
 --
--- $ rlctl adversary --tries 5000 --script trusting-log.lua
+-- $ rlctl adversary --tries 5000 trusting-log.lua
 -- > trusting-log.lua never above the limit
 -- > 0 5 5 0
 -- > × the limit

@@ -5,7 +5,7 @@
 --
 -- $ rlctl lint zero-wait.lua --allowed-when zero --head 'retry_after r ms'
 -- $ rlctl lint zero-wait.lua --allowed-when 'not (r > 0)'
--- $ rlctl adversary --tries 2000 --script zero-wait.lua --allowed-when zero --head 'retry_after r ms'
+-- $ rlctl adversary --tries 2000 zero-wait.lua --allowed-when zero --head 'retry_after r ms'
 -- ! a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of a key
 
 local n = tonumber(redis.call('GET', KEYS[1]) or 0)

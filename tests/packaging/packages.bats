@@ -156,7 +156,7 @@ old_system() {
   run -0 in_root rlctl -u "$url" run job --limit 1/60s -- true
   run -0 in_root rlctl -u "$url" inspect k --limit 1/60s
   run -0 in_root rlctl burst
-  run -0 in_root rlctl adversary --algorithm gcra
+  run -0 in_root rlctl adversary gcra
   run -0 in_root rlctl lint /opt/rlctl/share/rlctl/lua/gcra.lua
   run -0 in_root rlctl debug gcra k --limit 1/60s --trace
 }

@@ -312,7 +312,7 @@ sub commands {
     unlink $save;
   };
   my $allowed = qr/^allowed /m;
-  my $burst = sub { ['burst', '-s', $proxy->{path}, qw(steady --requests 3 --algorithm gcra), @_] };
+  my $burst = sub { ['burst', '-s', $proxy->{path}, qw(steady --requests 3 gcra), @_] };
   my @cases = (
     {name => 'check', command => [qw(check new --limit 5/60s)], said => $allowed},
     {name => 'check with several limits', command => [qw(check new --limit 5/60s --limit 9/1h)], said => $allowed,

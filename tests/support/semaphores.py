@@ -83,7 +83,7 @@ def differences(rlctl, folder, seed, form, flaw, dies):
     change, shown = FLAWS[flaw]
     for name, source in zip(("acquire.lua", "release.lua"), sources(form, change)):
         (folder / name).write_text(source)
-    burst = [rlctl, "burst", "poisson", "--script", "acquire.lua", "--head", "release release.lua", "--args", ARGUMENTS,
+    burst = [rlctl, "burst", "poisson", "acquire.lua", "--head", "release release.lua", "--args", ARGUMENTS,
              "--concurrency", str(LIMIT), "--lease", f"{LEASE_MS}ms", "--hold", "2s",
              "--crash", "20%" if dies else "0%", "--rate", "3/s", "--duration", "60s", "--seed", str(seed)]
     report = json.loads(subprocess.run([*burst, "--json", "-o", "events.jsonl"], cwd=folder, check=True,

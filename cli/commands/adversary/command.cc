@@ -54,12 +54,9 @@ void add_options(Options& options, Plan& plan) {
   static const auto kLimitHelp =
       fmt::format("requests and window: 5/60s, 100/min (default: {})", kDefaultLimit);
   trial::add_limiters(options, plan, kLimitHelp);
-  options
-      .list(
-          "--keys", "KEY",
-          [&plan](const std::string& key) { trial::add_template(plan.script, key); },
-          "one of the KEYS of the script, given once for each (default: {key})")
-      .needs("--script", "", "name the script with --script FILE.lua");
+  options.list(
+      "--keys", "KEY", [&plan](const std::string& key) { add_key(plan.script, key); },
+      "one of the KEYS of the script, given once for each (default: {key})");
   add_holders(options, plan);
   add_search(options, plan);
   trial::add_report(options, plan);
@@ -104,14 +101,15 @@ std::string notes() {
 const Command kCommand{
     .text = {.name = "adversary",
              .summary = "search for the schedule under which a limiter allows the most",
-             .synopsis = "[connection] adversary [options]\n"
-                         "adversary --script SCRIPT [options] [KEY...] , ARG...",
+             .synopsis = "[connection] adversary [options] [LIMITER...]",
              .about =
-                 "Searches for the schedule of requests under which each limiter allows most\n"
+                 "Searches for the schedule of requests under which each LIMITER allows most\n"
                  "within any window of its limit, and removes the requests that it does not need.\n"
-                 "Time is virtual. The server is a private one, unless --url, -H, -p or -s on the\n"
-                 "command line names another.",
-             .brief = "--limit --algorithm --script --args --allowed-when --exec --cost --tries "
+                 "A LIMITER is an algorithm, all, or a Lua script: a file, a name in the\n"
+                 "configuration, or - (default: fixed-window and sliding-window-log). Time is\n"
+                 "virtual. The server is a private one, unless --url, -H, -p or -s on the command\n"
+                 "line names another.",
+             .brief = "--limit --args --allowed-when --exec --cost --tries "
                       "--exhaustive --assert --write",
              .statuses =
                  {
@@ -124,12 +122,13 @@ const Command kCommand{
                  },
              .epilogue = R"(
 Examples:
-  rlctl adversary --algorithm gcra
-  rlctl adversary --script my.lua --limit 5/60s --write worst.log
+  rlctl adversary gcra
+  rlctl adversary my.lua --limit 5/60s --write worst.log
   rlctl adversary --concurrency 2 --lease 10s --exhaustive 5 --model
   rlctl adversary --limit 5/60s --reserve 2 --exhaustive 4 --model
 )",
-             .notes = notes},
+             .notes = notes,
+             .complete_operand = trial::complete_limiters},
     .add = add_command<Plan, add_options, run_command>,
     .decides_dash = true};
 

@@ -69,7 +69,7 @@ void require_costs_of_search(const traffic::Candidate& candidate,
     }
     if (last >= 0 || candidate.algorithm->has_refund) return;
     throw UsageError(fmt::format("--cost {}: {} takes no refunds", last, candidate.algorithm->name),
-                     "name others with --algorithm");
+                     "leave it out");
   }
   constexpr std::string_view kCost = "cost";
   const auto tells_cost = [&](const traffic::Template& text) { return text.holds(kCost); };
@@ -88,7 +88,7 @@ void require_costs_of_search(const traffic::Candidate& candidate,
 void require_searchable_limiters(const Plan& plan) {
   if (writes(plan, ReportFormat::kLog) && plan.candidates.size() > 1) {
     throw UsageError(fmt::format("--write requires one limiter, not {}", plan.candidates.size()),
-                     "name one with --algorithm, --script or --exec");
+                     "name one: an algorithm, a script, or an --exec");
   }
   for (const auto& candidate : plan.candidates) require_costs_of_search(candidate, plan.costs);
 }
@@ -119,23 +119,20 @@ void set_commands(Plan& plan, const Invocation& invocation) {
   }
   const auto log = std::ranges::find(plan.files, ReportFormat::kLog, &trial::ReportFile::format);
   const bool is_file = log != plan.files.end() && log->path != "-";
-  search.replay_command = {"rlctl", "burst", "--replay", is_file ? log->path : "FILE"};
+  search.replay_command = {"rlctl", "burst"};
   append_repeated(search.replay_command, plan, invocation, values);
+  search.replay_command.insert(search.replay_command.end(),
+                               {"--replay", is_file ? log->path : "FILE"});
 }
 
 }  // namespace
 
 void complete_plan(Plan& plan, const Invocation& invocation) {
-  auto operands = invocation.operands;
-  trial::take_keys_and_args(plan, operands, invocation.typed,
-                            [](std::string_view) { return false; });
+  for (const auto& word : invocation.operands) trial::add_limiter(plan, word);
+  if (plan.script.scripts.empty()) refuse_words_without_script(plan.script);
   trial::require_algorithms(plan);
   if (plan.limit_texts.size() > 1) {
     throw UsageError("adversary searches against one limit, but there are several --limit");
-  }
-  if (!operands.empty()) {
-    throw UsageError("unexpected argument " + quoted_and_masked(operands[0]),
-                     trial::hint_for(operands[0], invocation.configuration));
   }
   if (has_holders(plan)) require_holder_search(plan);
   const auto scripts = read_scripts(plan.script, invocation.configuration, "");

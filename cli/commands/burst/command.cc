@@ -84,7 +84,7 @@ void add_traffic(Options& options, Plan& plan) {
         plan.traffic()->keys =
             static_cast<std::uint32_t>(parse_between(text, "--keys", 1, traffic::kMaxPatternKeys));
       },
-      "number of keys (default: 1); with --script, one of its KEYS, given once for each "
+      "number of keys (default: 1); of a script, one of its KEYS, given once for each "
       "(default: {key})");
   options
       .value("--key-skew", "NUMBER", into(plan.request.key_skew, parse_skew),
@@ -125,7 +125,7 @@ void add_options(Options& options, Plan& plan) {
       fmt::format("requests and window: 5/60s, 100/min; several make one decision (default: {})",
                   kDefaultLimit);
   constexpr std::string_view kFollow = "holders follow from what each limiter allows",
-                             kNameBoth = "name both: --script A.lua --script B.lua",
+                             kNameBoth = "name both: rlctl burst a.lua b.lua",
                              kOfRequests = "it finds limits of requests";
   trial::add_limiters(options, plan, kLimitHelp);
   add_compare(options, plan);
@@ -142,15 +142,17 @@ void add_options(Options& options, Plan& plan) {
   trial::add_report(options, plan);
 }
 
-/// The patterns; with --replay, files.
-Completions complete_pattern(const CompletionContext& typed) {
-  if (typed.options.is_given("--replay")) return complete_file(typed);
+/// Limiters, and a pattern, or with --replay files.
+Completions complete_operand(const CompletionContext& typed) {
+  auto words = trial::complete_limiters(typed);
+  if (typed.options.is_given("--replay")) return joined(std::move(words), complete_file(typed));
+  const auto is_pattern = [](const auto& word) { return traffic::find_pattern(word) != nullptr; };
+  if (std::ranges::any_of(typed.operands, is_pattern)) return words;
   Completions patterns;
-  if (!typed.operands.empty()) return patterns;
   for (const auto& pattern : traffic::patterns()) {
     patterns.words.push_back({std::string(pattern.name), std::string(pattern.summary)});
   }
-  return patterns;
+  return joined(std::move(patterns), words);
 }
 
 /// The sections of --help that list the patterns, the algorithms and more.
@@ -187,17 +189,18 @@ const Command kCommand{
     .text =
         {.name = "burst",
          .summary = "send traffic through limiters, and show what they allow",
-         .synopsis = "[connection] burst [options] [PATTERN]\n"
-                     "burst --script SCRIPT [options] [PATTERN] [KEY...] , ARG...\n"
-                     "[connection] burst [options] --replay FILE...",
+         .synopsis = "[connection] burst [options] [PATTERN] [LIMITER...]\n"
+                     "[connection] burst [options] [LIMITER...] --replay FILE...",
          .about =
              "Sends the same traffic through one limiter after another, and compares the most\n"
-             "that each allows within any one window with the limit. Time is virtual: a minute\n"
-             "of traffic takes a moment, and the same seed gives the same result. With\n"
-             "--clock real, each request is sent when it is due. The server is a private one:\n"
+             "that each allows within any one window with the limit. A LIMITER is an\n"
+             "algorithm, all, or a Lua script: a file, a name in the configuration, or -\n"
+             "(default: fixed-window and sliding-window-log). Time is virtual: a minute of\n"
+             "traffic takes a moment, and the same seed gives the same result. With --clock\n"
+             "real, each request is sent when it is due. The server is a private one:\n"
              "RLCTL_URL and the configuration name servers that are in use, so only --url, -H,\n"
              "-p or -s on the command line sends traffic to another server.",
-         .brief = "--limit --algorithm --script --args --allowed-when "
+         .brief = "--limit --args --allowed-when "
                   "--compare --replay --assert --output",
          .statuses =
              {
@@ -211,18 +214,18 @@ const Command kCommand{
          .epilogue = R"(
 Examples:
   rlctl burst
-  rlctl burst poisson --limit 100/10s --algorithm all --keys 50
-  rlctl burst boundary --algorithm gcra --assert 'worst<=1.5' -o gcra.svg
-  rlctl burst poisson --limit 9/7s --algorithm gcra --compare token-bucket
+  rlctl burst poisson all --limit 100/10s --keys 50
+  rlctl burst boundary gcra --assert 'worst<=1.5' -o gcra.svg
+  rlctl burst poisson gcra --limit 9/7s --compare token-bucket
   rlctl burst steady --clock real --rate 500/s --duration 5s --limit 100/1s
   rlctl burst poisson --concurrency 5 --lease 30s --hold 2s~ --crash 1%
   rlctl burst --limit 1000/60s --reserve 100 --hold 5s --crash 1%
   rlctl burst --replay access.log --limit 100/60s --suggest 1%
-  rlctl burst --script my.lua --args '{now_ms}' --allowed-when 'r[1] > 0'
-  rlctl burst --script a.lua --script b.lua '{key}' , '{now_ms}' '{limit}'
+  rlctl burst my.lua --args '{now_ms}' --allowed-when 'r[1] > 0'
+  rlctl burst a.lua b.lua --args '{now_ms} {limit}'
 )",
          .notes = notes,
-         .complete_operand = complete_pattern},
+         .complete_operand = complete_operand},
     .add = add_command<Plan, add_options, run_command>,
     .decides_dash = true};
 

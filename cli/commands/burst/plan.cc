@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <initializer_list>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -23,36 +25,41 @@ constexpr std::string_view kPoisson = "poisson";
 
 // --- The traffic ---------------------------------------------------------------------------------
 
-const traffic::Pattern& parse_pattern(const std::vector<std::string>& operands, bool has_holders,
-                                      ConfigurationSource& configuration) {
-  if (operands.size() > 1) {
-    auto hint = trial::hint_for(operands[1], configuration);
-    for (const auto& operand : operands) {
-      if (operand.size() < 2 || !operand.ends_with(',')) continue;
-      const auto key = operand.substr(0, operand.size() - 1);
-      hint = "the comma before ARGV is a word of its own: " + quoted_and_masked(key) + " ,";
-      break;
-    }
-    throw UsageError("expected one PATTERN, but got " + std::to_string(operands.size()) +
-                         ": the second is " + quoted_and_masked(operands[1]),
-                     std::move(hint));
-  }
-  if (operands.empty()) {
-    return has_holders ? *traffic::find_pattern(kPoisson) : traffic::patterns().front();
-  }
-  if (const auto* pattern = traffic::find_pattern(operands[0])) return *pattern;
-  if (limiter::find_algorithm(operands[0]) != nullptr) {
-    throw UsageError(quoted_and_masked(operands[0]) + " is an algorithm, not a pattern",
-                     "--algorithm " + operands[0]);
-  }
-  if (auto hint = trial::hint_for(operands[0], configuration); !hint.empty()) {
-    throw UsageError(quoted_and_masked(operands[0]) + " is not a pattern", std::move(hint));
-  }
-  if (operands[0] == "adversary") {
-    throw UsageError("'adversary' is not a pattern", "it is a command: rlctl adversary");
-  }
+/// Throws UsageError for a word that names nothing.
+void add_limiter(Plan& plan, const std::string& word, ConfigurationSource& configuration) {
+  trial::add_limiter(plan, word);
+  if (is_script_file(word) || trial::is_limiter(word, configuration)) return;
+  if (std::filesystem::exists(word)) return;
   auto names = names_of(traffic::patterns());
-  refuse_word("unknown pattern " + quoted_and_masked(operands[0]), operands[0], names);
+  std::ranges::copy(limiter::list_names(nullptr), std::back_inserter(names));
+  for (const auto& script : configuration.scripts().scripts) names.push_back(script.name);
+  refuse_word("no pattern, algorithm or script " + quoted_and_masked(word), word, names);
+}
+
+/// Adds the limiters among the operands, sets the pattern, and returns the rest, files of a log.
+/// Throws UsageError for a word that is none of them.
+std::vector<std::string> read_operands(Plan& plan, TrafficPlan& traffic,
+                                       const Invocation& invocation) {
+  auto& configuration = invocation.configuration;
+  std::vector<std::string> files;
+  for (const auto& word : invocation.operands) {
+    const auto* pattern = traffic::find_pattern(word);
+    if (traffic.log.given() && !trial::is_limiter(word, configuration)) {
+      files.push_back(word);
+    } else if (pattern == nullptr) {
+      add_limiter(plan, word, configuration);
+    } else if (traffic.pattern != nullptr) {
+      throw UsageError(fmt::format("expected one PATTERN, but got {} and {}",
+                                   traffic.pattern->name, pattern->name));
+    } else {
+      traffic.pattern = pattern;
+    }
+  }
+  if (traffic.pattern == nullptr && !traffic.log.given()) {
+    traffic.pattern =
+        has_holders(plan) ? traffic::find_pattern(kPoisson) : &traffic::patterns().front();
+  }
+  return files;
 }
 
 /// Completes the request of a pattern.
@@ -61,16 +68,6 @@ void complete_request(Plan& plan, const TrafficPlan& traffic) {
   request.keys = traffic.keys.value_or(1);
   request.cost = plan.costs.front();
   if (plan.start) request = traffic::starting_at(*traffic.pattern, request, *plan.start);
-}
-
-/// Sets the log or the pattern.
-void set_traffic(const Plan& plan, TrafficPlan& traffic, const std::vector<std::string>& operands,
-                 ConfigurationSource& configuration) {
-  traffic.replay = parse_replay(traffic.log, operands);
-  if (!traffic.replay) {
-    traffic.pattern = &parse_pattern(operands, has_holders(plan), configuration);
-  }
-  if (traffic.log.suggest) traffic.suggest = parse_denied_share(*traffic.log.suggest);
 }
 
 /// Sets what follows from the limits.
@@ -103,7 +100,7 @@ const limiter::Algorithm* algorithm_of_compare(const Plan& plan) {
   return plan.traffic()->compare ? limiter::find_algorithm(*plan.traffic()->compare) : nullptr;
 }
 
-/// The script of --compare, of which the same is said as of --script.
+/// The script of --compare, of which the same is said as of the other.
 ScriptOptions script_of_compare(const Plan& plan, const Invocation& invocation) {
   const auto& name = *plan.traffic()->compare;
   if (limiter::find_script(invocation.configuration.scripts(), name) == nullptr &&
@@ -120,7 +117,7 @@ ScriptOptions script_of_compare(const Plan& plan, const Invocation& invocation) 
   return options;
 }
 
-/// The scripts of --script and of --compare.
+/// The scripts that operands name, and that of --compare.
 struct Scripts {
   NamedLimiters named = {}, compared = {};
 
@@ -144,15 +141,16 @@ Scripts read_all_scripts(const Plan& plan, const TrafficPlan& traffic,
     scripts.compared =
         read_scripts(script_of_compare(plan, invocation), invocation.configuration, log);
   }
+  if (scripts.all().empty()) refuse_words_without_script(plan.script);
   return scripts;
 }
 
 /// Adds the limiters that are named, then the one of --compare, for which there must be one other.
 void add_candidates(Plan& plan, const Scripts& scripts, const Invocation& invocation) {
   const auto& compare = plan.traffic()->compare;
-  if (compare && plan.algorithms.empty() && !trial::names_others(plan)) {
+  if (compare && !trial::names_limiter(plan)) {
     throw UsageError("--compare compares with one limiter, but none is named",
-                     "name it with --algorithm, --script or --exec");
+                     "name an algorithm, a script, or an --exec");
   }
   const auto* other = algorithm_of_compare(plan);
   trial::add_limiters_named(plan, scripts.named, invocation,
@@ -161,7 +159,7 @@ void add_candidates(Plan& plan, const Scripts& scripts, const Invocation& invoca
   if (plan.candidates.size() != 1) {
     throw UsageError(
         fmt::format("--compare compares with one limiter, not {}", plan.candidates.size()),
-        "name one with --algorithm, --script or --exec");
+        "name an algorithm, a script, or an --exec");
   }
   if (other != nullptr) {
     const bool first_has_burst = !plan.algorithms.empty() && plan.algorithms.front()->has_burst;
@@ -205,6 +203,10 @@ void require_consistent(const Plan& plan, const TrafficPlan& traffic, const Opti
   if (traffic.keys && traffic.log.given()) {
     refuse_both("--keys", "--replay", "the log has the keys", kNameKeys);
   }
+  if (traffic.suggest && !plan.script.scripts.empty()) {
+    refuse_both("--suggest", "a script", "it runs models of the algorithms, and a script has none",
+                "name an algorithm or an --exec");
+  }
   if (options.is_given("--key-skew") && traffic.keys.value_or(1) == 1) {
     throw UsageError("--key-skew needs more than one key", "add --keys NUMBER");
   }
@@ -240,18 +242,12 @@ trial::Resolved resolved_options(const Plan& plan, const TrafficPlan& traffic,
 }  // namespace
 
 void complete_plan(Plan& plan, const Invocation& invocation) {
-  auto operands = invocation.operands;
   auto& traffic = *plan.traffic();
-  const auto is_pattern = [](std::string_view word) {
-    return traffic::find_pattern(word) != nullptr;
-  };
-  const auto is_none = [](std::string_view) { return false; };
-  trial::take_keys_and_args(plan, operands, invocation.typed,
-                            traffic.log.given() ? +is_none : +is_pattern);
+  traffic.replay = parse_replay(traffic.log, read_operands(plan, traffic, invocation));
+  if (traffic.log.suggest) traffic.suggest = parse_denied_share(*traffic.log.suggest);
   require_holders(plan, invocation.options);
   trial::require_algorithms(plan);
   require_consistent(plan, traffic, invocation.options);
-  set_traffic(plan, traffic, operands, invocation.configuration);
   const auto scripts = read_all_scripts(plan, traffic, invocation);
   trial::set_limits(plan, scripts.all(), invocation.options, kDefaultLimit);
   set_holders(plan, invocation.options);

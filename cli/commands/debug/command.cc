@@ -48,7 +48,7 @@ void add_script(Options& options, Plan& plan) {
   options.list(
       "--keys", "KEY", [&plan](const std::string& key) { add_key(plan.script_options, key); },
       "one of the KEYS of the script (with the placeholders below; default: the KEYs)");
-  add_script_options(options, plan.script_options, false);
+  add_script_options(options, plan.script_options);
 }
 
 void add_replay(Options& options, Plan& plan) {

@@ -59,7 +59,7 @@ NamedScript set_script(Plan& plan, const std::string& word, ConfigurationSource&
     return {.name = plan.debuggee.name, .options = plan.script_options};
   }
   auto script =
-      find_script("", word, plan.script_options, configuration, limiter::list_names(nullptr));
+      find_script("", word, plan.script_options, configuration);
   require_lua(script);
   require_free_input(plan, script.path);
   script.name = script_name(script.path);

@@ -40,7 +40,7 @@ void add_options(Options& options, Plan& plan) {
   options.list(
       "--keys", "KEY", [&plan](const std::string& key) { add_key(plan.script, key); },
       "one of the KEYS of the script, with the placeholders below (default: {key})");
-  add_script_options(options, plan.script, false);
+  add_script_options(options, plan.script);
   add_exec_options(options, plan.exec);
   options.group("Leases");
   options

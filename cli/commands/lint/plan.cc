@@ -29,26 +29,28 @@ const limiter::Algorithm* algorithm_in(std::string_view source) {
   return found == all.end() ? nullptr : &*found;
 }
 
-/// How `rlctl adversary` searches for the requests under which the same limiter allows the most:
-/// the one that `option` names, "--algorithm", "--script" or "--exec".
+enum class LimiterKind { kAlgorithm, kScript, kProgram };
+
+/// How `rlctl adversary` searches for the requests under which the same limiter allows the most.
 std::string adversary_command(const Invocation& invocation, const limiter::Limit& limit,
-                              std::string_view option, const std::string& name,
-                              const ScriptOptions& said, bool limit_of_script = false) {
+                              LimiterKind kind,
+                              const std::string& name, const ScriptOptions& said,
+                              bool limit_of_script = false) {
   std::map<std::string_view, std::vector<std::string>> values{{"--exec", {}}};
   if (!invocation.options.is_given("--concurrency")) {
     values["--limit"] = {limiter::format_limit(limit)};
     if (limit_of_script) values["--limit"].clear();
   }
   std::vector<std::string> words{"rlctl", "adversary"};
-  if (option != "--script") values["--head"] = {};
-  if (option == "--exec") {
-    values[option] = {name};
+  if (kind != LimiterKind::kScript) values["--head"] = {};
+  if (kind == LimiterKind::kProgram) {
+    values["--exec"] = {name};
   } else {
-    words.insert(words.end(), {std::string(option), name});
+    words.push_back(name);
   }
   const auto options = invocation.options.repeated(values, false);
   words.insert(words.end(), options.begin(), options.end());
-  if (option != "--script") {  // whose option --head is
+  if (kind != LimiterKind::kScript) {  // which --head is about
     for (const auto* word : {"burst", "cost"}) {
       if (const auto* text = said.find(word)) {
         words.insert(words.end(), {std::string("--") + word, *text});
@@ -56,7 +58,7 @@ std::string adversary_command(const Invocation& invocation, const limiter::Limit
     }
   }
   const auto& timeout = invocation.connection.timeout;
-  if (timeout && option == "--exec") words.insert(words.end(), {"--timeout", *timeout});
+  if (timeout && kind == LimiterKind::kProgram) words.insert(words.end(), {"--timeout", *timeout});
   return command_line(words);
 }
 
@@ -80,7 +82,7 @@ Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
   const std::string source(algorithm.script);
   Subject subject{.debuggee = {.name = std::move(place), .source = source, .shown = source},
                   .candidate = {.algorithm = &algorithm, .limits = {limit}},
-                  .adversary = adversary_command(invocation, limit, "--algorithm",
+                  .adversary = adversary_command(invocation, limit, LimiterKind::kAlgorithm,
                                                  std::string(algorithm.name), said)};
   if (!has_leases) traffic::require_usable(subject.candidate);
   return subject;
@@ -160,12 +162,12 @@ Subject make_subject(const std::string& word, const Plan& plan, const Invocation
     source = named->script;
   } else {
     script =
-        find_script("", word, plan.script, invocation.configuration, limiter::list_names(nullptr));
+        find_script("", word, plan.script, invocation.configuration);
     if (script.program) {
       require_no_call(plan.script, script.name);
       const auto limit = limit_of(plan, script.options);
       return program_subject(script.program, limit,
-                             adversary_command(invocation, limit, "--script", word, plan.script));
+                             adversary_command(invocation, limit, LimiterKind::kScript, word, plan.script));
     }
     place = script.path == kStandardInput ? script_name(script.path) : script.path;
     source = source_of(script);
@@ -183,7 +185,7 @@ Subject make_subject(const std::string& word, const Plan& plan, const Invocation
   subject.said_costs = costs_of(script.options);
   if (named == nullptr) {
     subject.adversary =
-        adversary_command(invocation, limit, "--script", word, script.options,
+        adversary_command(invocation, limit, LimiterKind::kScript, word, script.options,
                           plan.limits.empty() && script.options.find("limit") != nullptr);
   }
   return subject;
@@ -260,7 +262,7 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
   for (auto& program : parse_programs(plan.exec)) {
     const auto limit = limit_of(plan, plan.script);
     const auto adversary =
-        adversary_command(invocation, limit, "--exec", command_line(program.words), plan.script);
+        adversary_command(invocation, limit, LimiterKind::kProgram, command_line(program.words), plan.script);
     subjects.push_back(program_subject(
         std::make_shared<const traffic::ProgramLimiter>(std::move(program)), limit, adversary));
     subjects.back().said_costs = costs_of(plan.script);

@@ -15,8 +15,8 @@ setup() {
   sed "s/ - ARGV\[2\]/ - ARGV[2] + 1/" trusting.lua >early.lua
 }
 
-trusting=(--script trusting.lua --args '{now_us} {window_us} {limit}')
-members=(--script "$project/examples/pitfalls/times-as-members.lua" --args '{now_ms} {window_ms}'
+trusting=(trusting.lua --args '{now_us} {window_us} {limit}')
+members=("$project/examples/pitfalls/times-as-members.lua" --args '{now_ms} {window_ms}'
   --allowed-when '<=limit')
 
 # search_shows OPTION…: the report of this search has each line of standard input.
@@ -44,19 +44,19 @@ tries() {
 # --- findings ----------------------------------------------------------------------------------------
 
 @test "the report says what was found, shows the requests, and names the bound of an algorithm" {
-  search_shows --algorithm fixed-window <<'END'
+  search_shows fixed-window <<'END'
 fixed-window 2.00× the limit: 10 within 10 s
 +50 s 5 5 0
 +60 s 5 5 0
 promise twice the limit, half of it on each side of a window's edge
 END
-  search_shows --algorithm gcra --burst 7 --model <<'END'
+  search_shows gcra --burst 7 --model <<'END'
 promise its burst plus the refill during the window: 7 + 4
 END
-  search_shows --algorithm leaky-bucket --cost 2 --model <<'END'
+  search_shows leaky-bucket --cost 2 --model <<'END'
  whole requests of 2: 6
 END
-  search_shows --algorithm sliding-window-log <<'END'
+  search_shows sliding-window-log <<'END'
 sliding-window-log never above the limit
 0 5 5 0
 promise the limit
@@ -68,7 +68,7 @@ times-as-members.lua 5.60× the limit: 28 at one instant
 bound as many as were sent: no bound was found
 wrongly denied: an exact log would allow
 END
-  search_shows --script early.lua --args '{now_us} {window_us} {limit}' <<'END'
+  search_shows early.lua --args '{now_us} {window_us} {limit}' <<'END'
 early.lua 2.00× the limit: 10 within 59.999999 s
 +59.999999 s 5 5 0
 END
@@ -76,32 +76,32 @@ END
 
 @test "the models yield the same findings as the scripts" {
   local scripts models
-  scripts=$(search --algorithm all --json)
-  models=$(search --algorithm all --json --model)
+  scripts=$(search all --json)
+  models=$(search all --json --model)
   assert_equal "$(gojq .runs <<<"$models")" "$(gojq .runs <<<"$scripts")"
   assert_equal "$(gojq -c '[.runs[] | .most_stepping_back, .undecided] | unique, length' <<<"$models")" $'[null,0]\n16'
 }
 
 @test "the most is measured as the clock of a script sees it, if its unit is known" {
   cp "$project/tests/limiters/rounded-times.lua" rounding.lua
-  local ms=(--script rounding.lua --args '{now_ms} {window_ms} {limit} {id}')
+  local ms=(rounding.lua --args '{now_ms} {window_ms} {limit} {id}')
   run -0 search "${ms[@]}" --json
   assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed, .by_rounding.worst.allowed, .by_rounding.worst.span_us > 59999000]' <<<"$output")" '[1000,5,10,true]'
   # Not of a script that is told more, nor of one that asks for the time.
-  run -0 search "${ms[@]:0:3}" '{now_ms} {window_ms} {limit} {id} {now_us}' --json
+  run -0 search "${ms[@]:0:2}" '{now_ms} {window_ms} {limit} {id} {now_us}' --json
   assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed, .by_rounding]' <<<"$output")" '[1,10,null]'
   (echo "redis.call('TIME')" && cat rounding.lua) >asking.lua
-  run -0 search --script asking.lua "${ms[@]:2}" --json
+  run -0 search asking.lua "${ms[@]:1}" --json
   assert_equal "$(gojq -c '.runs[0] | [.tick_us, .most.worst.allowed, .by_rounding]' <<<"$output")" '[1,10,null]'
 }
 
 @test "a script is asked with a clock that is ahead if it is told the time, and the clock may step back" {
-  local bucket=(--script "$project/tests/limiters/told-bucket.lua" --args '{limit} {window_us} {now_us}' --json)
+  local bucket=("$project/tests/limiters/told-bucket.lua" --args '{limit} {window_us} {now_us}' --json)
   run -0 search "${bucket[@]}"
   assert_equal "$(gojq -c '.runs[0] | [.bucket_allows, .clock_ahead]' <<<"$output")" '[9,{"ahead_us":3600000000,"allowed":4,"allowed_without":99,"requests":99}]'
   run -0 search "${bucket[@]}" --monotonic
   assert_equal "$(gojq -c '.runs[0] | [.bucket_allows, .clock_ahead]' <<<"$output")" '[9,null]'
-  run -0 search --algorithm gcra --json
+  run -0 search gcra --json
   assert_equal "$(gojq -c '.runs[0] | [.bucket_allows, .clock_ahead]' <<<"$output")" '[null,null]'
 }
 
@@ -114,13 +114,13 @@ END
 }
 
 @test "a finding that depends on an expiring TTL is replayed with the same worst" {
-  local asked=(--script "$project/tests/limiters/counter.lua" --args '{window_ms} {now_ms}' --allowed-when '<=limit')
+  local asked=("$project/tests/limiters/counter.lua" --args '{window_ms} {now_ms}' --allowed-when '<=limit')
   run -0 search "${asked[@]}" --write worst.log --json
   assert_equal "$(gojq '.runs[0].most.worst.allowed' <<<"$output")" 9
   run -0 rlctl burst --replay worst.log --limit 5/60s "${asked[@]}" --json
   assert_equal "$(gojq '.runs[0].worst.allowed' <<<"$output")" 9
   sed "s|^return 1|redis.call('PEXPIRE', KEYS[1], math.floor(ARGV[2] / 2000)) &|" trusting.lua >short.lua
-  run -0 search --script short.lua --args '{now_ms}000 {window_us} {limit}' --write worst.log --json
+  run -0 search short.lua --args '{now_ms}000 {window_us} {limit}' --write worst.log --json
   local found
   found=$(gojq '.runs[0].most.worst.allowed' <<<"$output")
   ((found > 5)) || fail "$found"
@@ -130,38 +130,38 @@ END
 
 @test "an error of the script is reported with the request" {
   echo 'return redis.error_reply("ERR no")' >bad.lua
-  run -5 search --script bad.lua --args '{now} x'
+  run -5 search bad.lua --args '{now} x'
   assert_line --index 0 --regexp "bad.lua: .*no; request 1 had KEYS '1' and ARGV '1767225600\.000000' 'x'$"
 }
 
 # --- the times ---------------------------------------------------------------------------------------
 
 @test "--start moves the schedule to the next window, and is part of the printed command" {
-  run -0 search --model --algorithm fixed-window --start 2040-02-02T00:00:01Z --json
+  run -0 search --model fixed-window --start 2040-02-02T00:00:01Z --json
   assert_equal "$(gojq -c '[.base_us, (.runs[0].most.schedule[0].at_us - .base_us)]' <<<"$output")" '[2211753660000000,50000000]'
   assert_equal "$(gojq -r .command <<<"$output")" \
-    'rlctl adversary --limit 5/60s --algorithm fixed-window --model --tries 2000 --seed 1 --start 2040-02-02T00:00:01Z'
-  run -0 search --model --algorithm fixed-window --start 2040-02-02T00:00:01Z --write -
-  assert_line --index 0 '# rlctl burst --replay FILE --limit 5/60s --algorithm fixed-window --model'
-  run -0 search --model --algorithm fixed-window --json
+    'rlctl adversary fixed-window --limit 5/60s --model --tries 2000 --seed 1 --start 2040-02-02T00:00:01Z'
+  run -0 search --model fixed-window --start 2040-02-02T00:00:01Z --write -
+  assert_line --index 0 '# rlctl burst fixed-window --limit 5/60s --model --replay FILE'
+  run -0 search --model fixed-window --json
   assert_equal "$(gojq .base_us <<<"$output")" 1767225600000000
 }
 
 # --- the log -----------------------------------------------------------------------------------------
 
 @test "the log of --write is replayed with the same worst" {
-  run -0 search --algorithm sliding-window-counter --write worst.log --json
+  run -0 search sliding-window-counter --write worst.log --json
   local found=$output
-  run -0 rlctl burst --replay worst.log --limit 5/60s --algorithm sliding-window-counter --json
+  run -0 rlctl burst sliding-window-counter --replay worst.log --limit 5/60s --json
   assert_equal "$(gojq -c '.runs[0].worst | [.allowed, .ratio, .from_us, .span_us]' <<<"$output")" \
     "$(gojq -c '.runs[0].most.worst | [.allowed, .ratio, .from_us, .span_us]' <<<"$found")"
   run -0 head -n 2 worst.log
-  assert_line --index 0 '# rlctl burst --replay worst.log --limit 5/60s --algorithm sliding-window-counter'
+  assert_line --index 0 '# rlctl burst sliding-window-counter --limit 5/60s --replay worst.log'
   assert_line --index 1 "# $(gojq -r .command <<<"$found")"
 }
 
 @test "the log of a script is replayed against that script" {
-  run -0 search -q --script early.lua --args '{now_us} {window_us} {limit}' --write worst.log
+  run -0 search -q early.lua --args '{now_us} {window_us} {limit}' --write worst.log
   assert_output ''
   run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --assert worst==2 -q"
   run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --json"
@@ -176,23 +176,23 @@ if count >= tonumber(ARGV[3]) then return 0 end
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. redis.call('ZCARD', KEYS[1]))
 return 1
 LUA
-  run -0 search --script unpruned.lua --args '{now_us} {window_us} {limit}' --write -
+  run -0 search unpruned.lua --args '{now_us} {window_us} {limit}' --write -
   assert_line --index 2 '# unpruned.lua: 5 allowed at one instant, 1 of 6 requests wrongly denied'
   assert_equal "${#lines[@]}" 9
 }
 
 @test "--write - prints only the log on standard output" {
-  run -0 search --algorithm fixed-window --write -
-  assert_line --index 0 '# rlctl burst --replay FILE --limit 5/60s --algorithm fixed-window'
+  run -0 search fixed-window --write -
+  assert_line --index 0 '# rlctl burst fixed-window --limit 5/60s --replay FILE'
   assert_line --index 2 '# fixed-window: 10 allowed within 10 s, 0 of 10 requests wrongly denied'
   assert_line --index 3 '1767225650 1 1'
   assert_equal "${#lines[@]}" 13
-  run -0 bash -c 'rlctl adversary --tries 2000 --algorithm fixed-window --write - |
-    rlctl burst --replay - --limit 5/60s --algorithm fixed-window --assert worst==2 -q'
+  run -0 bash -c 'rlctl adversary --tries 2000 fixed-window --write - |
+    rlctl burst fixed-window --replay - --limit 5/60s --assert worst==2 -q'
 }
 
 @test "each step of a finding has what the limiter answered, and why, where that is known" {
-  local adversary=(adversary --model --limit 2/10s --algorithm fixed-window)
+  local adversary=(adversary --model --limit 2/10s fixed-window)
   run -0 as jsonl rlctl "${adversary[@]}"
   echo "$output" >x.jsonl
   run -0 rlctl "${adversary[@]}" --json
@@ -213,7 +213,7 @@ LUA
 # --- every schedule ----------------------------------------------------------------------------------
 
 @test "an exhaustive search proves within its bounds, and counts the schedules" {
-  run -0 rlctl adversary --exhaustive 5 --limit 2/60s --model --algorithm sliding-window-log,fixed-window
+  run -0 rlctl adversary --exhaustive 5 --limit 2/60s --model sliding-window-log fixed-window
   without_blanks
   assert_line ' every schedule of up to 5 requests at critical times'
   assert_line 'proof no schedule of up to 5 requests at critical times leaks (76,437'
@@ -230,7 +230,7 @@ local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return count <= tonumber(ARGV[2]) and 1 or 0
 LUA
-  local command=(adversary --exhaustive 3 --limit 2/60s --script ttl.lua --args '{window_ms} {limit}')
+  local command=(adversary --exhaustive 3 --limit 2/60s ttl.lua --args '{window_ms} {limit}')
   run -0 rlctl "${command[@]}" --json
   assert_equal "$(gojq -c '.runs[0] | [.tried, .undecided > 0, .most.worst.allowed]' <<<"$output")" '[637,true,2]'
   run -0 rlctl "${command[@]}"
@@ -241,19 +241,19 @@ LUA
 
 @test "an exhaustive search copies keys that the script makes or that contain the time, and reads replies with {id}" {
   echo "return redis.call('INCR', 'count:' .. math.floor(ARGV[1] / 60)) <= tonumber(ARGV[2]) and 1 or 0" >own.lua
-  tries 637 2 --limit 1/60s --script own.lua --args '{now_s} {limit}'
+  tries 637 2 --limit 1/60s own.lua --args '{now_s} {limit}'
   echo "return redis.call('INCR', KEYS[1]) <= tonumber(ARGV[1]) and 1 or 0" >window.lua
-  tries 637 3 --limit 2/60s --script window.lua --keys '{key}:{window_index}' --args '{limit}'
+  tries 637 3 --limit 2/60s window.lua --keys '{key}:{window_index}' --args '{limit}'
   echo "redis.call('SET', KEYS[1], 1) return tonumber(ARGV[1])" >echo.lua
-  tries 637 3 --limit 2/60s --script echo.lua --args '{id}' --allowed-when 'tonumber(r) == id'
+  tries 637 3 --limit 2/60s echo.lua --args '{id}' --allowed-when 'tonumber(r) == id'
 }
 
 @test "costs are mixed, and refunds give units back" {
-  run -0 rlctl adversary --exhaustive 3 --limit 2/60s --cost 1,2 --model --algorithm fixed-window --json
+  run -0 rlctl adversary --exhaustive 3 --limit 2/60s --cost 1,2 --model fixed-window --json
   assert_equal "$(gojq -c '.costs, .runs[].most.worst.allowed' <<<"$output")" $'[1,2]\n4'
-  run -0 search --limit 3/60s --cost 1,3,-1,-3 --algorithm sliding-window-log,fixed-window --json
+  run -0 search --limit 3/60s --cost 1,3,-1,-3 sliding-window-log fixed-window --json
   assert_equal "$(gojq -c '.costs, [.runs[].most.worst.allowed]' <<<"$output")" $'[1,3,-1,-3]\n[3,6]'
-  run -0 rlctl adversary --exhaustive 3 --limit 1/60s --cost 1,-1 --algorithm sliding-window-log --json
+  run -0 rlctl adversary --exhaustive 3 --limit 1/60s --cost 1,-1 sliding-window-log --json
   assert_equal "$(gojq -c '.runs[0] | [.tried, .most.worst.allowed, .wrongly_denied]' <<<"$output")" '[4836,1,null]'
 }
 
@@ -265,13 +265,13 @@ LUA
 # --- the report --------------------------------------------------------------------------------------
 
 @test "an assertion applies to the worst finding and names the limiters for which it fails" {
-  run -1 search -q --algorithm fixed-window,sliding-window-log,gcra --assert 'worst<=1'
+  run -1 search -q fixed-window sliding-window-log gcra --assert 'worst<=1'
   assert_output "rlctl: adversary: assertion 'worst<=1' does not hold: fixed-window has 2, gcra has 1.8"
-  run -1 search -q --model --limit 3/10s --algorithm gcra --assert 'worst<=1.6666'
+  run -1 search -q --model --limit 3/10s gcra --assert 'worst<=1.6666'
   assert_output "rlctl: adversary: assertion 'worst<=1.6666' does not hold: gcra has 1.67"
-  run -1 search -q --model --limit 3/10s --algorithm gcra --assert 'worst>=1.67'
+  run -1 search -q --model --limit 3/10s gcra --assert 'worst>=1.67'
   assert_output "rlctl: adversary: assertion 'worst>=1.67' does not hold: gcra has 1.667"
-  run -0 search -q --algorithm sliding-window-log,leaky-bucket --assert 'worst<=1'
+  run -0 search -q sliding-window-log leaky-bucket --assert 'worst<=1'
   assert_output ''
 }
 
@@ -281,11 +281,11 @@ LUA
   assert_output --regexp "^rlctl: adversary: assertion 'most_stepping_back<=1' does not hold: trusting.lua has [0-9.]+$"
   run -1 search -q "${members[@]}" --assert 'wrongly_denied==0'
   assert_output "rlctl: adversary: assertion 'wrongly_denied==0' does not hold: times-as-members.lua has 1"
-  run -0 search -q --algorithm fixed-window --assert 'most_stepping_back==2'
+  run -0 search -q fixed-window --assert 'most_stepping_back==2'
 }
 
 @test "a log has the requests of a wrong denial in the order of a clock that steps back" {
-  local banning=(adversary --tries 2000 --script "$project/tests/limiters/banning-log.lua" --args '{now_us} {window_us} {limit}')
+  local banning=(adversary --tries 2000 "$project/tests/limiters/banning-log.lua" --args '{now_us} {window_us} {limit}')
   run -1 rlctl "${banning[@]}" --assert 'wrongly_denied==0' --write banning.log
   # A replay sends requests in the order of their times, which would not show it.
   assert_equal "$(grep -v '^#' banning.log | uniq | wc -l)" 1
@@ -294,7 +294,7 @@ LUA
 # A correct log, except that its key expires too early, by less than the precision of TTLs.
 early_expiry() {
   sed "s/^return 1/redis.call('PEXPIRE', KEYS[1], ARGV[2] \/ 1000 - 15)\n&/" trusting.lua >expiring.lua
-  expiring=(adversary --limit 2/60s --script expiring.lua --args '{now_us} {window_us} {limit}')
+  expiring=(adversary --limit 2/60s expiring.lua --args '{now_us} {window_us} {limit}')
 }
 
 @test "an exhaustive search that leaves schedules out proves no upper bound" {
@@ -317,13 +317,13 @@ schedules, whose result depends on the exact moment a key expires$"
 
 @test "an assertion about a limiter that allows nothing fails" {
   echo 'return 0' >never.lua
-  run -1 search -q --script never.lua --args '{now}' --assert 'worst<=1' --assert 'most_stepping_back<=1'
+  run -1 search -q never.lua --args '{now}' --assert 'worst<=1' --assert 'most_stepping_back<=1'
   assert_line "rlctl: adversary: assertion 'worst<=1' proves nothing about never.lua: nothing was allowed"
   assert_line "rlctl: adversary: assertion 'most_stepping_back<=1' proves nothing about never.lua: nothing was allowed"
 }
 
 @test "JSON has every request and its answer" {
-  run -0 rlctl adversary --algorithm fixed-window --json
+  run -0 rlctl adversary fixed-window --json
   assert_equal "$(gojq -c '[.pattern, .seed, .clock, .limit, .window_us, .burst, .cost, .tries, .interrupted]' <<<"$output")" \
     '["adversary",1,"virtual",5,60000000,null,1,50000,false]'
   assert_equal "$(gojq -c '.runs[0] | [.algorithm, .unbounded, .most_stepping_back, .wrongly_denied]' <<<"$output")" \
@@ -334,7 +334,7 @@ schedules, whose result depends on the exact moment a key expires$"
 }
 
 @test "the same command gives the same bytes and prints the command that repeats it" {
-  run -0 search --limit 7/90s --algorithm sliding-window-counter,gcra --seed 3
+  run -0 search --limit 7/90s sliding-window-counter gcra --seed 3
   repeats
 }
 
@@ -342,8 +342,8 @@ schedules, whose result depends on the exact moment a key expires$"
   needs_terminal
   local columns
   for columns in 80 40; do
-    run -0 env TERM=xterm script -qec "stty cols $columns rows 50; NO_COLOR=1 rlctl adversary --tries 2000 --model --algorithm all
-      NO_COLOR=1 rlctl adversary --tries 2000 --script trusting.lua --args '{now_us} {window_us} {limit}'" /dev/null </dev/null
+    run -0 env TERM=xterm script -qec "stty cols $columns rows 50; NO_COLOR=1 rlctl adversary --tries 2000 --model all
+      NO_COLOR=1 rlctl adversary --tries 2000 trusting.lua --args '{now_us} {window_us} {limit}'" /dev/null </dev/null
     # On a slow machine there is progress first.
     output=$(tr '\r' '\n' <<<"$output" | sed $'s/\e\\[[0-9;]*[A-Za-z]//g')
     mapfile -t lines <<<"$output"
@@ -358,7 +358,7 @@ schedules, whose result depends on the exact moment a key expires$"
 @test "on another server the search reports its key prefix and leaves nothing" {
   start_server
   cli SET rlctl-burst:mine 1
-  run -0 --separate-stderr search -s "$socket" "${trusting[@]}" --algorithm gcra -q
+  run -0 --separate-stderr search -s "$socket" "${trusting[@]}" gcra -q
   assert_equal "$output" ''
   [[ $stderr =~ ^rlctl:\ adversary:\ writing\ under\ \'rlctl-burst:\{[0-9a-f]{16}\}:\'\ on\ unix://$socket$ ]] || fail "$stderr"
   assert_equal "$(cli KEYS '*')" rlctl-burst:mine
@@ -368,9 +368,9 @@ schedules, whose result depends on the exact moment a key expires$"
 
 @test "where states cannot be compared, an exhaustive search says so" {
   echo "return redis.call('INCR', 'c:' .. math.floor(ARGV[1] / 60)) <= 2 and 1 or 0" >own.lua
-  run -0 rlctl adversary --exhaustive 3 --limit 2/60s --script own.lua --args '{now_s}'
+  run -0 rlctl adversary --exhaustive 3 --limit 2/60s own.lua --args '{now_s}'
   assert_line --partial 'states     could not be compared'
   echo "return redis.call('INCR', KEYS[1]) <= 2 and 1 or 0" >key.lua
-  run -0 rlctl adversary --exhaustive 3 --limit 2/60s --script key.lua --args '{now_s} {id}'
+  run -0 rlctl adversary --exhaustive 3 --limit 2/60s key.lua --args '{now_s} {id}'
   refute_line --partial 'states '
 }

@@ -21,14 +21,14 @@ promise    the limit
 denied     nothing that an exact log would allow
 times      from the beginning of a window, 2026-01-01T00:00:00Z
 
-rlctl adversary --limit 3/10s --algorithm fixed-window,sliding-window-log \
-    --model --tries 50000 --seed 1
+rlctl adversary fixed-window sliding-window-log --limit 3/10s --model \
+    --tries 50000 --seed 1
 $ rlctl adversary --limit 3/10s --model --json
-{"pattern":"adversary","seed":1,"clock":"virtual","limit":3,"window_us":10000000,"burst":null,"cost":1,"costs":[1],"tries":50000,"exhaustive":null,"base_us":1767225600000000,"command":"rlctl adversary --limit 3/10s --algorithm fixed-window,sliding-window-log --model --tries 50000 --seed 1","interrupted":false,"runs":[{"algorithm":"fixed-window","asked":50610,"tick_us":1,"unbounded":false,"tried":null,"undecided":0,"ttls_left_out":0,"bucket_allows":null,"clock_ahead":null,"most":{"worst":{"allowed":6,"ratio":2,"from_us":1767225609000000,"span_us":1000000},"wrongly_denied":[],"denied_at_edge":0,"schedule":[{"at_us":1767225609000000,"cost":1,"allowed":true,"remaining":2,"retry_after_us":0,"delay_us":0,"reason":"counts in the window from 2026-01-01T00:00:00Z"},{"at_us":1767225609000000,"cost":1,"allowed":true,"remaining":1,"retry_after_us":0,"delay_us":0,"reason":"counts in the window from 2026-01-01T00:00:00Z"},{"at_us":1767225609000000,"cost":1,"allowed":true,"remaining":0,"retry_after_us":0,"delay_us":0,"reason":"counts in the window from 2026-01-01T00:00:00Z"},{"at_us":1767225610000000,"cost":1,"allowed":true,"remaining":2,"retry_after_us":0,"delay_us":0,"reason":"counts in the window from 2026-01-01T00:00:10Z"},{"at_us":1767225610000000,"cost":1,"allowed":true,"remaining":1,"retry_after_us":0,"delay_us":0,"reason":"counts in the window from 2026-01-01T00:00:10Z"},{"at_us":1767225610000000,"cost":1,"allowed":true,"remaining":0,"retry_after_us":0,"delay_us":0,"reason":"counts in the window from 2026-01-01T00:00:10Z"}]},"most_stepping_back":null,"by_rounding":null,"wrongly_denied":null,"hint":null},{"algorithm":"sliding-window-log","asked":50221,"tick_us":1,"unbounded":false,"tried":null,"undecided":0,"ttls_left_out":0,"bucket_allows":null,"clock_ahead":null,"most":{"worst":{"allowed":3,"ratio":1,"from_us":1767225600000000,"span_us":0},"wrongly_denied":[],"denied_at_edge":0,"schedule":[{"at_us":1767225600000000,"cost":1,"allowed":true,"remaining":2,"retry_after_us":0,"delay_us":0,"reason":null},{"at_us":1767225600000000,"cost":1,"allowed":true,"remaining":1,"retry_after_us":0,"delay_us":0,"reason":null},{"at_us":1767225600000000,"cost":1,"allowed":true,"remaining":0,"retry_after_us":0,"delay_us":0,"reason":null}]},"most_stepping_back":null,"by_rounding":null,"wrongly_denied":null,"hint":null}]}
+{"pattern":"adversary","seed":1,"clock":"virtual","limit":3,"window_us":10000000,"burst":null,"cost":1,"costs":[1],"tries":50000,"exhaustive":null,"base_us":1767225600000000,"command":"rlctl adversary fixed-window sliding-window-log --limit 3/10s --model --tries 50000 --seed 1","interrupted":false,"runs":[{"algorithm":"fixed-window","asked":50610,"tick_us":1,"unbounded":false,"tried":null,"undecided":0,"ttls_left_out":0,"bucket_allows":null,"clock_ahead":null,"most":{"worst":{"allowed":6,"ratio":2,"from_us":1767225609000000,"span_us":1000000},"wrongly_denied":[],"denied_at_edge":0,"schedule":[{"at_us":1767225609000000,"cost":1,"allowed":true,"remaining":2,"retry_after_us":0,"delay_us":0,"reason":"counts in the window from 2026-01-01T00:00:00Z"},{"at_us":1767225609000000,"cost":1,"allowed":true,"remaining":1,"retry_after_us":0,"delay_us":0,"reason":"counts in the window from 2026-01-01T00:00:00Z"},{"at_us":1767225609000000,"cost":1,"allowed":true,"remaining":0,"retry_after_us":0,"delay_us":0,"reason":"counts in the window from 2026-01-01T00:00:00Z"},{"at_us":1767225610000000,"cost":1,"allowed":true,"remaining":2,"retry_after_us":0,"delay_us":0,"reason":"counts in the window from 2026-01-01T00:00:10Z"},{"at_us":1767225610000000,"cost":1,"allowed":true,"remaining":1,"retry_after_us":0,"delay_us":0,"reason":"counts in the window from 2026-01-01T00:00:10Z"},{"at_us":1767225610000000,"cost":1,"allowed":true,"remaining":0,"retry_after_us":0,"delay_us":0,"reason":"counts in the window from 2026-01-01T00:00:10Z"}]},"most_stepping_back":null,"by_rounding":null,"wrongly_denied":null,"hint":null},{"algorithm":"sliding-window-log","asked":50221,"tick_us":1,"unbounded":false,"tried":null,"undecided":0,"ttls_left_out":0,"bucket_allows":null,"clock_ahead":null,"most":{"worst":{"allowed":3,"ratio":1,"from_us":1767225600000000,"span_us":0},"wrongly_denied":[],"denied_at_edge":0,"schedule":[{"at_us":1767225600000000,"cost":1,"allowed":true,"remaining":2,"retry_after_us":0,"delay_us":0,"reason":null},{"at_us":1767225600000000,"cost":1,"allowed":true,"remaining":1,"retry_after_us":0,"delay_us":0,"reason":null},{"at_us":1767225600000000,"cost":1,"allowed":true,"remaining":0,"retry_after_us":0,"delay_us":0,"reason":null}]},"most_stepping_back":null,"by_rounding":null,"wrongly_denied":null,"hint":null}]}
 
 ## a semaphore of somebody else
 $ copy examples/pitfalls/negative-counter.lua
-$ rlctl adversary --concurrency 2 --lease 10s --script negative-counter.lua --args '{event} {limit}'
+$ rlctl adversary --concurrency 2 --lease 10s negative-counter.lua --args '{event} {limit}'
 pattern    adversary
            the schedule that holds too many leases, or loses a slot
 limit      2 leases of 10 s
@@ -50,15 +50,15 @@ at     holder    event   answer  held
 0          h2  acquire  allowed     2
 +40 s      h3  acquire   denied     0
 
-rlctl adversary --script negative-counter.lua --args '{event} {limit}' \
-    --concurrency 2 --lease 10s --tries 50000 --seed 1
+rlctl adversary negative-counter.lua --args '{event} {limit}' --concurrency 2 \
+    --lease 10s --tries 50000 --seed 1
 ! rlctl: adversary: warning: no time passes for negative-counter.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
 
 ## a schedule is written, and replayed
-$ rlctl adversary --limit 3/10s --model --algorithm fixed-window -q --write worst.jsonl
+$ rlctl adversary --limit 3/10s --model fixed-window -q --write worst.jsonl
 $ cat worst.jsonl
-# rlctl burst --replay worst.jsonl --limit 3/10s --algorithm fixed-window --model
-# rlctl adversary --limit 3/10s --algorithm fixed-window --model --tries 50000 --seed 1
+# rlctl burst fixed-window --limit 3/10s --model --replay worst.jsonl
+# rlctl adversary fixed-window --limit 3/10s --model --tries 50000 --seed 1
 # fixed-window: 6 allowed within 1 s, 0 of 6 requests wrongly denied
 1767225609 1 1
 1767225609 1 1
@@ -66,7 +66,7 @@ $ cat worst.jsonl
 1767225610 1 1
 1767225610 1 1
 1767225610 1 1
-$ rlctl burst --replay worst.jsonl --limit 3/10s --model --algorithm fixed-window
+$ rlctl burst --replay worst.jsonl --limit 3/10s --model fixed-window
 replay     worst.jsonl            epoch, 6 requests in 9 lines
 requests   6                      1 key
 from       2026-01-01T00:00:09Z   to 2026-01-01T00:00:10Z
@@ -98,8 +98,7 @@ chart      allowed within the last 10 s  against the limit
 rows       requests               a column is 20 ms, the highest 3
 times      UTC
 
-rlctl burst --limit 3/10s --algorithm fixed-window --model \
-    --replay worst.jsonl
+rlctl burst fixed-window --limit 3/10s --model --replay worst.jsonl
 
 ## leases and reservations
 $ rlctl adversary --concurrency 2 --lease 5s
@@ -111,8 +110,7 @@ clock      virtual time
 
 concurrency  at most 2 of 2 held at once, no slot lost
 
-rlctl adversary --algorithm concurrency --concurrency 2 --lease 5s \
-    --tries 50000 --seed 1
+rlctl adversary concurrency --concurrency 2 --lease 5s --tries 50000 --seed 1
 $ rlctl adversary --reserve 2 --limit 4/10s
 pattern    adversary
            the schedule that spends and holds too much, or loses units
@@ -122,10 +120,10 @@ clock      virtual time
 
 budget  at most 4 of 4 units spent and held, none lost
 
-rlctl adversary --limit 4/10s --algorithm budget --reserve 2 --hold 30s \
-    --tries 50000 --seed 1
+rlctl adversary budget --limit 4/10s --reserve 2 --hold 30s --tries 50000 \
+    --seed 1
 
 ## an assertion that fails
-$ rlctl adversary --limit 3/10s --model --algorithm fixed-window,sliding-window-log -q --assert 'worst<=1'
+$ rlctl adversary --limit 3/10s --model fixed-window sliding-window-log -q --assert 'worst<=1'
 ! rlctl: adversary: assertion 'worst<=1' does not hold: fixed-window has 2
 [1]

@@ -11,9 +11,9 @@ setup() {
   export TMPDIR=$BATS_TEST_TMPDIR
 }
 
-double=(--script double-refund.lua --head 'settle double-refund-settle.lua'
+double=(double-refund.lua --head 'settle double-refund-settle.lua'
   --args '{limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}')
-dead=(--script dead-holds.lua --args '{event} {limit} {window_ms} {now_ms} {reservation} {cost} {actual}')
+dead=(dead-holds.lua --args '{event} {limit} {window_ms} {now_ms} {reservation} {cost} {actual}')
 
 @test "nothing is found in budget, by its script and by its model" {
   run -0 search --reserve 4

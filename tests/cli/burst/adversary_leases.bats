@@ -11,7 +11,7 @@ setup() {
   export TMPDIR=$BATS_TEST_TMPDIR
 }
 
-members=(--script set-semaphore.lua --args '{limit} {holder}' --head)
+members=(set-semaphore.lua --args '{limit} {holder}' --head)
 
 @test "nothing is found in concurrency, by its script and by its model" {
   run -0 search

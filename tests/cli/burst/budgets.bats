@@ -36,9 +36,9 @@ local used = redis.call('INCRBY', KEYS[1], cost)
 if used == cost then redis.call('PEXPIRE', KEYS[1], ARGV[5]) end
 return used
 LUA
-  sound=(--script reserve.lua --head 'settle settle.lua {actual} {reservation} {window_ms}' --keys '{key}' --keys '{key}:spent' --keys '{key}:id:'
+  sound=(reserve.lua --head 'settle settle.lua {actual} {reservation} {window_ms}' --keys '{key}' --keys '{key}:spent' --keys '{key}:id:'
     --args '{limit} {cost} {reservation} {hold_ms} {now_ms}')
-  counter=(--script counter.lua --args '{limit} {cost} {actual} {event} {window_ms}' --allowed-when 'r >= 0')
+  counter=(counter.lua --args '{limit} {cost} {actual} {event} {window_ms}' --allowed-when 'r >= 0')
   holders=(--limit 1000/60s --reserve 100 --hold 5s --actual 50..150 --settle-after 2s~ --settle-twice 10% --crash 5%
     --rate 1/s)
 }

@@ -4,27 +4,27 @@ load ../../support/common
 # What `rlctl burst` prints and writes. Its server is that of `-u private:`, the default.
 
 @test "the report has the virtual clock, the seed and the command that repeats it" {
-  run -0 rlctl burst --algorithm gcra
+  run -0 rlctl burst gcra
   assert_line --regexp '^clock +virtual time$'
   assert_line --regexp 'seed 1$'
-  assert_line 'rlctl burst boundary --limit 1000/60s --algorithm gcra --seed 1'
-  run -0 rlctl burst poisson --algorithm gcra --limit 10/s --limit 100/min --burst 7 --rate 90/s \
+  assert_line 'rlctl burst boundary gcra --limit 1000/60s --seed 1'
+  run -0 rlctl burst poisson gcra --limit 10/s --limit 100/min --burst 7 --rate 90/s \
     --duration 3s --requests 50 --keys 3 --key-skew 1 --cost 2 --seed 9 --model --json
   run -0 gojq -r .command <<<"$output"
-  assert_output "rlctl burst poisson --limit 10/1s --limit 100/60s --algorithm gcra --burst 7 --model \
+  assert_output "rlctl burst poisson gcra --limit 10/1s --limit 100/60s --burst 7 --model \
 --rate 90/s --duration 3s --requests 50 --keys 3 --key-skew 1 --cost 2 --seed 9"
 }
 
 @test "the printed command repeats the output" {
-  run -0 rlctl burst poisson --limit 20/s --algorithm all --keys 3 --seed 4
+  run -0 rlctl burst poisson all --limit 20/s --keys 3 --seed 4
   repeats
 }
 
 @test "the same seed gives the same bytes and another seed gives others" {
   local one two other
-  one=$(rlctl burst poisson --limit 20/s --algorithm all --json)
-  two=$(rlctl burst poisson --limit 20/s --algorithm all --json)
-  other=$(rlctl burst poisson --limit 20/s --algorithm all --seed 2 --json)
+  one=$(rlctl burst poisson all --limit 20/s --json)
+  two=$(rlctl burst poisson all --limit 20/s --json)
+  other=$(rlctl burst poisson all --limit 20/s --seed 2 --json)
   assert_equal "$one" "$two"
   [[ $(gojq -c '[.runs[].allowed]' <<<"$one") != "$(gojq -c '[.runs[].allowed]' <<<"$other")" ]]
 }
@@ -32,9 +32,9 @@ load ../../support/common
 @test "the models decide like the scripts; only the size of a key is unknown" {
   local pattern
   for pattern in $(scaled 'boundary poisson' 'boundary steady spike ramp poisson on-off'); do
-    run -0 rlctl burst "$pattern" --limit 30/s --limit 90/4s --algorithm all --keys 3 --cost 2 --json
+    run -0 rlctl burst "$pattern" --limit 30/s --limit 90/4s all --keys 3 --cost 2 --json
     local scripts=$output
-    run -0 rlctl burst "$pattern" --limit 30/s --limit 90/4s --algorithm all --keys 3 --cost 2 --json --model
+    run -0 rlctl burst "$pattern" --limit 30/s --limit 90/4s all --keys 3 --cost 2 --json --model
     assert_equal "$(gojq -c '[.runs[].bytes_per_key | . > 40] | unique' <<<"$scripts$output")" $'[true]\n[false]'
     assert_equal "$(gojq -c 'del(.command, .runs[].bytes_per_key)' <<<"$output")" \
       "$(gojq -c 'del(.command, .runs[].bytes_per_key)' <<<"$scripts")"
@@ -94,23 +94,23 @@ load ../../support/common
     '{"algorithm":"sliding-window-log","at_us":1767225660000000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":59990000,"reset_after_us":59996666,"delay_us":0,"request":4,"denied_by":"3/60s"}'
   # The numbers begin anew with each run; a script does not tell which limit denies.
   echo 'return redis.call("INCR", KEYS[1]) <= 1 and 1 or 0' >"$BATS_TEST_TMPDIR/two.lua"
-  run -0 --separate-stderr as jsonl rlctl burst --limit 1/60s --algorithm gcra --script "$BATS_TEST_TMPDIR/two.lua"
+  run -0 --separate-stderr as jsonl rlctl burst gcra --limit 1/60s "$BATS_TEST_TMPDIR/two.lua"
   assert_equal "$(gojq -sc 'group_by(.algorithm) | map([.[] | .request]) | unique' <<<"$output")" '[[1,2]]'
   assert_equal "$(gojq -sc 'group_by(.algorithm) | map([.[] | .denied_by] | unique)' <<<"$output")" '[[null,"1/60s"],[null]]'
-  run -0 as jsonl rlctl burst --limit 3/60s --cost 4 --algorithm fixed-window --model
+  run -0 as jsonl rlctl burst --limit 3/60s --cost 4 fixed-window --model
   run -0 gojq -sc '[.[].retry_after_us] | unique' <<<"$output"
   assert_output '[-1]'
 }
 
 @test "JSON says which of several limits denied, and how often" {
   cd "$BATS_TEST_TMPDIR"
-  run -0 rlctl burst poisson --model --limit 5/1s --limit 9/10s --rate 8/s --algorithm gcra --json -o x.jsonl
+  run -0 rlctl burst poisson --model --limit 5/1s --limit 9/10s --rate 8/s gcra --json -o x.jsonl
   local counts
   counts=$(gojq -sc '[.[].denied_by] | [map(select(. == "5/1s")), map(select(. == "9/10s"))] | map(length)' x.jsonl)
   assert_equal "$(gojq -c '.runs[0].denied_by_limit' <<<"$output")" "$counts"
   assert_equal "$(gojq -c '.runs[0] | (.denied_by_limit | add) == .denied and all(.denied_by_limit[]; . > 0)' <<<"$output")" true
   echo 'return redis.call("INCR", KEYS[1]) <= 1 and 1 or 0' >two.lua
-  run -0 --separate-stderr rlctl burst --limit 1/60s --script two.lua --json
+  run -0 --separate-stderr rlctl burst two.lua --limit 1/60s --json
   assert_equal "$(gojq -c '.runs[0].denied_by_limit' <<<"$output")" null
 }
 
@@ -120,15 +120,15 @@ load ../../support/common
     '[{"from_us":1767225600000000,"to_us":1767225660000000,"units":10},{"from_us":1767225660000000,"to_us":1767225720000000,"units":10}]'
   assert_equal "$(gojq -c '.runs[1] | [.algorithm, .worst.own_windows]' <<<"$output")" '["sliding-window-log",null]'
   # All units in one of them.
-  run -0 rlctl burst steady --model --limit 10/60s --requests 8 --algorithm fixed-window --json
+  run -0 rlctl burst steady --model --limit 10/60s --requests 8 fixed-window --json
   assert_equal "$(gojq -c '.runs[0].worst.own_windows | map(.units)' <<<"$output")" '[8]'
-  run -0 rlctl burst --model --limit 10/60s --algorithm fixed-window --cost 11 --json
+  run -0 rlctl burst --model --limit 10/60s fixed-window --cost 11 --json
   assert_equal "$(gojq -c '.runs[0].worst.own_windows' <<<"$output")" null
 }
 
 @test "JSON has the worst window of each key, the worst first, of 100 keys at most" {
   cd "$BATS_TEST_TMPDIR"
-  run -0 rlctl burst poisson --model --limit 4/10s --keys 9 --rate 8/s --algorithm fixed-window --json -o x.jsonl
+  run -0 rlctl burst poisson --model --limit 4/10s --keys 9 --rate 8/s fixed-window --json -o x.jsonl
   gojq '.runs[0]' <<<"$output" >run.json
   assert_equal "$(gojq '.worst_keys | length' run.json)" 9
   assert_equal "$(gojq -c '(.worst_keys[0] | [.key, .allowed, .from_us, .span_us]) ==
@@ -150,7 +150,7 @@ load ../../support/common
 }
 
 @test "the SVG is valid XML with a panel for each algorithm and its command, and without scripts" {
-  rlctl burst poisson --limit 20/s --algorithm all -o "$BATS_TEST_TMPDIR/x.svg" -q
+  rlctl burst poisson all --limit 20/s -o "$BATS_TEST_TMPDIR/x.svg" -q
   run -0 xmllint --xpath 'count(//*[local-name()="text"][@class="name"])' "$BATS_TEST_TMPDIR/x.svg"
   assert_output 8
   run -0 xmllint --xpath 'count(//*[local-name()="script"]) + count(//@href)' "$BATS_TEST_TMPDIR/x.svg"
@@ -158,11 +158,11 @@ load ../../support/common
   run -0 xmllint --xpath 'count(//*[local-name()="path"][@class="limit"])' "$BATS_TEST_TMPDIR/x.svg"
   assert_output 9 # plus one in the legend
   grep -q 'prefers-color-scheme: dark' "$BATS_TEST_TMPDIR/x.svg"
-  grep -q 'rlctl burst poisson --limit 20/1s' "$BATS_TEST_TMPDIR/x.svg"
+  grep -q 'rlctl burst poisson all --limit 20/1s' "$BATS_TEST_TMPDIR/x.svg"
 }
 
 @test "nothing in an SVG is outside its bounds" {
-  as svg rlctl burst --limit 10/s --algorithm gcra --burst 100 --model >"$BATS_TEST_TMPDIR/x.svg"
+  as svg rlctl burst gcra --limit 10/s --burst 100 --model >"$BATS_TEST_TMPDIR/x.svg"
   local height
   height=$(xmllint --xpath 'string(/*/@height)' "$BATS_TEST_TMPDIR/x.svg")
   run -0 grep -oE ' y="[-0-9.]+"' "$BATS_TEST_TMPDIR/x.svg"
@@ -209,20 +209,20 @@ load ../../support/common
 }
 
 @test "the chart counts units, like the limit, not requests" {
-  run -0 rlctl burst --limit 100/60s --cost 10 --algorithm fixed-window --model
+  run -0 rlctl burst --limit 100/60s --cost 10 fixed-window --model
   assert_line --regexp '^ +200 │ +.*█$'
   assert_line --regexp 'the highest 1$'
-  run -0 as svg rlctl burst --limit 100/60s --cost 10 --algorithm fixed-window --model
+  run -0 as svg rlctl burst --limit 100/60s --cost 10 fixed-window --model
   assert_line --regexp '>200</text>$'
 }
 
 @test "--start sets the time of the first request, and is part of the printed command" {
-  run -0 as jsonl rlctl burst steady --model --limit 10/10s --requests 3 --start 2040-02-02T00:00:01Z --algorithm gcra
+  run -0 as jsonl rlctl burst steady --model --limit 10/10s --requests 3 --start 2040-02-02T00:00:01Z gcra
   assert_equal "$(gojq -s '.[0].at_us' <<<"$output")" 2211753601000000
   # The requests of boundary surround the next edge.
-  run -0 as jsonl rlctl burst --model --limit 1/60s --start 2211753601000000 --algorithm gcra
+  run -0 as jsonl rlctl burst --model --limit 1/60s --start 2211753601000000 gcra
   assert_equal "$(gojq -c '.at_us' <<<"$output")" $'2211753659990000\n2211753660000000'
-  run -0 rlctl burst --model --limit 1/60s --start 2211753601000000 --algorithm gcra --json
+  run -0 rlctl burst --model --limit 1/60s --start 2211753601000000 gcra --json
   assert_equal "$(gojq -r .command <<<"$output")" \
-    'rlctl burst boundary --limit 1/60s --algorithm gcra --model --seed 1 --start 2211753601000000'
+    'rlctl burst boundary gcra --limit 1/60s --model --seed 1 --start 2211753601000000'
 }

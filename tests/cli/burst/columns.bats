@@ -38,28 +38,28 @@ same_columns() {
 }
 
 @test "an even rate has columns of equal height" {
-  run -0 rlctl burst steady --model --limit 4/s --rate 4/s --algorithm leaky-bucket --duration 20s
+  run -0 rlctl burst steady --model --limit 4/s --rate 4/s leaky-bucket --duration 20s
   assert_line --regexp '^allowed .█{40}$|^allowed [|]#{40}$'
   assert_line --regexp 'a column is 500 ms, the highest 2$'
 }
 
 @test "each column counts the requests from its beginning to just before its end" {
-  same_columns 200000 steady --limit 4/s --rate 4/s --algorithm leaky-bucket --duration 20s
-  same_columns 200000 steady --limit 20/s --rate 50/s --algorithm gcra --duration 20s
-  same_columns 200 boundary --limit 100/60s --algorithm fixed-window
-  same_columns 10000000 ramp --limit 100/60s --algorithm token-bucket --duration 20m
-  same_columns 500000 poisson --limit 100/7s --algorithm sliding-window-log --duration 1m
+  same_columns 200000 steady --limit 4/s --rate 4/s leaky-bucket --duration 20s
+  same_columns 200000 steady --limit 20/s --rate 50/s gcra --duration 20s
+  same_columns 200 boundary --limit 100/60s fixed-window
+  same_columns 10000000 ramp --limit 100/60s token-bucket --duration 20m
+  same_columns 500000 poisson --limit 100/7s sliding-window-log --duration 1m
 }
 
 @test "so does each column of a log, from round times of day" {
-  rlctl burst poisson -q --model --limit 50/37s --algorithm gcra --start 2026-11-20T06:11:15.155201Z \
+  rlctl burst poisson -q --model --limit 50/37s gcra --start 2026-11-20T06:11:15.155201Z \
     --duration 53m -o "$BATS_TEST_TMPDIR/day.jsonl"
-  same_columns 30000000 --replay "$BATS_TEST_TMPDIR/day.jsonl" --limit 50/37s --algorithm fixed-window
+  same_columns 30000000 --replay "$BATS_TEST_TMPDIR/day.jsonl" --limit 50/37s fixed-window
 }
 
 @test "with several keys, the curve and the verdict of a picture are about the same key" {
   cd "$BATS_TEST_TMPDIR"
-  rlctl burst -q --model --limit 10/60s --keys 5 --key-skew 2 --algorithm fixed-window,sliding-window-log \
+  rlctl burst -q --model --limit 10/60s --keys 5 --key-skew 2 fixed-window sliding-window-log \
     -o x.svg --json
   run -0 xmllint --xpath '//*[local-name()="text"][contains(., "key")]/text()' x.svg
   assert_line 'bars: all keys, in 200 µs'
@@ -68,7 +68,7 @@ same_columns() {
   # The limit is that of one key, and the highest value of the curve is what the verdict says.
   run -0 xmllint --xpath '//*[local-name()="text"][@class="soft end"][@x="68.0" or @x="460.0"]/text()' x.svg
   assert_output $'10\n0\n20\n1\n10\n0\n20\n1'
-  run -0 rlctl burst --model --limit 10/60s --keys 5 --key-skew 2 --algorithm fixed-window,sliding-window-log
+  run -0 rlctl burst --model --limit 10/60s --keys 5 --key-skew 2 fixed-window sliding-window-log
   assert_line --regexp '^fixed-window  2\.00. the limit of key 1 within 12\.6 ms$'
   assert_line --regexp '^ +20 .'
   assert_line --regexp '^sliding-window-log  never above the limit; closest: key 1$'
@@ -80,9 +80,9 @@ same_columns() {
   export LC_ALL=C.UTF-8
   run -0 rlctl burst --model --limit 100/1s
   assert_output --partial 'a column is 500 µs'
-  run -0 rlctl adversary --model --limit 2/1500us --algorithm fixed-window
+  run -0 rlctl adversary --model --limit 2/1500us fixed-window
   assert_output --partial 'limit      2 per 1500 µs'
-  LC_ALL=C run -0 rlctl adversary --model --limit 2/1500µs --algorithm fixed-window
+  LC_ALL=C run -0 rlctl adversary --model --limit 2/1500µs fixed-window
   assert_output --partial 'limit      2 per 1500 us'
   run -1 grep -P '[^\x00-\x7f]' <<<"$output"
   LC_ALL=C run -0 rlctl burst --model --limit 100/1s

@@ -238,7 +238,7 @@ PYTHON
   cp log.pl other/fixed.pl
   echo "return redis.call('INCR', KEYS[1])" >count.lua
   run -0 rlctl burst --limit 100/60s --exec 'perl fixed.pl' --exec 'perl other/fixed.pl' --exec 'perl fixed.pl' \
-    --script count.lua --keys '{key}:{window_index}' --allowed-when '<=limit' --algorithm gcra --json
+    count.lua --keys '{key}:{window_index}' --allowed-when '<=limit' gcra --json
   assert_equal "$(gojq -c '[.runs[].algorithm]' <<<"$output")" \
     '["count.lua","perl fixed.pl","perl other/fixed.pl","gcra"]'
   assert_equal "$(gojq -c '[.runs[].worst.allowed]' <<<"$output")" '[200,200,100,100]'
@@ -255,14 +255,14 @@ exec = "perl 'fixed.pl'"
 exec = "./none"
 TOML
   local options=(--config configured/config.toml burst --limit 100/60s)
-  run -0 rlctl "${options[@]}" --script mine --json
+  run -0 rlctl "${options[@]}" mine --json
   assert_equal "$(gojq -c '.runs[] | [.algorithm, .worst.ratio]' <<<"$output")" '["mine",2]'
-  run -0 rlctl "${options[@]}" --script mine --compare fixed-window -q
-  run -2 rlctl "${options[@]}" --script gone
+  run -0 rlctl "${options[@]}" mine --compare fixed-window -q
+  run -2 rlctl "${options[@]}" gone
   assert_line "rlctl: burst: gone: cannot run './none': no such file or directory"
-  run -2 rlctl "${options[@]}" --script mine --args x
+  run -2 rlctl "${options[@]}" mine --args x
   assert_line "rlctl: burst: --args is for a script in Lua, but 'mine' is a program"
-  run -2 rlctl "${options[@]}" --script mine --allowed-when r
+  run -2 rlctl "${options[@]}" mine --allowed-when r
   assert_line "rlctl: burst: --allowed-when is for a script in Lua, but 'mine' is a program"
   run -2 rlctl --config configured/config.toml debug mine
   assert_line --partial "'mine' is a program"

@@ -53,7 +53,7 @@ sys.exit("no more")' >three.py
 @test "--suggest asks the program with one limit after another, as it asks the model of the same algorithm" {
   seq 1 2000 | awk '{ print 100 + int($1 / 10) " k" $1 % 7 }' >requests.log
   run -0 rlctl burst --replay requests.log --limit 2/10s --suggest 5% --exec 'perl fixed.pl' \
-    --algorithm fixed-window --model --json --timeout 60s
+    fixed-window --model --json --timeout 60s
   assert_equal "$(gojq -c '.runs | map(.suggestion) | .[0] == .[1], (.[0].limit > 5)' <<<"$output")" $'true\ntrue'
 }
 

@@ -28,13 +28,13 @@ need_functions() {
 
 @test "a function of a library is a limiter like any script" {
   need_functions
-  run -0 --separate-stderr rlctl adversary --tries 2000 --script mylib.lua --args '{limit} {window_s}'
+  run -0 --separate-stderr rlctl adversary --tries 2000 mylib.lua --args '{limit} {window_s}'
   assert_equal "$stderr" ''
   assert_line --regexp '^mylib\.lua  2\.00× the limit: 10 within '
-  run -0 rlctl burst steady --rate 1/s --duration 5m --limit 5/60s --script mylib.lua --head 'function take' \
+  run -0 rlctl burst steady --rate 1/s --duration 5m --limit 5/60s mylib.lua --head 'function take' \
     --args '{limit} {window_s}' --json
   assert_equal "$(gojq -c '.runs[0] | [.sent, .allowed]' <<<"$output")" '[300,25]'
-  run -0 --separate-stderr rlctl burst --clock real --limit 5/1s --script mylib.lua --args '{limit} {window_s}' --json
+  run -0 --separate-stderr rlctl burst --clock real --limit 5/1s mylib.lua --args '{limit} {window_s}' --json
   assert_equal "$(gojq .runs[0].sent <<<"$output")" 10
 }
 
@@ -48,23 +48,23 @@ need_functions() {
 
 @test "a library is not loaded on a named server, where others may use one of that name" {
   start_server
-  run -2 rlctl burst --script mylib.lua --args '{limit} {window_s}' -s "$socket"
+  run -2 rlctl burst mylib.lua --args '{limit} {window_s}' -s "$socket"
   assert_line --partial 'mylib.lua is a library of functions, which runs on a private server only'
 }
 
 @test "the function is chosen by its name, also in the configuration" {
   echo "redis.register_function{function_name='other', callback=function() return 1 end}" >>mylib.lua
-  run -2 rlctl burst --script mylib.lua
+  run -2 rlctl burst mylib.lua
   assert_line --partial 'function: mylib.lua has several functions: take, other'
-  run -2 rlctl burst --script mylib.lua --head 'function tkae'
+  run -2 rlctl burst mylib.lua --head 'function tkae'
   assert_line --partial "--head function: mylib.lua has no function 'tkae'; did you mean 'take'?"
   echo 'return 1' >script.lua
-  run -2 rlctl burst --script script.lua --head 'function take'
+  run -2 rlctl burst script.lua --head 'function take'
   assert_line --partial '--head function: script.lua is not a library of functions'
   need_functions
   printf '[script.take]\nfile = "mylib.lua"\nfunction = "take"\nargs = "{limit} {window_s}"\n' >c.toml
   chmod 600 c.toml
-  run -0 rlctl --config c.toml adversary --tries 2000 --script take
+  run -0 rlctl --config c.toml adversary --tries 2000 take
   assert_line --regexp '^take  2\.00× the limit'
 }
 
@@ -82,9 +82,9 @@ need_functions() {
 
 @test "flags that no server knows are ignored by burst and debug, with a warning" {
   printf '#!lua flags=allow-key-locking\nreturn redis.call("INCR", KEYS[1])\n' >flagged.lua
-  run -0 --separate-stderr rlctl burst --script flagged.lua --allowed-when '<=limit' --args '{now}'
+  run -0 --separate-stderr rlctl burst flagged.lua --allowed-when '<=limit' --args '{now}'
   assert_regex "$stderr" '^rlctl: burst: warning: flagged\.lua: ignored '
-  run -0 --separate-stderr rlctl adversary --tries 200 --script flagged.lua --args '{now}'
+  run -0 --separate-stderr rlctl adversary --tries 200 flagged.lua --args '{now}'
   assert_regex "$stderr" '^rlctl: adversary: warning: flagged\.lua: ignored '
   run -0 --separate-stderr rlctl -u private: debug flagged.lua k --trace
   assert_regex "$stderr" 'rlctl: debug: warning: flagged\.lua: ignored '

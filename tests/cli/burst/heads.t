@@ -8,7 +8,7 @@ $ write a.lua
 < local n = redis.call('INCR', KEYS[1])
 < if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 < return {n <= tonumber(ARGV[1]) and 1 or 0, n}
-$ rlctl burst --script a.lua --seed 3 --head 'remaining r[2] - 2'
+$ rlctl burst a.lua --seed 3 --head 'remaining r[2] - 2'
 pattern    boundary
            the limit in the last 10 ms of a window, and again in the next 10 ms
 limit      2 per 10 s             seed 3
@@ -36,8 +36,8 @@ allowed │█·········█····················
 chart      allowed within the last 10 s  against the limit
 rows       requests               a column is 500 µs, the highest 1
 
-rlctl burst boundary --script a.lua --head 'remaining r[2] - 2' --seed 3
-$ rlctl burst --script a.lua --limit 4/10s --allowed-when 'r[2] <= limit'
+rlctl burst boundary a.lua --head 'remaining r[2] - 2' --seed 3
+$ rlctl burst a.lua --limit 4/10s --allowed-when 'r[2] <= limit'
 pattern    boundary
            the limit in the last 10 ms of a window, and again in the next 10 ms
 limit      4 per 10 s             seed 1
@@ -64,9 +64,9 @@ allowed │█····█····█····█················�
 chart      allowed within the last 10 s  against the limit
 rows       requests               a column is 500 µs, the highest 1
 
-rlctl burst boundary --limit 4/10s --script a.lua \
-    --allowed-when 'r[2] <= limit' --seed 1
-$ rlctl adversary --script a.lua --tries 200 -q --assert 'worst<=1.5' --head 'cost 1,2'
+rlctl burst boundary a.lua --limit 4/10s --allowed-when 'r[2] <= limit' \
+    --seed 1
+$ rlctl adversary a.lua --tries 200 -q --assert 'worst<=1.5' --head 'cost 1,2'
 ! rlctl: adversary: a.lua is not given the cost of a request, but there are costs to try
 !   hint: add {cost} to --args
 [2]
@@ -79,11 +79,11 @@ $ write b.lua
 < -- rlctl: limit 3/10s
 < -- rlctl: args {limit} {window_ms}
 < return 1
-$ rlctl burst --script a.lua --script b.lua
+$ rlctl burst a.lua b.lua
 ! rlctl: burst: a.lua has the limit 2/10s, and b.lua has 3/10s
 !   hint: give one for both: --limit 3/10s
 [2]
-$ rlctl burst --script a.lua --script b.lua --limit 2/10s -q
+$ rlctl burst a.lua b.lua --limit 2/10s -q
 ! rlctl: burst: warning: no time passes for a.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
 ! rlctl: burst: warning: no time passes for b.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
 ! rlctl: burst: warning: a.lua: nothing was allowed: the first replies were 0, 0, 0; see --allowed-when
@@ -92,9 +92,9 @@ $ rlctl burst --script a.lua --script b.lua --limit 2/10s -q
 $ write c.lua
 < -- rlctl: setup SET {key} 3
 < return redis.call('DECR', KEYS[1]) >= 0 and 1 or 0
-$ rlctl burst --script c.lua --limit 3/60s -q --assert 'allowed==3'
+$ rlctl burst c.lua --limit 3/60s -q --assert 'allowed==3'
 ! rlctl: burst: warning: no time passes for c.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
-$ rlctl burst --script c.lua --limit 3/60s -s ./none.sock
+$ rlctl burst c.lua --limit 3/60s -s ./none.sock
 ! rlctl: burst: c.lua:1: setup would write to the server that an option names
 !   hint: repeat it on the command line: --setup COMMAND
 [2]
@@ -108,13 +108,13 @@ $ write folder/acquire.lua
 < return redis.call('INCR', KEYS[1])
 $ write folder/release.lua
 < return redis.call('DECRBY', KEYS[1], ARGV[1])
-$ rlctl burst --script folder/acquire.lua --concurrency 2 -q --assert 'held<=2'
+$ rlctl burst folder/acquire.lua --concurrency 2 -q --assert 'held<=2'
 ! rlctl: burst: warning: no time passes for acquire.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
-$ rlctl burst --script folder/acquire.lua --concurrency 2 -q --head 'release release.lua'
+$ rlctl burst folder/acquire.lua --concurrency 2 -q --head 'release release.lua'
 ! rlctl: burst: --head release: cannot read 'release.lua': no such file or directory
 ! Try 'rlctl burst --help'.
 [2]
-$ rlctl burst --script folder/acquire.lua --concurrency 2 -q --head 'release folder/release.lua 1' --assert 'held<=2'
+$ rlctl burst folder/acquire.lua --concurrency 2 -q --head 'release folder/release.lua 1' --assert 'held<=2'
 ! rlctl: burst: warning: no time passes for acquire.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
 
 ## what the heads of two scripts say must agree, and what --head says must be used
@@ -130,30 +130,30 @@ $ write b.lua
 < -- rlctl: limit 3/10s
 < -- rlctl: burst 9
 < return 1
-$ rlctl burst --script a.lua --script b.lua
+$ rlctl burst a.lua b.lua
 ! rlctl: burst: a.lua has the limit 2/10s, and b.lua has 3/10s
 !   hint: give one for both: --limit 3/10s
 [2]
-$ rlctl burst --script a.lua --compare b.lua
+$ rlctl burst a.lua --compare b.lua
 ! rlctl: burst: a.lua has the limit 2/10s, and b.lua has 3/10s
 !   hint: give one for both: --limit 3/10s
 [2]
-$ rlctl burst --script a.lua --script b.lua --limit 2/10s
+$ rlctl burst a.lua b.lua --limit 2/10s
 ! rlctl: burst: a.lua has the burst 4, and b.lua has 9
 !   hint: give one for both: --burst 9
 [2]
-$ rlctl burst -q --algorithm gcra --compare a.lua --assert 'sent==4'
+$ rlctl burst -q gcra --compare a.lua --assert 'sent==4'
 ! rlctl: burst: the limiters differ, first at request 3 (key '1'): gcra allows it, a.lua denies it
 [1]
-$ rlctl burst --script a.lua --head 'release none.lua'
+$ rlctl burst a.lua --head 'release none.lua'
 ! rlctl: burst: --head release requires --concurrency
 ! Try 'rlctl burst --help'.
 [2]
-$ rlctl adversary --script a.lua --head 'settle none.lua'
+$ rlctl adversary a.lua --head 'settle none.lua'
 ! rlctl: adversary: --head settle requires --reserve
 ! Try 'rlctl adversary --help'.
 [2]
-$ rlctl burst adversary --script a.lua
-! rlctl: burst: 'adversary' is not a pattern
-!   hint: it is a command: rlctl adversary
+$ rlctl burst adversary a.lua
+! rlctl: burst: no pattern, algorithm or script 'adversary'
+!   hint: expected one of: boundary, steady, spike, ramp, poisson, on-off, fixed-window, sliding-window-log, sliding-window-zset, sliding-window-counter, token-bucket, gcra, leaky-bucket, budget or concurrency
 [2]

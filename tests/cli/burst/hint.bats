@@ -13,12 +13,12 @@ setup() {
 
 @test "JSON has the hint, including under the real clock; an algorithm has none" {
   local inverted=$project/tests/limiters/inverted.lua
-  run -0 --separate-stderr rlctl burst --clock real --script "$inverted" --limit 5/1s --json
+  run -0 --separate-stderr rlctl burst --clock real "$inverted" --limit 5/1s --json
   assert_equal "$(gojq -r '.runs[0].hint' <<<"$output")" "the reply may be inverted: the first request was denied, and a \
 later one was allowed; try --allowed-when zero"
-  run -0 --separate-stderr rlctl burst --algorithm gcra --limit 3/60s --cost 7 --json
+  run -0 --separate-stderr rlctl burst gcra --limit 3/60s --cost 7 --json
   assert_equal "$(gojq -r '.runs[0].hint' <<<"$output")" null
-  run -0 rlctl burst boundary --model --algorithm sliding-window-log --limit 5/60s
+  run -0 rlctl burst boundary --model sliding-window-log --limit 5/60s
   refute_output --partial 'with this traffic'
 }
 
@@ -27,7 +27,7 @@ later one was allowed; try --allowed-when zero"
 # never_ends MESSAGE COMMAND…: whether the error is this one. It is another one if the server is held up for a second
 # before the script is, so a test asks again until it is this one.
 never_ends() {
-  run_with_timeout -3 --separate-stderr rlctl "${@:2}" --timeout 1s --limit 5/1s --script loop.lua --args '{id} {now}'
+  run_with_timeout -3 --separate-stderr rlctl "${@:2}" --timeout 1s --limit 5/1s loop.lua --args '{id} {now}'
   [[ $stderr =~ $1 ]]
 }
 
@@ -55,7 +55,7 @@ use a longer --timeout$" burst -s "$socket"
   start_server
   cli CONFIG SET lua-time-limit 50 >/dev/null
   echo 'while true do end' >forever.lua
-  run -3 rlctl burst steady --script forever.lua --args '{now_ms}' --timeout 2s -q -s "$socket"
+  run -3 rlctl burst steady forever.lua --args '{now_ms}' --timeout 2s -q -s "$socket"
   assert_output --partial 'SCRIPT KILL on that server'
   cli SCRIPT KILL
   wait_until cli PING

@@ -19,7 +19,7 @@ data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\
 
 @test "the data are the decisions: their times, keys, costs and answers" {
   printf '%s\n' '1000 a 2' '1001 b 1' '1001.5 a 3' '1002 b 9' >log
-  rlctl burst -q --model --replay log --limit 4/60s --algorithm fixed-window -o x.html -o x.jsonl
+  rlctl burst -q --model --replay log --limit 4/60s fixed-window -o x.html -o x.jsonl
   data x.html >data.json
   run -0 gojq -c '.scenes[0].traffic[0] | [.keys, .at, .key, .cost]' data.json
   assert_output '[["a","b"],[1000000000,1000000,500000,500000],[0,1,-1,1],[2,-1,2,6]]'
@@ -33,21 +33,21 @@ data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\
   rlctl burst -q --model -o x.html
   grep -F '<h1>fixed-window allowed 2,000 requests within 19.99' x.html
   grep -F 'fixed-window and sliding-window-log get the same 2,000 requests: 1,000 just before 00:01:00, 1,000 just after.' x.html
-  rlctl burst -q --model --algorithm gcra --limit 10/s --cost 2 -o x.html
+  rlctl burst -q --model gcra --limit 10/s --cost 2 -o x.html
   grep -F 'units allowed' x.html | grep -F 'a limit of 10 a second'
-  rlctl burst steady -q --model --algorithm sliding-window-log --limit 7/3h -o x.html
+  rlctl burst steady -q --model sliding-window-log --limit 7/3h -o x.html
   grep -F '<h1>At most 7 requests allowed within any window of 3' x.html
   grep -F 'No span of 3' x.html | grep -F 'exceeds the limit.'
-  rlctl adversary -q --model --algorithm fixed-window -o x.html
+  rlctl adversary -q --model fixed-window -o x.html
   grep -F '<h1>fixed-window allowed 10 requests within 10' x.html
-  run -1 rlctl burst poisson -q --model --limit 9/7s --algorithm sliding-window-counter --compare sliding-window-log \
+  run -1 rlctl burst poisson -q --model --limit 9/7s sliding-window-counter --compare sliding-window-log \
     -o x.html
   grep -F 'differ at request 15' x.html
 }
 
 @test "above 100,000 requests, a page has bins, and single requests of the keys denied most" {
   awk 'BEGIN { for (i = 0; i < 110000; ++i) print 1000 + i / 10, i % 4 ? "rare" i : "often", 1 }' >log
-  rlctl burst -q --model --replay log --limit 100/60s --algorithm gcra -o x.html
+  rlctl burst -q --model --replay log --limit 100/60s gcra -o x.html
   grep -qF 'Of more than 100,000 requests' x.html
   data x.html >data.json
   run -0 gojq -r '.scenes[0] | .traffic[0].keys[.runs[0].whole[0]]' data.json

@@ -18,7 +18,7 @@ if redis.call('SISMEMBER', KEYS[1], ARGV[2]) == 1 then return 1 end
 if redis.call('SCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
 return redis.call('SADD', KEYS[1], ARGV[2])
 LUA
-  zset=(--script acquire.lua --head 'release release.lua' --args '{limit} {lease_ms} {holder} {now_ms}')
+  zset=(acquire.lua --head 'release release.lua' --args '{limit} {lease_ms} {holder} {now_ms}')
 }
 
 # holding FILTER: of the only run in $output.
@@ -59,7 +59,7 @@ holding() { gojq -c ".runs[0].holding | $1" <<<"$output"; }
 }
 
 @test "members that stay when their holder has died are leaked, and a script may be told the event" {
-  local options=(burst steady --script set.lua --args '{limit} {holder} {event}' --concurrency 3 --hold 1s --lease 5s
+  local options=(burst steady set.lua --args '{limit} {holder} {event}' --concurrency 3 --hold 1s --lease 5s
     --crash 20% --seed 2)
   run -0 --separate-stderr rlctl "${options[@]}" --renew --json
   assert_equal "$(holding '[.held, .leaked, .end_taken, .starved > 0]')" '[3,3,3,true]'
@@ -77,7 +77,7 @@ redis.call('PEXPIRE', KEYS[1], 500)
 return 1
 LUA
   echo "return redis.call('DECR', KEYS[1])" >decr.lua
-  run -0 rlctl burst --script counter.lua --head 'release decr.lua' --args '{limit}' --concurrency 3 --hold 1s
+  run -0 rlctl burst counter.lua --head 'release decr.lua' --args '{limit}' --concurrency 3 --hold 1s
   assert_line --regexp '^counter.lua  [0-9]+ held at once, [0-9]+ more than the limit$'
   assert_line --regexp '^held +[0-9]+ at once, whose leases had not ended, [0-9]+ more than the limit$'
 }
@@ -112,7 +112,7 @@ LUA
   run -1 --separate-stderr rlctl burst --concurrency 2 --model -q --assert 'held<2'
   assert_equal "$stderr" "rlctl: burst: assertion 'held<2' does not hold: concurrency has 2"
   echo 'return 0' >denies.lua
-  run -1 --separate-stderr rlctl burst --script denies.lua --args '{event}{now_ms}' --concurrency 2 -q --assert 'held<=2'
+  run -1 --separate-stderr rlctl burst denies.lua --args '{event}{now_ms}' --concurrency 2 -q --assert 'held<=2'
   assert_regex "$stderr" "assertion 'held<=2' proves nothing about denies.lua: nothing was allowed"
 }
 

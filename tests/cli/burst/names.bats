@@ -34,9 +34,9 @@ args=(--args '{limit} {window_ms} {now_ms}')
 names() { gojq -c '[.runs[].algorithm]' <<<"$1"; }
 
 @test "a configured script is called with its keys and arguments, and named after its section" {
-  run -5 rlctl burst --script echo
+  run -5 rlctl burst echo
   assert_line --partial "echo: 1|it's 1#1767225659|two words|; request 1"
-  run -0 rlctl burst --script count --limit 20/60s
+  run -0 rlctl burst count --limit 20/60s
   assert_line --regexp '^script +count +allowed when its reply is <=limit$'
   repeats
   assert_output --partial "--config $RLCTL_CONFIG"
@@ -44,11 +44,11 @@ names() { gojq -c '[.runs[].algorithm]' <<<"$1"; }
 }
 
 @test "options on the command line replace what the section says" {
-  run -5 rlctl burst --script echo --args '{now_ms}'
+  run -5 rlctl burst echo --args '{now_ms}'
   assert_line --partial "echo: 1|it's 1#1767225659990;"
-  run -5 rlctl burst --script echo --keys 'x:{key}' --args '{now_ms}'
+  run -5 rlctl burst echo --keys 'x:{key}' --args '{now_ms}'
   assert_line --partial 'echo: x:1#1767225659990;'
-  run -0 rlctl burst --script count --limit 20/60s --allowed-when always --keys '{key}' \
+  run -0 rlctl burst count --limit 20/60s --allowed-when always --keys '{key}' \
     --args '{now} {window_ms}'
   assert_line --regexp '^script +count +allowed always'
   repeats
@@ -56,7 +56,7 @@ names() { gojq -c '[.runs[].algorithm]' <<<"$1"; }
 
 @test "the section's file is found from any folder, and the printed command repeats the run there" {
   cd a
-  run -0 rlctl burst --script count --limit 20/60s
+  run -0 rlctl burst count --limit 20/60s
   unset RLCTL_CONFIG
   repeats
 }
@@ -64,69 +64,48 @@ names() { gojq -c '[.runs[].algorithm]' <<<"$1"; }
 @test "a value with a slash, or ending in .lua, is a file; another is a configured script, else a file" {
   cp a/limit.lua count
   cp a/limit.lua own
-  run -0 rlctl burst --script ./count --limit 20/60s "${args[@]}"
+  run -0 rlctl burst ./count --limit 20/60s "${args[@]}"
   assert_line --regexp '^script +count +allowed when its reply is nonzero$'
-  run -0 rlctl burst --script count --limit 20/60s
+  run -0 rlctl burst count --limit 20/60s
   assert_line --regexp '^script +count +allowed when its reply is <=limit$'
-  run -0 rlctl burst --script own --limit 20/60s "${args[@]}"
+  run -0 rlctl burst own --limit 20/60s "${args[@]}"
   assert_line --regexp '^script +own +allowed when its reply is nonzero$'
 }
 
 @test "several scripts run in the order named, before the algorithms, each once" {
-  run -0 rlctl burst --script count --algorithm gcra --script a/limit.lua --script count "${args[@]}" \
+  run -0 rlctl burst count gcra a/limit.lua count "${args[@]}" \
     --limit 20/60s --json
   assert_equal "$(names "$output")" '["count","limit.lua","gcra"]'
-  run -0 rlctl burst --script count --script a/limit.lua "${args[@]}" --limit 20/60s
+  run -0 rlctl burst count a/limit.lua "${args[@]}" --limit 20/60s
   assert_line --regexp '^script +count +allowed when its reply is <=limit$'
   assert_line --regexp '^script +limit\.lua +allowed when its reply is nonzero$'
   repeats
-  run -0 rlctl burst --script count --script a/limit.lua "${args[@]}" --limit 20/60s --json
+  run -0 rlctl burst count a/limit.lua "${args[@]}" --limit 20/60s --json
   assert_equal "$(gojq -c '[.runs[].algorithm]' <<<"$output")" '["count","limit.lua"]'
-  run -0 as svg rlctl burst --script count --script a/limit.lua "${args[@]}" --limit 20/60s
+  run -0 as svg rlctl burst count a/limit.lua "${args[@]}" --limit 20/60s
   assert_output --partial '>count<'
   assert_output --partial '>limit.lua<'
 }
 
 @test "scripts whose files have one name are told apart by their paths" {
   cp a/limit.lua gcra
-  run -0 --separate-stderr rlctl burst --script a/limit.lua --script ./b/limit.lua --script ./gcra --algorithm gcra \
+  run -0 --separate-stderr rlctl burst a/limit.lua ./b/limit.lua ./gcra gcra \
     --allowed-when '<=limit' "${args[@]}" --limit 20/60s --json
   assert_equal "$(names "$output")" '["a/limit.lua","./b/limit.lua","./gcra","gcra"]'
 }
 
 @test "a search covers every script" {
-  run -0 rlctl adversary --tries 300 --script count --script a/limit.lua "${args[@]}" --limit 3/1s --json
+  run -0 rlctl adversary --tries 300 count a/limit.lua "${args[@]}" --limit 3/1s --json
   assert_equal "$(names "$output")" '["count","limit.lua"]'
-  run -0 rlctl adversary --tries 300 --script count --script a/limit.lua "${args[@]}" --limit 3/1s
+  run -0 rlctl adversary --tries 300 count a/limit.lua "${args[@]}" --limit 3/1s
   assert_equal "$(grep -c '^script ' <<<"$output")" 2
   repeats
 }
 
-@test "--script - reads the script from standard input" {
-  run -0 rlctl burst --script - "${args[@]}" --limit 20/60s <a/limit.lua
+@test "- reads the script from standard input" {
+  run -0 rlctl burst - "${args[@]}" --limit 20/60s <a/limit.lua
   assert_line --regexp '^script +stdin +allowed when'
-  assert_output --partial '--script -'
-  run -2 rlctl burst --script - "${args[@]}" </dev/null
+  assert_output --partial '-'
+  run -2 rlctl burst - "${args[@]}" </dev/null
   assert_line --partial 'standard input is empty'
-}
-
-@test "KEYS and ARGV may be operands around a comma, after the pattern" {
-  run -5 rlctl burst --script echo.lua 'a:{key}' 'b' , '{now_s}' 'two words' '' ,
-  assert_line --partial 'echo.lua: a:1|b#1767225659|two words||,;'
-  run -5 rlctl burst steady --script echo.lua , '{now_s}'
-  assert_line --partial 'echo.lua: 1#'
-  run -5 rlctl burst --script echo.lua --keys 'k:{key}' --keys 7 , '{now_s}'
-  assert_line --regexp 'echo\.lua: k:[1-7]#1767225659;'
-  run -5 rlctl burst --script echo , '{now_s}'
-  assert_line --partial "echo: 1|it's 1#1767225659;"
-  run -0 rlctl burst steady --script a/limit.lua '{key}:x' , '{limit}' '{window_ms}' "it's {now_ms}" --limit 20/60s
-  assert_output --partial 'rlctl burst steady --limit 20/60s'
-  repeats
-}
-
-@test "KEYS and ARGV around a comma work with a search and with a log" {
-  run -0 rlctl adversary --tries 300 --script a/limit.lua , '{limit}' '{window_ms}' '{now}' \
-    --limit 3/1s --write found.log -q
-  run -0 rlctl burst --replay found.log --script a/limit.lua 'x:{key}' , '{limit}' '{window_ms}' '{now}' --limit 3/1s
-  repeats
 }

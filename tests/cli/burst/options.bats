@@ -14,9 +14,9 @@ setup() {
 }
 
 @test "if nothing was allowed, the worst has no time" {
-  run -0 rlctl burst --model --limit 3/60s --cost 7 --algorithm gcra --json
+  run -0 rlctl burst --model --limit 3/60s --cost 7 gcra --json
   gojq -e '.runs[0].worst | [.allowed, .from_us, .span_us] == [0, null, null]' <<<"$output"
-  run -0 rlctl burst --model --limit 3/60s --cost 7 --algorithm gcra
+  run -0 rlctl burst --model --limit 3/60s --cost 7 gcra
   assert_line --regexp '^gcra +2 +0 +2 +0  0\.00× +- +-( |$)'
 }
 
@@ -24,7 +24,7 @@ setup() {
 proves_nothing() {
   local message=$1 assertion=$2
   shift 2
-  run -1 rlctl burst -q --model --algorithm gcra "$@" --assert "$assertion"
+  run -1 rlctl burst -q --model gcra "$@" --assert "$assertion"
   assert_output "rlctl: burst: assertion '$assertion' proves nothing about gcra: $message"
 }
 
@@ -33,14 +33,14 @@ proves_nothing() {
   local offered='the traffic never offered more than 5 within 1s, so no limiter could exceed that; send more, or lower --limit'
   proves_nothing "$offered" 'worst<=1' "${calm[@]}"
   proves_nothing "$offered" 'worst<0.6' "${calm[@]}"
-  run -1 rlctl burst -q --model --algorithm fixed-window,gcra "${calm[@]}" --assert 'worst<=1'
+  run -1 rlctl burst -q --model fixed-window gcra "${calm[@]}" --assert 'worst<=1'
   assert_output "rlctl: burst: assertion 'worst<=1' proves nothing about fixed-window, gcra: $offered"
-  run -0 rlctl burst -q --model --algorithm gcra "${calm[@]}" --assert 'worst==0.5' --assert 'worst>0.4'
+  run -0 rlctl burst -q --model gcra "${calm[@]}" --assert 'worst==0.5' --assert 'worst>0.4'
   proves_nothing 'nothing was allowed' 'worst<=1' --limit 3/60s --cost 7
   proves_nothing 'nothing was allowed' 'longest_delay_us<=1' --limit 3/60s --cost 7
-  run -0 rlctl burst -q --model --algorithm gcra --limit 3/60s --cost 7 --assert 'allowed==0'
+  run -0 rlctl burst -q --model gcra --limit 3/60s --cost 7 --assert 'allowed==0'
   # Of several limits and keys, the one that is exceeded most counts.
-  run -0 rlctl burst -q --model --algorithm gcra --limit 100/1s --limit 10/60s steady --rate 5/s --duration 9s --assert 'worst<=2'
+  run -0 rlctl burst -q --model gcra --limit 100/1s --limit 10/60s steady --rate 5/s --duration 9s --assert 'worst<=2'
   proves_nothing 'the traffic never offered more than 3 within 1s, so no limiter could exceed that; send more, or lower --limit' \
     'worst<=1' "${calm[@]}" --keys 3
 }
@@ -49,28 +49,28 @@ proves_nothing() {
   local calm=(steady --limit 10/1s --rate 5/s)
   proves_nothing 'no retry_after was compared' 'retry_after_broken==0' "${calm[@]}"
   proves_nothing 'no retry_after was compared' 'retry_after_too_early_us<100' "${calm[@]}"
-  run -0 rlctl burst -q --model --algorithm gcra "${calm[@]}" --assert 'denied==0' --assert 'allowed!=3' \
+  run -0 rlctl burst -q --model gcra "${calm[@]}" --assert 'denied==0' --assert 'allowed!=3' \
     --assert 'sent==15' --assert 'keys<=1' --assert 'longest_shut_out_us==0'
 }
 
 @test "the same holds for a log" {
   printf '%s a\n' 1767225600 1767225601 1767225602 >calm.log
-  run -1 rlctl burst -q --model --replay calm.log --limit 5/60s --algorithm gcra --assert 'worst<=1'
+  run -1 rlctl burst -q --model --replay calm.log --limit 5/60s gcra --assert 'worst<=1'
   assert_output --partial 'the traffic never offered more than 3 within 60s, so no limiter could exceed that'
-  run -0 rlctl burst -q --model --replay calm.log --limit 2/60s --algorithm gcra --assert 'worst<=1'
+  run -0 rlctl burst -q --model --replay calm.log --limit 2/60s gcra --assert 'worst<=1'
 }
 
 @test "algorithms may be given together or one by one, and each counts once" {
-  run -0 rlctl burst --model --json --algorithm gcra,fixed-window --algorithm gcra --algorithm token-bucket
+  run -0 rlctl burst --model --json gcra fixed-window gcra token-bucket
   run -0 gojq -c '[.runs[].algorithm]' <<<"$output"
   assert_output '["gcra","fixed-window","token-bucket"]'
-  run -0 rlctl burst --model --json --algorithm gcra,all
+  run -0 rlctl burst --model --json gcra all
   run -0 gojq -c '[.runs[].algorithm]' <<<"$output"
   assert_output '["gcra","fixed-window","sliding-window-log","sliding-window-zset","sliding-window-counter","token-bucket","leaky-bucket","budget"]'
 }
 
 @test "a burst applies to the algorithms that have one" {
-  run -0 rlctl burst --model --json --burst 5 --algorithm fixed-window,gcra
+  run -0 rlctl burst --model --json --burst 5 fixed-window gcra
   run -0 gojq -c '[.runs[].allowed]' <<<"$output"
   assert_output '[2000,5]'
 }
@@ -78,13 +78,13 @@ proves_nothing() {
 # --- assertions --------------------------------------------------------------------------------------
 
 @test "assertions that hold change nothing" {
-  run -0 rlctl burst --model -q --algorithm sliding-window-log --assert 'worst<=1' --assert 'worst == 1' \
+  run -0 rlctl burst --model -q sliding-window-log --assert 'worst<=1' --assert 'worst == 1' \
     --assert 'sent>=2000' --assert 'denied > 999' --assert 'allowed!=1' --assert 'denied<1000.5'
   assert_output ''
 }
 
 @test "a failed assertion exits with status 1 and prints the values after the report" {
-  run -1 rlctl burst --model --algorithm fixed-window,sliding-window-log,gcra --assert 'worst<=1'
+  run -1 rlctl burst --model fixed-window sliding-window-log gcra --assert 'worst<=1'
   assert_line "rlctl: burst: assertion 'worst<=1' does not hold: fixed-window has 2"
   assert_line --regexp '^pattern +boundary'
   run -1 rlctl burst --model -q --assert 'allowed<1000' --assert 'denied>0'
@@ -101,12 +101,12 @@ proves_nothing() {
 }
 
 @test "every documented name can be used in an assertion" {
-  run -0 rlctl burst steady --model -q --limit 10/s --keys 3 --algorithm gcra --assert 'keys==3' \
+  run -0 rlctl burst steady --model -q --limit 10/s --keys 3 gcra --assert 'keys==3' \
     --assert 'keys_denied==3' --assert 'longest_shut_out_us>0' --assert 'retry_after_broken==0'
 }
 
 @test "an assertion about an unknown value fails" {
-  run -1 rlctl burst --model -q --algorithm gcra --assert 'bytes_per_key>0' --assert 'bytes_per_key<=0'
+  run -1 rlctl burst --model -q gcra --assert 'bytes_per_key>0' --assert 'bytes_per_key<=0'
   assert_line --index 0 "rlctl: burst: assertion 'bytes_per_key>0' does not hold: gcra has no value"
   assert_line --index 1 "rlctl: burst: assertion 'bytes_per_key<=0' does not hold: gcra has no value"
 }

@@ -14,25 +14,25 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
 # --- titles ------------------------------------------------------------------------------------------
 
 @test "the axis ends with the traffic, and units that proceed later are marked" {
-  rlctl burst -q --model --limit 10/60s --algorithm leaky-bucket -o x.svg -o x.jsonl
+  rlctl burst -q --model --limit 10/60s leaky-bucket -o x.svg -o x.jsonl
   local later
   later=$(gojq -s '(map(.at_us) | max) as $last | map(select(.allowed and .at_us + .delay_us > $last)) | length' x.jsonl)
   assert_equal "$later" 10
   run -0 texts 'soft end' x.svg
   assert_line '10 units proceed later, until +59.99 s →'
   assert_line --regexp '^\+9(\.[0-9]+)? ms$'
-  run -0 rlctl burst --model --limit 10/60s --algorithm fixed-window,leaky-bucket
+  run -0 rlctl burst --model --limit 10/60s fixed-window leaky-bucket
   assert_line --regexp '^later +leaky-bucket +(→|>) 10 units proceed later, until \+59\.99 s$'
   assert_line --regexp '^ +-10 ms .*\+9\.5 ms$'
   # The others have the columns that they have alone.
   local drawn
   drawn=$(sed -n '/^fixed-window  2/,/^ denied/p' <<<"$output")
-  run -0 rlctl burst --model --limit 10/60s --algorithm fixed-window,gcra
+  run -0 rlctl burst --model --limit 10/60s fixed-window gcra
   assert_equal "$(sed -n '/^fixed-window  2/,/^ denied/p' <<<"$output")" "$drawn"
 }
 
 @test "traffic that is too long for its window has no curve, no limit and no mark" {
-  run -0 rlctl burst steady --model --limit 5/1s --algorithm leaky-bucket --rate 8/s --duration 20000s -o x.svg
+  run -0 rlctl burst steady --model --limit 5/1s leaky-bucket --rate 8/s --duration 20000s -o x.svg
   assert_line --regexp '^rows '
   refute_line --regexp '^(chart|later) '
   run -0 texts 'soft end' x.svg
@@ -42,7 +42,7 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
 
 @test "the curve rises at the very instant of a burst" {
   printf '%s a 1\n' 100 100 100 130 195 >steps.log
-  rlctl burst -q --model --replay steps.log --format epoch --limit 9/60s --algorithm gcra -o x.svg
+  rlctl burst -q --model --replay steps.log --format epoch --limit 9/60s gcra -o x.svg
   run -0 xmllint --xpath 'string((//*[@class="within"])[last()]/@d)' x.svg
   # Horizontal and vertical strokes only: up at once, up after 30 s, down and down, and up at the end.
   [[ $output =~ ^M[0-9.]+\ [0-9.]+(H[0-9]+|V[0-9.]+)+$ ]] || fail "$output"
@@ -51,11 +51,11 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
 
 @test "a limiter that allows nothing is called so by the plot, the picture and a search" {
   echo 'return 0' >never.lua
-  run -0 rlctl burst --limit 5/60s --script never.lua --args '{now}' -o x.svg
+  run -0 rlctl burst never.lua --limit 5/60s --args '{now}' -o x.svg
   assert_line 'never.lua  allows nothing'
   run -0 texts 'over end' x.svg
   assert_output 'allows nothing'
-  run -0 rlctl adversary --tries 2000 --script never.lua --args '{now}' -o x.svg
+  run -0 rlctl adversary --tries 2000 never.lua --args '{now}' -o x.svg
   assert_line 'never.lua  allows nothing'
   run -0 texts 'over end' x.svg
   assert_output 'allows nothing'
@@ -64,7 +64,7 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
 # --- searches ----------------------------------------------------------------------------------------
 
 @test "the picture of a search shows the schedule, its worst window, and the verdict of the text" {
-  run -0 rlctl adversary --model --algorithm fixed-window,sliding-window-log -o x.svg
+  run -0 rlctl adversary --model fixed-window sliding-window-log -o x.svg
   local report=$output
   xmllint --noout x.svg
   run -0 xmllint --xpath 'string(//*[@class="title"])' x.svg
@@ -81,18 +81,18 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
   draws 3 path '[@class="limit"]'
   # From +50 s to +60 s.
   run -0 grep -o '<rect class="worst" x="[0-9.]*"' x.svg
-  rlctl adversary -q --model --algorithm fixed-window,sliding-window-log -o again.svg
+  rlctl adversary -q --model fixed-window sliding-window-log -o again.svg
   cmp x.svg again.svg
 }
 
 @test "the picture of an exhaustive search says so, and an instant is a step in a window" {
-  run -0 rlctl adversary --model --limit 2/10s --algorithm fixed-window --exhaustive 3 -o x.svg --json
+  run -0 rlctl adversary --model --limit 2/10s fixed-window --exhaustive 3 -o x.svg --json
   assert_equal "$(gojq -c .seed <<<"$output")" null
   run -0 texts soft x.svg
   assert_line --partial 'every schedule of up to 3 requests, virtual time'
   refute_line --partial seed
   # All of them at one instant: the last column is 10 s later.
-  run -0 rlctl adversary --model --limit 2/10s --algorithm sliding-window-log -o x.svg
+  run -0 rlctl adversary --model --limit 2/10s sliding-window-log -o x.svg
   run -0 texts 'soft end' x.svg
   assert_line --regexp '^\+10(\.[0-9]+)? s$'
   run -0 texts soft x.svg
@@ -100,7 +100,7 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
 }
 
 @test "the picture of a schedule with refunds has no curve, and says that it lacks them" {
-  run -0 rlctl adversary --model --limit 2/10s --algorithm gcra --cost 1,-1 -o x.svg --json
+  run -0 rlctl adversary --model --limit 2/10s gcra --cost 1,-1 -o x.svg --json
   local cost
   cost=$(gojq '[.runs[0].most.schedule[].cost] | min' <<<"$output")
   assert_equal "$cost" -1
@@ -111,20 +111,20 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
 
 @test "the picture of a script without a bound says so" {
   echo 'return 1' >yes.lua
-  rlctl adversary --tries 2000 -q --limit 4/s --script yes.lua -o x.svg
+  rlctl adversary --tries 2000 -q --limit 4/s yes.lua -o x.svg
   run -0 texts soft x.svg
   assert_line 'as many as were sent: no bound was found'
 }
 
 @test "a search, even with the fewest tries, can write its picture to standard output" {
-  run -0 as svg rlctl adversary --model --algorithm gcra --tries 200
+  run -0 as svg rlctl adversary --model gcra --tries 200
   xmllint --noout - <<<"$output"
 }
 
 # --- why ---------------------------------------------------------------------------------------------
 
 @test "the report, the picture and --json say why each algorithm did what it did" {
-  run -0 rlctl burst --model --limit 10/60s --algorithm all --json -o x.svg
+  run -0 rlctl burst --model --limit 10/60s all --json -o x.svg
   assert_equal "$(gojq '[.runs[] | select(.why == null)] | length' <<<"$output")" 0
   local why
   why=$(gojq -r '.runs[0].why' <<<"$output")
@@ -132,14 +132,14 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
 10 after it were allowed within 19 ms"
   run -0 texts soft x.svg
   assert_line --partial 'its counter starts over at 2026-01-01T00:01:00Z, so 10 requests before that'
-  run -0 rlctl burst --model --limit 10/60s --algorithm all
+  run -0 rlctl burst --model --limit 10/60s all
   assert_equal "$(grep -c '^why ' <<<"$output")" 8
   assert_line --regexp '^why +leaky-bucket: it lets requests proceed evenly spaced, 10 in 60 s:'
 }
 
 @test "the numbers of why are those of the decisions" {
-  rlctl burst poisson -q --model --limit 20/s --rate 60/s --algorithm fixed-window -o x.jsonl --json
-  run -0 rlctl burst poisson --model --limit 20/s --rate 60/s --algorithm fixed-window --json
+  rlctl burst poisson -q --model --limit 20/s --rate 60/s fixed-window -o x.jsonl --json
+  run -0 rlctl burst poisson --model --limit 20/s --rate 60/s fixed-window --json
   read -r from span before after < <(gojq -r '.runs[0] | [.worst.from_us, .worst.span_us,
     (.why | capture("so (?<b>[0-9]+) request.* and (?<a>[0-9]+) after") | .b, .a)] | @tsv' <<<"$output")
   local edge=$(((from / 1000000 + 1) * 1000000))
@@ -148,9 +148,9 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
 }
 
 @test "a script has no such sentence, nor has a limit kept by one of several" {
-  run -0 rlctl burst --model --limit 10/60s --limit 5/1s --algorithm sliding-window-log --json
+  run -0 rlctl burst --model --limit 10/60s --limit 5/1s sliding-window-log --json
   assert_equal "$(gojq -c '[.runs[].why]' <<<"$output")" '[null]'
   echo 'return 1' >yes.lua
-  run -0 --separate-stderr rlctl burst --limit 10/60s --script ./yes.lua --json
+  run -0 --separate-stderr rlctl burst ./yes.lua --limit 10/60s --json
   assert_equal "$(gojq -c '.runs[0].why' <<<"$output")" null
 }

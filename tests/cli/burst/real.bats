@@ -19,10 +19,10 @@ real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
 }
 
 @test "the report says how late requests were sent, and whether the sender kept up" {
-  real -0 steady --clock real --limit 100/200ms --rate 300/s --duration 1s --algorithm gcra --json
+  real -0 steady --clock real --limit 100/200ms --rate 300/s --duration 1s gcra --json
   gojq -e '.runs[0] | .sent == 300 and .lag_us >= 0 and (.sender_kept_up | type) == "boolean" and .bytes_per_key > 50' \
     <<<"$output"
-  real -0 steady --clock real --limit 100/200ms --rate 300/s --requests 15 --algorithm gcra
+  real -0 steady --clock real --limit 100/200ms --rate 300/s --requests 15 gcra
   assert_line --regexp '^clock +real time +1 client$'
   assert_line --regexp ' lag +sender$'
   assert_line --regexp '^gcra .* [0-9.]+ (µs|ms|s) +(kept up|fell behind)$'
@@ -30,16 +30,16 @@ real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
 
 @test "the printed command has everything that matters" {
   start_server --requirepass secret
-  real -0 steady --clock real --limit 10/200ms --duration 100ms --algorithm gcra --json -u "unix://:secret@$socket"
+  real -0 steady --clock real --limit 10/200ms --duration 100ms gcra --json -u "unix://:secret@$socket"
   run -0 gojq -r .command <<<"$output"
-  assert_output "rlctl burst steady --limit 10/200ms --algorithm gcra --duration 100ms --seed 1 \
+  assert_output "rlctl burst steady gcra --limit 10/200ms --duration 100ms --seed 1 \
 --clock real --clients 1 --url unix://$socket"
 }
 
 @test "many clients share the traffic on another server, which is named with the key prefix and left unchanged" {
   start_server
   cli SET mine 1
-  real -0 steady --clock real --clients 7 --limit 100/200ms --rate 300/s --duration 300ms --algorithm gcra -s "$socket"
+  real -0 steady --clock real --clients 7 --limit 100/200ms --rate 300/s --duration 300ms gcra -s "$socket"
   assert_line --regexp '^clock +real time +7 clients$'
   # Seven, one to clean up, and those that checked whether the server was up.
   (($(cli INFO stats | tr -d '\r' | sed -n 's/^total_connections_received://p') >= 8))
@@ -50,7 +50,7 @@ real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
 @test "what decisions report is compared under the real clock, but not with several clients" {
   local clients
   for clients in 1 2; do
-    real -0 --clock real --clients "$clients" --limit 5/200ms --algorithm sliding-window-log --json
+    real -0 --clock real --clients "$clients" --limit 5/200ms sliding-window-log --json
     gojq -e ".runs[0] | [.remaining, .reset_after] == $([ "$clients" = 1 ] &&
       echo '[{compared: 10, too_many: 0, too_few: 0}, {compared: 10, too_early_us: 0, too_late_us: 0}]' ||
       echo '[null, null]')" <<<"$output"
@@ -67,7 +67,7 @@ real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
 @test "more clients than this process may have open files are refused" {
   run -2 bash -c 'ulimit -n 100; rlctl burst --clock real --clients 200'
   assert_line --partial '--clients 200 needs more open files than this process may have, 100'
-  run -0 bash -c 'ulimit -Sn 50; rlctl burst steady --clock real --clients 60 --limit 50/100ms --algorithm gcra -q'
+  run -0 bash -c 'ulimit -Sn 50; rlctl burst steady --clock real --clients 60 --limit 50/100ms gcra -q'
 }
 
 @test "the chart uses each run's own time" {
@@ -82,13 +82,13 @@ real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
 }
 
 @test "the SVG names the clock" {
-  run -0 --separate-stderr as svg rlctl burst steady --clock real --clients 2 --limit 20/100ms --algorithm gcra
+  run -0 --separate-stderr as svg rlctl burst steady --clock real --clients 2 --limit 20/100ms gcra
   assert_line --regexp '>real time, 2 clients<'
   refute_line --partial 'virtual'
 }
 
 @test "each decision is written with the time of its sending" {
-  run -0 --separate-stderr as jsonl rlctl burst steady --clock real --limit 5/200ms --rate 100/s --requests 30 --algorithm gcra
+  run -0 --separate-stderr as jsonl rlctl burst steady --clock real --limit 5/200ms --rate 100/s --requests 30 gcra
   assert_equal "${#lines[@]}" 30
   run -0 gojq -s --argjson now "$(date +%s)" \
     '[.[].at_us] | . == sort and (.[0] / 1e6 - $now | fabs) < 60 and .[29] > .[0]' <<<"$output"
@@ -97,23 +97,23 @@ real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
 
 @test "a sender that falls behind is named, and what it sent is counted" {
   # A million requests per second are more than one process can send on one connection.
-  real -0 steady --clock real --limit 100/200ms --rate 5000000/s --requests 20000 --algorithm gcra \
+  real -0 steady --clock real --limit 100/200ms --rate 5000000/s --requests 20000 gcra \
     --assert 'sent==20000' --assert 'denied>0' --assert 'worst<=3'
   assert_regex "$stderr" 'rlctl: burst: warning: gcra: the sender fell behind: requests were sent up to .* late'
   assert_regex "$stderr" '; use a lower --rate, or an idle machine'
   assert_line --regexp '^gcra .* fell behind$'
-  real -0 steady --clock real --limit 100/200ms --rate 5000000/s --requests 20000 --algorithm gcra --json
+  real -0 steady --clock real --limit 100/200ms --rate 5000000/s --requests 20000 gcra --json
   assert_equal "$(gojq '.runs[0].sender_kept_up' <<<"$output")" false
 }
 
 @test "a server that falls behind is named" {
   echo 'for i = 1, 4e6 do end return 1' >"$TMPDIR/slow.lua"
-  real -0 steady --clock real --limit 100/200ms --rate 300/s --requests 100 --script "$TMPDIR/slow.lua" --args '{now}' -q
+  real -0 steady --clock real --limit 100/200ms --rate 300/s --requests 100 "$TMPDIR/slow.lua" --args '{now}' -q
   assert_regex "$stderr" 'slow.lua: the server answered [0-9.]+/s of [0-9.]+/s, so its decisions came later and later'
 }
 
 @test "for a pattern without a rate the advice is to send fewer requests" {
-  real -0 --clock real --limit 1000000/100ms --requests 50000 --algorithm gcra -q
+  real -0 --clock real --limit 1000000/100ms --requests 50000 gcra -q
   [[ $stderr == *'; use a lower --limit, or an idle machine'* ]] || fail "$stderr"
 }
 
@@ -125,7 +125,7 @@ real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
   cd "$BATS_TEST_TMPDIR"
   cat >job <<'END'
 trap : HUP
-rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 600s -s "$socket" --algorithm gcra &
+rlctl burst steady --clock real --limit 100/200ms --rate 300/s --duration 600s -s "$socket" gcra &
 echo $! >pid
 until [[ -e ended ]]; do
   status=0

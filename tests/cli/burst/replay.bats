@@ -17,7 +17,7 @@ setup() {
 LOG
 }
 
-two=(--limit 2/10s --algorithm sliding-window-log)
+two=(--limit 2/10s sliding-window-log)
 
 # combined: the same requests as an access log, of 192.0.2.1 in place of a, and 192.0.2.2 in place of b.
 combined() {
@@ -153,7 +153,7 @@ random_log() {
   is_mistake 'not a whole number' --replay price.csv --model "${two[@]}"
   run -0 rlctl burst --replay price.csv --model "${two[@]}" --fields cost= --json
   assert_equal "$(counts)" '[3,3,0,1,0]'
-  run -0 rlctl burst -q --replay dear.log --algorithm gcra
+  run -0 rlctl burst -q --replay dear.log gcra
 }
 
 @test "the named fields are the ones used" {
@@ -262,8 +262,8 @@ any; --fields key=NAME takes another field"
 
 @test "Redis and the models decide alike, request by request, for every algorithm" {
   random_log >random.log
-  run -0 rlctl burst --replay random.log --limit 9/10s --algorithm all -o redis.jsonl -q
-  run -0 rlctl burst --replay random.log --limit 9/10s --algorithm all -o model.jsonl -q --model
+  run -0 rlctl burst all --replay random.log --limit 9/10s -o redis.jsonl -q
+  run -0 rlctl burst all --replay random.log --limit 9/10s -o model.jsonl -q --model
   assert_equal "$(wc -l <redis.jsonl)" 24000
   run -0 cmp redis.jsonl model.jsonl
   (($(grep -c '"allowed":false' redis.jsonl) > 1000))
@@ -271,7 +271,7 @@ any; --fields key=NAME takes another field"
 
 @test "the decisions of one algorithm in a .jsonl can be replayed" {
   random_log >random.log
-  local algorithms=(--limit 9/10s --algorithm "fixed-window,gcra" --model)
+  local algorithms=(--limit 9/10s fixed-window gcra --model)
   run -0 rlctl burst --replay random.log "${algorithms[@]}" -o out.jsonl --json
   local first
   first=$(counts)
@@ -288,21 +288,21 @@ any; --fields key=NAME takes another field"
   repeats
   run -0 rlctl burst --replay - "${two[@]}" --fields time=epoch,key=key --json <epoch.log
   assert_equal "$(gojq -r .command <<<"$output")" \
-    "rlctl burst --limit 2/10s --algorithm sliding-window-log --replay - --fields time=epoch,key=key"
+    "rlctl burst sliding-window-log --limit 2/10s --replay - --fields time=epoch,key=key"
 }
 
 @test "a suggestion is shown in a table and in JSON" {
-  run -0 rlctl burst --replay epoch.log --limit 1/10s --algorithm sliding-window-log --suggest 0%
+  run -0 rlctl burst sliding-window-log --replay epoch.log --limit 1/10s --suggest 0%
   assert_line --regexp '^suggested +3 per 10 s +smallest with at most 0 % of requests denied$'
   assert_line --regexp '^\* 3 per 10 s +0 +0\.000 % +0 of 2  0\.000 %$'
   assert_line --regexp '^  1 per 10 s +2 +40\.000 % +1 of 2  50\.000 %$'
-  run -0 rlctl burst --replay epoch.log --limit 1/10s --algorithm sliding-window-log --suggest 0% --json
+  run -0 rlctl burst sliding-window-log --replay epoch.log --limit 1/10s --suggest 0% --json
   assert_equal "$(jq -c '.runs[0].suggestion | [.most, .of, .limit, .window_us, .tried[0]]' <<<"$output")" \
     '[0,"requests",3,10000000,{"limit":1,"denied":2,"share":0.4,"keys_denied":1}]'
   yes '100 a' | head -n 5 >burst.log
-  run -0 rlctl burst --replay burst.log --limit 1/10s --burst 2 --algorithm gcra --suggest 0%keys
+  run -0 rlctl burst --replay burst.log --limit 1/10s --burst 2 gcra --suggest 0%keys
   assert_line --regexp '^suggested +no limit +denies at most 0 % of keys with a burst of 2$'
-  run -0 rlctl burst --replay burst.log --limit 1/10s --burst 2 --algorithm gcra --suggest 0%keys --json
+  run -0 rlctl burst --replay burst.log --limit 1/10s --burst 2 gcra --suggest 0%keys --json
   assert_equal "$(jq -c '.runs[0].suggestion | [.of, .limit]' <<<"$output")" '["keys",null]'
 }
 
@@ -314,7 +314,7 @@ any; --fields key=NAME takes another field"
 
 @test "a foreign script is called with the keys of the log" {
   echo "return redis.call('INCR', KEYS[1])" >count.lua
-  run -0 rlctl burst --replay epoch.log --script count.lua --args '{now}' --allowed-when '<=limit' \
+  run -0 rlctl burst count.lua --replay epoch.log --args '{now}' --allowed-when '<=limit' \
     --limit 2/10s --json
   assert_equal "$(counts)" '[5,3,2,2,1]'
 }
@@ -337,7 +337,7 @@ any; --fields key=NAME takes another field"
 @test "on another server nothing is left after a replay" {
   start_server
   random_log >random.log
-  run -0 --separate-stderr rlctl burst --replay random.log -s "$socket" --limit 9/10s --algorithm gcra --json
+  run -0 --separate-stderr rlctl burst --replay random.log -s "$socket" --limit 9/10s gcra --json
   assert_equal "$(cli DBSIZE)" 0
   (($(cli INFO commandstats | sed -n 's/^cmdstat_evalsha:calls=\([0-9]*\),.*/\1/p') >= 3000))
 }
@@ -371,20 +371,20 @@ any; --fields key=NAME takes another field"
 @test "suggestions and denials of several limiters are shown in one table each" {
   seq 1 200 | awk '{ print 1795155000 + $1, "k" $1 }' >many.log
   for _ in 1 2 3 4 5; do echo 1795155100 heavy; done >>many.log
-  run -0 rlctl burst --replay many.log --limit 1/10s --algorithm fixed-window,gcra --suggest 1% --model
+  run -0 rlctl burst fixed-window gcra --replay many.log --limit 1/10s --suggest 1% --model
   assert_line --regexp '^suggested +limit +denied +keys denied$'
   assert_line --regexp '^fixed-window +3 per 10 s +0\.976 % +0\.498 %$'
   assert_line --regexp '^gcra +3 per 10 s +0\.976 % +0\.498 %$'
   assert_line --regexp '^ +1 of 201 keys has all of these denials$'
   assert_line --regexp '^ +keys are counted by --suggest 1%keys$'
-  run -0 rlctl burst --replay many.log --limit 1/10s --algorithm gcra --suggest 1%keys --model
+  run -0 rlctl burst gcra --replay many.log --limit 1/10s --suggest 1%keys --model
   refute_output --partial 'of these denials'
   refute_line --regexp '^suggested +limit'
 }
 
 @test "with different costs, no smaller limit in the table would do" {
   { echo 1795155060 k 6 && for _ in 1 2 3 4 5 6 7 8 9; do echo 1795155061 k 1; done; } >costs.log
-  run -0 rlctl burst --replay costs.log --limit 6/60s --algorithm fixed-window --suggest 50% --model --json
+  run -0 rlctl burst fixed-window --replay costs.log --limit 6/60s --suggest 50% --model --json
   assert_equal "$(gojq -c '.runs[0].suggestion | [.limit, .tried[0].limit, .tried[0].share > 0.5]' <<<"$output")" '[5,2,true]'
 }
 
@@ -397,7 +397,7 @@ any; --fields key=NAME takes another field"
   assert_equal "$(counts)" '[6,5,1,3,1]'
   assert_equal "$(jq -c '.runs[0].top_denied' <<<"$output")" '[{"key":"2001:db8::/64","denied":1}]'
   assert_equal "$(jq -r .command <<<"$output")" \
-    'rlctl burst --limit 2/10s --algorithm sliding-window-log --model --replay epoch.log --ipv6-prefix 64'
+    'rlctl burst sliding-window-log --limit 2/10s --model --replay epoch.log --ipv6-prefix 64'
   run -0 rlctl burst --replay epoch.log "${two[@]}" --model --json
   assert_equal "$(counts)" '[6,6,0,6,0]'
   for bits in 0 129 /64 ''; do
@@ -409,7 +409,7 @@ any; --fields key=NAME takes another field"
   local i
   for i in {1..9}; do echo "179515507$i 2001:db8::$i"; done >epoch.log
   suggested() {
-    rlctl burst --replay epoch.log --limit 1/60s --algorithm sliding-window-log --model --suggest 0% --json "$@" |
+    rlctl burst sliding-window-log --replay epoch.log --limit 1/60s --model --suggest 0% --json "$@" |
       gojq '.runs[0].suggestion.limit'
   }
   assert_equal "$(suggested)" 1

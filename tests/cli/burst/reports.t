@@ -43,8 +43,8 @@ allowed │████████████████████····�
 chart      allowed within the last 60 s  against the limit
 rows       requests               a column is 500 µs, the highest 50
 
-rlctl burst boundary --limit 1000/60s \
-    --algorithm fixed-window,sliding-window-log --model --seed 1
+rlctl burst boundary fixed-window sliding-window-log --limit 1000/60s --model \
+    --seed 1
 
 ## the same without UTF-8
 $ env LC_ALL=C
@@ -89,11 +89,11 @@ allowed |####################....................
 chart      allowed within the last 60 s  against the limit
 rows       requests               a column is 500 us, the highest 50
 
-rlctl burst boundary --limit 1000/60s \
-    --algorithm fixed-window,sliding-window-log --model --seed 1
+rlctl burst boundary fixed-window sliding-window-log --limit 1000/60s --model \
+    --seed 1
 
 ## several limits, keys and algorithms
-$ rlctl burst spike --model --limit 10/s --limit 300/min --keys 20 --key-skew 1 --algorithm fixed-window,token-bucket,leaky-bucket
+$ rlctl burst spike --model --limit 10/s --limit 300/min --keys 20 --key-skew 1 fixed-window token-bucket leaky-bucket
 pattern    spike                  half the limit, and suddenly twice the limit
 limit      10 per 1 s and 300 per 60 s  seed 1, 20 keys
 clock      virtual time
@@ -147,16 +147,15 @@ chart      allowed within the last 1 s  to the named key, against the limit
 rows       requests of all keys   a column is 50 ms, the highest 167
 later      leaky-bucket           → 25 units proceed later, until +7.83 s
 
-rlctl burst spike --limit 10/1s --limit 300/60s \
-    --algorithm fixed-window,token-bucket --algorithm leaky-bucket --model \
-    --keys 20 --key-skew 1 --seed 1
+rlctl burst spike fixed-window token-bucket leaky-bucket --limit 10/1s \
+    --limit 300/60s --model --keys 20 --key-skew 1 --seed 1
 
 ## JSON
-$ rlctl burst --limit 10/10s --model --algorithm fixed-window --json
-{"pattern":"boundary","seed":1,"clock":"virtual","clients":null,"limit":10,"window_us":10000000,"limits":[{"limit":10,"window_us":10000000,"burst":null}],"replay":null,"command":"rlctl burst boundary --limit 10/10s --algorithm fixed-window --model --seed 1","interrupted":false,"runs":[{"algorithm":"fixed-window","sent":20,"allowed":20,"denied":0,"keys":1,"keys_denied":0,"worst":{"allowed":20,"ratio":2,"from_us":1767225609990000,"span_us":19000,"key":"1","limit":"10/10s","own_windows":[{"from_us":1767225600000000,"to_us":1767225610000000,"units":10},{"from_us":1767225610000000,"to_us":1767225620000000,"units":10}]},"worst_keys":[{"key":"1","allowed":20,"ratio":2,"from_us":1767225609990000,"span_us":19000,"limit":"10/10s","denied":0}],"denied_by_limit":[0],"bytes_per_key":null,"lag_us":null,"sender_kept_up":null,"first_denial_us":null,"longest_shut_out_us":0,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":{"compared":20,"too_many":9,"too_few":0},"reset_after":{"compared":20,"too_early_us":9999000,"too_late_us":0},"top_denied":[],"worst_minute":null,"suggestion":null,"hint":null,"why":"its counter starts over at 2026-01-01T00:00:10Z, so 10 requests before that and 10 after it were allowed within 19 ms"}]}
+$ rlctl burst --limit 10/10s --model fixed-window --json
+{"pattern":"boundary","seed":1,"clock":"virtual","clients":null,"limit":10,"window_us":10000000,"limits":[{"limit":10,"window_us":10000000,"burst":null}],"replay":null,"command":"rlctl burst boundary fixed-window --limit 10/10s --model --seed 1","interrupted":false,"runs":[{"algorithm":"fixed-window","sent":20,"allowed":20,"denied":0,"keys":1,"keys_denied":0,"worst":{"allowed":20,"ratio":2,"from_us":1767225609990000,"span_us":19000,"key":"1","limit":"10/10s","own_windows":[{"from_us":1767225600000000,"to_us":1767225610000000,"units":10},{"from_us":1767225610000000,"to_us":1767225620000000,"units":10}]},"worst_keys":[{"key":"1","allowed":20,"ratio":2,"from_us":1767225609990000,"span_us":19000,"limit":"10/10s","denied":0}],"denied_by_limit":[0],"bytes_per_key":null,"lag_us":null,"sender_kept_up":null,"first_denial_us":null,"longest_shut_out_us":0,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":{"compared":20,"too_many":9,"too_few":0},"reset_after":{"compared":20,"too_early_us":9999000,"too_late_us":0},"top_denied":[],"worst_minute":null,"suggestion":null,"hint":null,"why":"its counter starts over at 2026-01-01T00:00:10Z, so 10 requests before that and 10 after it were allowed within 19 ms"}]}
 
 ## an event for each request
-$ rlctl burst steady --limit 2/1s --rate 5/s --duration 1s --model --algorithm fixed-window -q -o events.jsonl
+$ rlctl burst steady --limit 2/1s --rate 5/s --duration 1s --model fixed-window -q -o events.jsonl
 $ cat events.jsonl
 {"algorithm":"fixed-window","at_us":1767225600000000,"key":"1","cost":1,"allowed":true,"remaining":1,"retry_after_us":0,"reset_after_us":1000000,"delay_us":0,"request":1,"denied_by":null}
 {"algorithm":"fixed-window","at_us":1767225600200000,"key":"1","cost":1,"allowed":true,"remaining":0,"retry_after_us":0,"reset_after_us":800000,"delay_us":0,"request":2,"denied_by":null}
@@ -165,13 +164,13 @@ $ cat events.jsonl
 {"algorithm":"fixed-window","at_us":1767225600800000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":200000,"reset_after_us":200000,"delay_us":0,"request":5,"denied_by":"2/1s"}
 
 ## an assertion that holds, and one that does not
-$ rlctl burst --limit 10/10s --model --algorithm sliding-window-log -q --assert 'worst<=1'
-$ rlctl burst --limit 10/10s --model --algorithm fixed-window,sliding-window-log -q --assert 'worst<=1'
+$ rlctl burst --limit 10/10s --model sliding-window-log -q --assert 'worst<=1'
+$ rlctl burst --limit 10/10s --model fixed-window sliding-window-log -q --assert 'worst<=1'
 ! rlctl: burst: assertion 'worst<=1' does not hold: fixed-window has 2
 [1]
 
 ## the first request that two limiters decide differently
-$ rlctl burst --limit 3/3s --model --algorithm fixed-window --compare sliding-window-log
+$ rlctl burst --limit 3/3s --model fixed-window --compare sliding-window-log
 pattern    boundary
            the limit in the last 10 ms of a window, and again in the next 10 ms
 limit      3 per 3 s              seed 1
@@ -213,7 +212,7 @@ rows       requests               a column is 500 µs, the highest 1
 differ     yes, first at request 4 (key '1'): fixed-window allows it,
            sliding-window-log denies it
 
-rlctl burst boundary --limit 3/3s --algorithm fixed-window --model \
+rlctl burst boundary fixed-window --limit 3/3s --model \
     --compare sliding-window-log --seed 1
 [1]
 
@@ -242,10 +241,10 @@ allowed │▄···▄···▃▂···▃▂···▃▂····▂▂▂··
 chart      held at once           against the limit
 rows       acquires               a column is 500 ms, the highest 6
 
-rlctl burst poisson --algorithm concurrency --concurrency 3 --lease 5s \
-    --hold 2s --crash 20% --rate 3/s --duration 20s --seed 1
+rlctl burst poisson concurrency --concurrency 3 --lease 5s --hold 2s \
+    --crash 20% --rate 3/s --duration 20s --seed 1
 $ rlctl burst --concurrency 3 --hold 2s --lease 5s --duration 20s --rate 3/s --crash 20% --json
-{"pattern":"poisson","seed":1,"clock":"virtual","concurrency":3,"lease_us":5000000,"hold_us":2000000,"hold_is_exponential":false,"crash":0.2,"renew":false,"replay":null,"command":"rlctl burst poisson --algorithm concurrency --concurrency 3 --lease 5s --hold 2s --crash 20% --rate 3/s --duration 20s --seed 1","interrupted":false,"runs":[{"algorithm":"concurrency","sent":71,"allowed":25,"denied":46,"keys":1,"keys_denied":1,"holding":{"held":3,"held_at_us":1767225600296810,"held_ever":3,"lapsed":0,"starved":0,"longest_starved_us":0,"leaked":0,"longest_leaked_us":0,"released":24,"crashed":1,"renewed":0,"releases_refused":0,"renewals_refused":0,"end_after_us":10000000,"end_keys":1,"end_taken":0,"key":"1"},"first_denial_us":1767225600303892,"longest_shut_out_us":2512564,"top_denied":[{"key":"1","denied":46}],"hint":null}]}
+{"pattern":"poisson","seed":1,"clock":"virtual","concurrency":3,"lease_us":5000000,"hold_us":2000000,"hold_is_exponential":false,"crash":0.2,"renew":false,"replay":null,"command":"rlctl burst poisson concurrency --concurrency 3 --lease 5s --hold 2s --crash 20% --rate 3/s --duration 20s --seed 1","interrupted":false,"runs":[{"algorithm":"concurrency","sent":71,"allowed":25,"denied":46,"keys":1,"keys_denied":1,"holding":{"held":3,"held_at_us":1767225600296810,"held_ever":3,"lapsed":0,"starved":0,"longest_starved_us":0,"leaked":0,"longest_leaked_us":0,"released":24,"crashed":1,"renewed":0,"releases_refused":0,"renewals_refused":0,"end_after_us":10000000,"end_keys":1,"end_taken":0,"key":"1"},"first_denial_us":1767225600303892,"longest_shut_out_us":2512564,"top_denied":[{"key":"1","denied":46}],"hint":null}]}
 
 ## budgets: what was spent and held at once
 $ rlctl burst --reserve 5 --actual 2..8 --limit 20/10s --rate 2/s --duration 20s
@@ -275,14 +274,14 @@ allowed │█···················▄▄···········
 chart      spent or held at once  against the limit
 rows       reservations           a column is 500 ms, the highest 4
 
-rlctl burst poisson --limit 20/10s --algorithm budget --hold 30s --reserve 5 \
-    --actual 2..8 --settle-after 1s --rate 2/s --duration 20s --seed 1
+rlctl burst poisson budget --limit 20/10s --hold 30s --reserve 5 --actual 2..8 \
+    --settle-after 1s --rate 2/s --duration 20s --seed 1
 $ rlctl burst --reserve 5 --actual 2..8 --limit 20/10s --rate 2/s --duration 20s --json
-{"pattern":"poisson","seed":1,"clock":"virtual","limit":20,"window_us":10000000,"limits":[{"limit":20,"window_us":10000000,"burst":null}],"reserve":5,"hold_us":30000000,"least_actual":2,"most_actual":8,"settle_after_us":1000000,"settle_after_is_exponential":false,"settle_twice":0,"crash":0,"replay":null,"command":"rlctl burst poisson --limit 20/10s --algorithm budget --hold 30s --reserve 5 --actual 2..8 --settle-after 1s --rate 2/s --duration 20s --seed 1","interrupted":false,"runs":[{"algorithm":"budget","sent":47,"allowed":8,"denied":39,"keys":1,"keys_denied":1,"spending":{"used":20,"used_at_us":1767225600455839,"exceeded":0,"starved":0,"longest_starved_us":0,"leaked":0,"settled":8,"late":0,"repeated":0,"died":0,"overspent":4,"refused":0,"refused_while_held":0,"end_after_us":82076063,"end_keys":1,"end_taken":0,"key":"1"},"first_denial_us":1767225600671921,"longest_shut_out_us":9329888,"top_denied":[{"key":"1","denied":39}],"hint":null}]}
+{"pattern":"poisson","seed":1,"clock":"virtual","limit":20,"window_us":10000000,"limits":[{"limit":20,"window_us":10000000,"burst":null}],"reserve":5,"hold_us":30000000,"least_actual":2,"most_actual":8,"settle_after_us":1000000,"settle_after_is_exponential":false,"settle_twice":0,"crash":0,"replay":null,"command":"rlctl burst poisson budget --limit 20/10s --hold 30s --reserve 5 --actual 2..8 --settle-after 1s --rate 2/s --duration 20s --seed 1","interrupted":false,"runs":[{"algorithm":"budget","sent":47,"allowed":8,"denied":39,"keys":1,"keys_denied":1,"spending":{"used":20,"used_at_us":1767225600455839,"exceeded":0,"starved":0,"longest_starved_us":0,"leaked":0,"settled":8,"late":0,"repeated":0,"died":0,"overspent":4,"refused":0,"refused_while_held":0,"end_after_us":82076063,"end_keys":1,"end_taken":0,"key":"1"},"first_denial_us":1767225600671921,"longest_shut_out_us":9329888,"top_denied":[{"key":"1","denied":39}],"hint":null}]}
 
 ## a script of somebody else
 $ copy examples/pitfalls/five-second-counter.lua
-$ rlctl burst --script five-second-counter.lua --keys '{key}:{window_index}' --allowed-when '<=limit' --limit 5/5s
+$ rlctl burst five-second-counter.lua --keys '{key}:{window_index}' --allowed-when '<=limit' --limit 5/5s
 pattern    boundary
            the limit in the last 10 ms of a window, and again in the next 10 ms
 limit      5 per 5 s              seed 1
@@ -309,7 +308,7 @@ allowed │█···█···█···█···█···█···█···█·�
 chart      allowed within the last 5 s  against the limit
 rows       requests               a column is 500 µs, the highest 1
 
-rlctl burst boundary --limit 5/5s --script five-second-counter.lua \
+rlctl burst boundary five-second-counter.lua --limit 5/5s \
     --allowed-when '<=limit' --keys '{key}:{window_index}' --seed 1
 
 ## a program that is asked with lines of JSON
@@ -409,11 +408,11 @@ allowed │▄···················█············�
 rows       requests               a column is 50 ms, the highest 2
 times      UTC
 
-rlctl burst --limit 2/60s --algorithm fixed-window,sliding-window-log --model \
+rlctl burst fixed-window sliding-window-log --limit 2/60s --model \
     --replay access.log --format common
 ! rlctl: burst: warning: 1 of 5 lines cannot be read; the first is access.log:5: it has no ' - ' after remote_addr: 'no line of a log'
 $ rlctl burst --replay access.log --format common --limit 2/60s --model --json
-{"pattern":"replay","seed":null,"clock":"virtual","clients":null,"limit":2,"window_us":60000000,"limits":[{"limit":2,"window_us":60000000,"burst":null}],"replay":{"files":[{"name":"access.log","format":"common","prefix":null,"lines":5,"requests":4,"bad":1,"blank":0,"other":0}],"first_us":1767225600000000,"last_us":1767225602000000,"out_of_order":0,"out_of_order_by_us":0,"first_bad":{"file":"access.log","line":5,"why":"it has no ' - ' after remote_addr"}},"command":"rlctl burst --limit 2/60s --algorithm fixed-window,sliding-window-log --model --replay access.log --format common","interrupted":false,"runs":[{"algorithm":"fixed-window","sent":4,"allowed":3,"denied":1,"keys":2,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"key":"192.0.2.1","limit":"2/60s","own_windows":[{"from_us":1767225600000000,"to_us":1767225660000000,"units":2}]},"worst_keys":[{"key":"192.0.2.1","allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"limit":"2/60s","denied":1},{"key":"192.0.2.2","allowed":1,"ratio":0.5,"from_us":1767225601000000,"span_us":0,"limit":"2/60s","denied":0}],"denied_by_limit":[1],"bytes_per_key":null,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225602000000,"longest_shut_out_us":0,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":{"compared":4,"too_many":0,"too_few":0},"reset_after":{"compared":4,"too_early_us":1000000,"too_late_us":0},"top_denied":[{"key":"192.0.2.1","denied":1}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":1},"suggestion":null,"hint":null,"why":"its counter stops at 2 in each window of 60 s, and denied 1 request of 1 key; it never allowed more than 2 within 60 s to one key"},{"algorithm":"sliding-window-log","sent":4,"allowed":3,"denied":1,"keys":2,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"key":"192.0.2.1","limit":"2/60s","own_windows":null},"worst_keys":[{"key":"192.0.2.1","allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"limit":"2/60s","denied":1},{"key":"192.0.2.2","allowed":1,"ratio":0.5,"from_us":1767225601000000,"span_us":0,"limit":"2/60s","denied":0}],"denied_by_limit":[1],"bytes_per_key":null,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225602000000,"longest_shut_out_us":0,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":{"compared":4,"too_many":0,"too_few":0},"reset_after":{"compared":4,"too_early_us":0,"too_late_us":0},"top_denied":[{"key":"192.0.2.1","denied":1}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":1},"suggestion":null,"hint":null,"why":"it keeps the time of each unit that it allows, and denied 1 request of 1 key that would have made more than 2 within 60 s"}]}
+{"pattern":"replay","seed":null,"clock":"virtual","clients":null,"limit":2,"window_us":60000000,"limits":[{"limit":2,"window_us":60000000,"burst":null}],"replay":{"files":[{"name":"access.log","format":"common","prefix":null,"lines":5,"requests":4,"bad":1,"blank":0,"other":0}],"first_us":1767225600000000,"last_us":1767225602000000,"out_of_order":0,"out_of_order_by_us":0,"first_bad":{"file":"access.log","line":5,"why":"it has no ' - ' after remote_addr"}},"command":"rlctl burst fixed-window sliding-window-log --limit 2/60s --model --replay access.log --format common","interrupted":false,"runs":[{"algorithm":"fixed-window","sent":4,"allowed":3,"denied":1,"keys":2,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"key":"192.0.2.1","limit":"2/60s","own_windows":[{"from_us":1767225600000000,"to_us":1767225660000000,"units":2}]},"worst_keys":[{"key":"192.0.2.1","allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"limit":"2/60s","denied":1},{"key":"192.0.2.2","allowed":1,"ratio":0.5,"from_us":1767225601000000,"span_us":0,"limit":"2/60s","denied":0}],"denied_by_limit":[1],"bytes_per_key":null,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225602000000,"longest_shut_out_us":0,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":{"compared":4,"too_many":0,"too_few":0},"reset_after":{"compared":4,"too_early_us":1000000,"too_late_us":0},"top_denied":[{"key":"192.0.2.1","denied":1}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":1},"suggestion":null,"hint":null,"why":"its counter stops at 2 in each window of 60 s, and denied 1 request of 1 key; it never allowed more than 2 within 60 s to one key"},{"algorithm":"sliding-window-log","sent":4,"allowed":3,"denied":1,"keys":2,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"key":"192.0.2.1","limit":"2/60s","own_windows":null},"worst_keys":[{"key":"192.0.2.1","allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"limit":"2/60s","denied":1},{"key":"192.0.2.2","allowed":1,"ratio":0.5,"from_us":1767225601000000,"span_us":0,"limit":"2/60s","denied":0}],"denied_by_limit":[1],"bytes_per_key":null,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225602000000,"longest_shut_out_us":0,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":{"compared":4,"too_many":0,"too_few":0},"reset_after":{"compared":4,"too_early_us":0,"too_late_us":0},"top_denied":[{"key":"192.0.2.1","denied":1}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":1},"suggestion":null,"hint":null,"why":"it keeps the time of each unit that it allows, and denied 1 request of 1 key that would have made more than 2 within 60 s"}]}
 ! rlctl: burst: warning: 1 of 5 lines cannot be read; the first is access.log:5: it has no ' - ' after remote_addr: 'no line of a log'
 $ rlctl burst --replay access.log --format common --limit 2/60s --model --strict
 ! rlctl: burst: access.log:5: it has no ' - ' after remote_addr: 'no line of a log'
@@ -486,7 +485,7 @@ allowed │▄···················█············�
 rows       requests               a column is 50 ms, the highest 2
 times      UTC
 
-rlctl burst --limit 2/60s --algorithm fixed-window,sliding-window-log --model \
+rlctl burst fixed-window sliding-window-log --limit 2/60s --model \
     --replay access.log --format common --suggest 10%
 ! rlctl: burst: warning: 1 of 5 lines cannot be read; the first is access.log:5: it has no ' - ' after remote_addr: 'no line of a log'
 

@@ -77,7 +77,7 @@ SCRIPT
     stop_servers
     start_server
     run ends_by TERM '(($(calls evalsha) > 1))' \
-      bash -c 'exec rlctl burst steady --script "$TMPDIR/slow.lua" --args "$long" --limit 4000/60s -q -s "$socket" \
+      bash -c 'exec rlctl burst steady "$TMPDIR/slow.lua" --args "$long" --limit 4000/60s -q -s "$socket" \
         --timeout 5s 2>"$TMPDIR/err"'
     # If the machine stands still for so long, it gives up before the signal; and if it sends so slowly that few
     # requests are in flight, they are answered in time, but not the removal of the keys.
@@ -97,7 +97,7 @@ SCRIPT
   (($(cli PTTL "$(cli RANDOMKEY)") > 0))
   cli FLUSHALL >/dev/null
   echo "return redis.call('INCR', KEYS[1])" >"$BATS_TEST_TMPDIR/incr.lua"
-  run -0 --separate-stderr rlctl burst -s "$socket" --script "$BATS_TEST_TMPDIR/incr.lua" --args '{now_ms}' --allowed-when '<=limit' --requests 10
+  run -0 --separate-stderr rlctl burst -s "$socket" "$BATS_TEST_TMPDIR/incr.lua" --args '{now_ms}' --allowed-when '<=limit' --requests 10
   assert_equal "$(grep -c 'cannot remove the keys' <<<"$stderr")" 1
   [[ $stderr == *'which stay unless the script lets them expire: '* ]]
 }
@@ -111,7 +111,7 @@ SCRIPT
 }
 
 @test "the bytes of a large sorted set are those that the server reports" {
-  run -0 --separate-stderr rlctl burst --limit 1000/60s --algorithm sliding-window-zset --json
+  run -0 --separate-stderr rlctl burst sliding-window-zset --limit 1000/60s --json
   gojq -e '.runs[0].bytes_per_key > 80000' <<<"$output"
 }
 

@@ -17,7 +17,7 @@ return redis.call('DECR', 'tokens') >= 0 and 1 or 0
 LUA
 }
 
-limiter=(--script limiter.lua --limit 5/60s --keys 'a:{key}')
+limiter=(limiter.lua --limit 5/60s --keys 'a:{key}')
 prepared=(--setup 'HSET a:{key} rate {limit}')
 
 # count_allowed [OPTION…]: how many requests burst allows. It may warn that this is not the limit.
@@ -39,13 +39,13 @@ count_allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | goj
 }
 
 @test "what does not name the key is sent once" {
-  run -0 count_allowed --limit 5/60s --script shared.lua --setup 'SET tokens 7' --keys 3
+  run -0 count_allowed --limit 5/60s shared.lua --setup 'SET tokens 7' --keys 3
   assert_output 7
 }
 
 @test "a TTL that the setup sets passes in virtual time, also of other keys" {
   echo "return redis.call('EXISTS', 'ban:' .. ARGV[1]) == 0 and 1 or 0" >ban.lua
-  run -0 count_allowed --limit 24/24s --rate 1/s --script ban.lua --args '{key}' --setup 'SET ban:{key} 1 PX 10500'
+  run -0 count_allowed --limit 24/24s --rate 1/s ban.lua --args '{key}' --setup 'SET ban:{key} 1 PX 10500'
   assert_output 13
 }
 
@@ -53,8 +53,8 @@ count_allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | goj
   local -a search=(adversary --tries 2000)
   run -0 --separate-stderr rlctl "${search[@]}" "${limiter[@]}" "${prepared[@]}" --json
   assert_equal "$(gojq '.runs[0].most.worst.ratio' <<<"$output")" 1
-  run -0 rlctl adversary --exhaustive 4 "${limiter[@]:0:2}" --limit 2/60s --setup 'HSET {key} rate {limit}'
-  run -0 --separate-stderr rlctl "${search[@]}" --limit 5/60s --script shared.lua --setup 'SET tokens 5' --json
+  run -0 rlctl adversary --exhaustive 4 "${limiter[@]:0:1}" --limit 2/60s --setup 'HSET {key} rate {limit}'
+  run -0 --separate-stderr rlctl "${search[@]}" --limit 5/60s shared.lua --setup 'SET tokens 5' --json
   assert_equal "$(gojq '.runs[0].most.worst.ratio' <<<"$output")" 1
   run -1 rlctl burst steady --requests 9 "${limiter[@]}" "${prepared[@]}" --compare fixed-window --rate 1/10s
   cp limiter.lua other.lua
@@ -103,7 +103,7 @@ count_allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | goj
   echo 'HSET {key1} rate 5' >etc/commands
   printf '%s\n' '[script.mine]' 'file = "limiter.lua"' 'setup = ["DEL {key}", "./commands"]' >etc/config.toml
   run -0 rlctl --config etc/config.toml config check
-  run -0 count_allowed --config etc/config.toml --script mine --limit 5/60s
+  run -0 count_allowed --config etc/config.toml mine --limit 5/60s
   assert_output 5
   run -0 rlctl -u private: debug --config etc/config.toml mine bob --trace
   assert_line --partial '= 1'
@@ -121,6 +121,6 @@ count_allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | goj
   echo 'SET {key} 1' >elsewhere.txt
   ln -s ../elsewhere.txt scripts/setup.txt
   printf '%s\n' '-- rlctl: setup ./setup.txt' 'return 1' >scripts/a.lua
-  run -2 --separate-stderr rlctl burst --script scripts/a.lua
+  run -2 --separate-stderr rlctl burst scripts/a.lua
   assert_equal "${stderr_lines[0]}" "rlctl: burst: scripts/a.lua:1: setup: './setup.txt' is not beside the script"
 }

@@ -38,7 +38,7 @@ fits() { refute grep -E ".{$(($1 + 1))}" <<<"$output"; }
 @test "the report fits 40 columns" {
   local pattern
   for pattern in boundary spike poisson; do
-    on_terminal 40 "rlctl burst $pattern --model --algorithm all --keys 3 --limit 50/s 2>/dev/null"
+    on_terminal 40 "rlctl burst $pattern --model all --keys 3 --limit 50/s 2>/dev/null"
     fits 40
     assert_line --regexp '^sliding-window-counter +[0-9]+'
     assert_line --regexp '^ denied │'
@@ -63,7 +63,7 @@ fits() { refute grep -E ".{$(($1 + 1))}" <<<"$output"; }
   assert_equal "$raw" "$output"
 }
 
-long='rlctl burst steady --model --rate 1000000/s --duration 1000s --algorithm fixed-window,gcra'
+long='rlctl burst steady --model --rate 1000000/s --duration 1000s fixed-window gcra'
 
 @test "a run longer than a second shows its progress and then erases it" {
   until_on_terminal 'Ctrl-C stops' "$long 2>&1"
@@ -91,7 +91,7 @@ real='--clock real --limit 50/1s --requests 40'
 @test "under the real clock the tables fit, and say how late requests were sent" {
   local columns
   for columns in 40 80 200; do
-    on_terminal "$columns" "rlctl burst steady $real --algorithm all 2>/dev/null"
+    on_terminal "$columns" "rlctl burst steady $real all 2>/dev/null"
     fits "$columns"
     assert_line --regexp ' lag( +sender)?$'
     assert_line --regexp ' sender$'
@@ -99,14 +99,14 @@ real='--clock real --limit 50/1s --requests 40'
 }
 
 @test "a sender that fell behind is marked in red" {
-  on_terminal 80 'rlctl burst steady --clock real --limit 50/500ms --rate 5000000/s --requests 20000 --algorithm gcra 2>/dev/null'
+  on_terminal 80 'rlctl burst steady --clock real --limit 50/500ms --rate 5000000/s --requests 20000 gcra 2>/dev/null'
   [[ $raw == *$'\e[31mfell behind'* ]] || fail "$(cat -v <<<"$raw")"
 }
 
 @test "the progress of a run in real time and of the wait for an edge is shown" {
-  on_terminal 80 'rlctl burst steady --clock real --limit 50/500ms --rate 100/s --duration 2s --algorithm gcra,token-bucket 2>&1 >/dev/null'
+  on_terminal 80 'rlctl burst steady --clock real --limit 50/500ms --rate 100/s --duration 2s gcra token-bucket 2>&1 >/dev/null'
   [[ $raw =~ 1/2\ \ gcra\ \ [0-9.]+/2\.0s\ \ [0-9]+\ allowed\ \ [0-9]+\ denied\ \ eta\ [0-9]+s ]] || fail "$(cat -v <<<"$raw")"
   [[ $raw == *'2/2  token-bucket  '* ]] || fail "$(cat -v <<<"$raw")"
-  until_on_terminal 'for the edge' 'rlctl burst --clock real --limit 50/1000d --algorithm gcra 2>&1 >/dev/null'
+  until_on_terminal 'for the edge' 'rlctl burst --clock real --limit 50/1000d gcra 2>&1 >/dev/null'
   [[ $raw == *'waiting '*' s for the edge of a window'* ]] || fail "$(cat -v <<<"$raw")"
 }

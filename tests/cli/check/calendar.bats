@@ -14,7 +14,7 @@ month=(--limit 3/month@Europe/Zurich --algorithm fixed-window)
 @test "the values that the help of --limit shows are taken as they are, by every command that shows them" {
   local command values value
   local -A rest=([check]=k [run]='k -- true' [inspect]=k [quota]='k -w 100% -c 100%' [reset]=k [settle]='k id 1'
-    [burst]='--model --algorithm fixed-window steady --requests 3' ['scripts call']='fixed-window k')
+    [burst]='--model fixed-window steady --requests 3' ['scripts call']='fixed-window k')
   # shellcheck disable=SC2086 # several words
   for command in "${!rest[@]}"; do
     values=$(rlctl $command --help | tr -s '\n ' ' ' | grep -oE 'requests and window: [^;]*' | sed 's/.*: //; s/(also//; s/[,)]//g')

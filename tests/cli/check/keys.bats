@@ -43,7 +43,7 @@ keys_of_all_bytes() {
 
 @test "burst and debug give keys in base64 too" {
   printf '%s k\xff\n' 1767225600 1767225601 >"$BATS_TEST_TMPDIR/log"
-  run -0 rlctl burst --replay "$BATS_TEST_TMPDIR/log" --model --limit 1/60s --algorithm gcra --json
+  run -0 rlctl burst --replay "$BATS_TEST_TMPDIR/log" --model --limit 1/60s gcra --json
   assert_equal "$(gojq -c '.runs[0] | [.worst.key_base64, .top_denied[0].key_base64]' <<<"$output")" \
     '["a/8=","a/8="]'
   run -0 rlctl debug gcra $'k\xff' --limit 5/60s --trace --json -q

@@ -45,7 +45,7 @@ completes() {
 rlctl che\tX|<check><X>
 rlctl check --algorithm=gc\tk|<check><--algorithm=gcra><k>
 rlctl check --pol\tlo\tann|<check><--policy><login><ann>
-rlctl burst --algorithm gcra,le\tsteady|<burst><--algorithm><gcra,leaky-bucket><steady>
+rlctl burst gcra lea\tsteady|<burst><gcra><leaky-bucket><steady>
 rlctl --config on\tcheck|<--config><only-file.toml><check>
 rlctl --config=on\tcheck|<--config=only-file.toml><check>
 rlctl inspect log\tk|<inspect><login:ann><k>

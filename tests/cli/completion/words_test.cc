@@ -106,7 +106,7 @@ TEST_CASE("completion: the names come from the file of --config, and from none t
   const support::ScopedVariable variable("RLCTL_CONFIG", wrong);
   CHECK(words_for("check --policy ''") == "words");
   CHECK(words_for("debug gc") == "files gcra");
-  CHECK(words_for("burst --script x") == "files");
+  CHECK(words_for("burst x") == "files");
   CHECK(words_for("--config " + configuration.path() + " check --policy ''") == "words login api");
   CHECK(words_for("check --config=" + configuration.path() + " --policy a") == "words api");
 }

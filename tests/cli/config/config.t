@@ -30,7 +30,7 @@ $ rlctl config check
 [2]
 
 ## a configuration that others can write is refused with a remedy: it runs no program, and no server that it names gets a password
-$ each CALL 'config show' 'burst --script evil' list 'check k --limit 5/60s'
+$ each CALL 'config show' 'burst evil' list 'check k --limit 5/60s'
 $ env RLCTL_CONFIG=c.toml RLCTL_URL= REDISCLI_AUTH=secret
 $ write c.toml
 < url = "SERVER"
@@ -228,7 +228,7 @@ $ rlctl config check
 ! rlctl: c.toml:16: script 'empty': exec: the command is empty
 [2]
 $ rlctl check -q k --limit 5/60s
-$ rlctl burst --script bad
+$ rlctl burst bad
 ! rlctl: c.toml:2: script 'bad': file: cannot read 'folder': is a directory
 !   hint: correct the file, or name the file of the script instead; 'rlctl config check' shows 12 more errors
 [2]

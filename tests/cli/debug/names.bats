@@ -98,21 +98,20 @@ END
   assert_line --partial "echo.lua replied 'k#', but --allowed-when 'nonzero' reads a number"
 }
 
-# debug_in FILE: the first command in the file, with debug in the place of burst, and an operand in that of the option
-# with the script.
-debug_in() { sed -nE '1s/^# rlctl burst (.*)--(script|algorithm) /rlctl debug -q \1/p' "$1"; }
+# debug_in FILE: the first command in the file, with debug in the place of burst.
+debug_in() { sed -n '1s/^# rlctl burst /rlctl debug -q /p' "$1"; }
 
 @test "the options of the command at the top of a schedule are those of debug" {
-  local script=(--script wait.lua --keys '{key}' --keys "it's" --args '{now_ms} {window_ms}' --allowed-when zero
+  local script=(wait.lua --keys '{key}' --keys "it's" --args '{now_ms} {window_ms}' --allowed-when zero
     --head 'retry_after r ms')
   run -0 rlctl adversary --tries 200 --limit 1/1s "${script[@]}" --write found.log -q
   run -0 bash -c "$(debug_in found.log) --trace"
   assert_line --partial '+ wait.lua:1'
   assert_line --partial 'reads as'
-  run -0 rlctl adversary --tries 200 --limit 1/1s --script wait --write found.log -q
+  run -0 rlctl adversary --tries 200 --limit 1/1s wait --write found.log -q
   run -0 bash -c "unset RLCTL_CONFIG; $(debug_in found.log) --trace"
   assert_line --partial 'reads as'
-  run -0 rlctl adversary --tries 200 --limit 1/1s --algorithm gcra --write found.log -q
+  run -0 rlctl adversary --tries 200 --limit 1/1s gcra --write found.log -q
   run -0 bash -c "$(debug_in found.log) --trace"
   assert_line --partial '+ gcra.lua:'
 }

@@ -205,16 +205,16 @@ Tested:
     a client that asks slightly more often than the limit allows, for 200 s:
         whether keys or calls grow
 Search for requests that exceed the limit:
-    rlctl adversary --script my.lua
+    rlctl adversary my.lua
 $ rlctl lint my.lua --head 'remaining r[2] + 1' --limit 3/10s
 my.lua: warning: wrong-remaining: remaining is too high: it says 1, but 0 more of cost 1 are allowed at this instant
     Seen: 3 of 5 allowed at 0 s, 0 of 1 at 5 s.
     Fix: tell what is left after this request.
 1 warning in 1 script (3586 requests)
 Search for requests that exceed the limit:
-    rlctl adversary --script my.lua --limit 3/10s --head 'remaining r[2] + 1'
+    rlctl adversary my.lua --limit 3/10s --head 'remaining r[2] + 1'
 [1]
-$ rlctl adversary --script my.lua --tries 500 -q --assert 'worst<=2'
+$ rlctl adversary my.lua --tries 500 -q --assert 'worst<=2'
 ! rlctl: adversary: warning: my.lua: the assertions do not cover [..] schedules whose result depends on the exact moment a key expires
 $ rlctl debug my.lua ann --now 1767225600000000 --trace -q
 + my.lua:8  local n = redis.call('INCR', KEYS[1])

@@ -24,7 +24,7 @@ Tested:
     a client that asks slightly more often than the limit allows, for 20m:
         whether keys or calls grow
 Search for requests that exceed the limit:
-    rlctl adversary --script limiter.lua --limit 5/60s --args '{limit} {window_ms}'
+    rlctl adversary limiter.lua --limit 5/60s --args '{limit} {window_ms}'
 $ rlctl lint limiter.lua --args '{limit} {window_ms}' --json
 {"script":"limiter.lua","tested":["requests at one instant, through a window of 60 s, and 3h40m30s later; two clients","retries each 12 s, 10.91 s, 8 s, 6 s, 3 s, 1 s after the limit was reached, for 480 s, of cost 1","retries each 1 ms in the last 1 s of the wait, of cost 1","retries each 1 s in the last 30 s of the wait, of cost 1","requests below a limit of 5, each 24 s, 24.99 s, 25.01 s, 29.99 s, 30.01 s, 51 s, 51.85 s, 59.99 s, 60.01 s","requests after idle gaps of each TTL: 61 s","a client that takes just what refills, for each TTL: 61 s","one request more than the limit at one instant","clients that ask slightly more often than what refills, and far more often","a client that asks for slightly less than the limit","a second client after one that has reached the limit","a client that asks slightly more often than the limit allows, for 20m: whether keys or calls grow"],"not_tested":[]}
 
@@ -42,7 +42,7 @@ times-as-members.lua:25: critical: non-unique-member: ZADD ann 1767225603873 176
     Fix: make each member unique, for example with an ID that the caller passes.
 2 critical findings in 1 script (5202 requests)
 Search for requests that exceed the limit:
-    rlctl adversary --script times-as-members.lua --limit 5/60s --args '{now_ms} {window_ms}' --allowed-when '<=limit'
+    rlctl adversary times-as-members.lua --limit 5/60s --args '{now_ms} {window_ms}' --allowed-when '<=limit'
 ! rlctl: lint: warning: times-as-members.lua: not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
 [2]
 $ rlctl lint times-as-members.lua --args '{now_ms} {window_ms}' --allowed-when '<=limit' --json
@@ -72,8 +72,8 @@ records-denials.lua:19: critical: denied-write: ZADD ann 1767225614782 32
     Fix: count first, and write only if the request is allowed.
 3 critical findings in 2 scripts (10574 requests)
 Search for requests that exceed the limit:
-    rlctl adversary --script times-as-members.lua --limit 5/60s --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
-    rlctl adversary --script records-denials.lua --limit 5/60s --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
+    rlctl adversary times-as-members.lua --limit 5/60s --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
+    rlctl adversary records-denials.lua --limit 5/60s --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
 ! rlctl: lint: warning: times-as-members.lua: not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
 [2]
 
@@ -125,7 +125,7 @@ counter.lua:6: warning: unused-excuse: allow mixed-units
     Fix: remove the comment, or put it right before the line of the call.
 2 warnings in 1 script (5017 requests)
 Search for requests that exceed the limit:
-    rlctl adversary --script counter.lua --limit 5/60s --args '{limit} {window_ms}'
+    rlctl adversary counter.lua --limit 5/60s --args '{limit} {window_ms}'
 [1]
 
 ## excuses that are not understood

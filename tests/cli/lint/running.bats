@@ -27,7 +27,7 @@ is_unknown() {
     window.
 1 critical finding in 1 script (N requests)
 Search for requests that exceed the limit:
-    rlctl adversary --script counter.lua --limit 5/60s --allowed-when '<=limit'"
+    rlctl adversary counter.lua --limit 5/60s --allowed-when '<=limit'"
   assert_equal "$stderr" ''
 }
 
@@ -43,8 +43,8 @@ Search for requests that exceed the limit:
   run -2 --separate-stderr rlctl lint --config my.toml mine gcra --limit 2/10s
   assert_line --regexp '^[^ ]*counter\.lua:1: critical: no-ttl: INCR count:ann$'
   assert_line --regexp '^1 critical finding in 2 scripts \([0-9]+ requests\)$'
-  assert_line '    rlctl adversary --script mine --config my.toml --limit 2/10s'
-  assert_line '    rlctl adversary --algorithm gcra --config my.toml --limit 2/10s'
+  assert_line '    rlctl adversary mine --config my.toml --limit 2/10s'
+  assert_line '    rlctl adversary gcra --config my.toml --limit 2/10s'
 }
 
 @test "the script comes from standard input, too" {
@@ -137,13 +137,13 @@ longer than the TTLs; try again, or use a longer window"
   # A sanitizer needs more address space.
   if [[ $RLCTL_BUILD == *sanitize* ]]; then limit=(rlctl); fi
   ln -s /dev/zero z.lua
-  for words in '3 lint z.lua' '2 burst steady --script z.lua --limit 5/60s' '2 debug z.lua k --trace'; do
+  for words in '3 lint z.lua' '2 burst steady z.lua --limit 5/60s' '2 debug z.lua k --trace'; do
     # shellcheck disable=SC2086 # split into words
     run_with_timeout "-${words%% *}" "${limit[@]}" ${words#* }
     assert_output --partial "'z.lua' is larger than 16 MiB, the most that a script may have"
   done
-  run_with_timeout -2 "${limit[@]}" burst steady --script - --limit 5/60s </dev/zero
-  assert_output --partial '--script: standard input is larger than 16 MiB'
+  run_with_timeout -2 "${limit[@]}" burst steady - --limit 5/60s </dev/zero
+  assert_output --partial 'standard input is larger than 16 MiB'
 }
 
 @test "a program of the configuration is examined beside a script, and a finding of it has no line" {
@@ -152,7 +152,7 @@ longer than the TTLs; try again, or use a longer window"
   run -2 --separate-stderr rlctl lint --config my.toml mine gcra
   assert_line --index 0 --partial 'mine: critical: locked-out: '
   assert_line --regexp '^1 critical finding in 2 limiters \([0-9]+ requests\)$'
-  assert_line '    rlctl adversary --script mine --config my.toml --limit 5/60s --cost 1,5'
+  assert_line '    rlctl adversary mine --config my.toml --limit 5/60s --cost 1,5'
   run -2 --separate-stderr rlctl lint --json --config my.toml mine
   assert_equal "$(gojq -rc 'select(.finding) | [.finding, .script, .line, .call, (.schedule | length > 0)]' <<<"$output")" \
     '["locked-out","mine",null,null,true]'

@@ -5,7 +5,7 @@
 -- rlctl: allowed zero
 -- rlctl: retry_after r ms
 --
--- $ rlctl adversary --monotonic --tries 2000 --script bullmq.lua
+-- $ rlctl adversary --monotonic --tries 2000 bullmq.lua
 -- ! a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of a key
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow

@@ -6,7 +6,7 @@
 -- rlctl: remaining r[2]
 -- rlctl: reset_after r[3] - now_ms ms
 --
--- $ rlctl adversary --monotonic --tries 2000 --script goredisstore.lua
+-- $ rlctl adversary --monotonic --tries 2000 goredisstore.lua
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow
 

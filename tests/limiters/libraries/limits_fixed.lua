@@ -4,7 +4,7 @@
 -- rlctl: args {window_s} {cost}
 -- rlctl: allowed <=limit
 --
--- $ rlctl adversary --monotonic --tries 2000 --script limits_fixed.lua
+-- $ rlctl adversary --monotonic --tries 2000 limits_fixed.lua
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 

@@ -3,7 +3,7 @@
 -- rlctl: limit 5/60s
 -- rlctl: args {now} {limit} {window_s} {cost}
 --
--- $ rlctl adversary --monotonic --tries 2000 --script limits_moving.lua
+-- $ rlctl adversary --monotonic --tries 2000 limits_moving.lua
 -- > never above the limit
 -- > denied exactly one window after, where an exact log would allow
 

@@ -4,7 +4,7 @@
 -- rlctl: keys {{key}}/-1 {{key}}
 -- rlctl: args {limit} {window_s} {cost}
 --
--- $ rlctl adversary --monotonic --script limits_sliding.lua --tries 40000
+-- $ rlctl adversary --monotonic limits_sliding.lua --tries 40000
 -- > 2.00× the limit
 -- > wrongly denied: an exact log would allow
 

@@ -5,7 +5,7 @@
 -- rlctl: allowed r[1] <= limit
 -- rlctl: retry_after r[2] ms
 --
--- $ rlctl adversary --monotonic --tries 2000 --script rate_limit_redis.lua
+-- $ rlctl adversary --monotonic --tries 2000 rate_limit_redis.lua
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 

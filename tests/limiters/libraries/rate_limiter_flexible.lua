@@ -6,7 +6,7 @@
 -- rlctl: remaining limit - r[1]
 -- rlctl: retry_after r[2] ms
 --
--- $ rlctl adversary --monotonic --tries 2000 --script rate_limiter_flexible.lua
+-- $ rlctl adversary --monotonic --tries 2000 rate_limiter_flexible.lua
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 

@@ -7,7 +7,7 @@
 -- rlctl: retry_after r[4] s
 -- rlctl: reset_after r[5] s
 --
--- $ rlctl adversary --monotonic --tries 2000 --script redis_cell.lua
+-- $ rlctl adversary --monotonic --tries 2000 redis_cell.lua
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 

@@ -7,7 +7,7 @@
 -- rlctl: retry_after tonumber(r[3]) s
 -- rlctl: reset_after tonumber(r[4]) s
 --
--- $ rlctl adversary --monotonic --tries 2000 --script redis_rate_allow_at_most.lua
+-- $ rlctl adversary --monotonic --tries 2000 redis_rate_allow_at_most.lua
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 

@@ -6,10 +6,10 @@
 -- rlctl: retry_after tonumber(r[3]) s
 -- rlctl: reset_after tonumber(r[4]) s
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s --script redis_rate_allow_n.lua
+-- $ rlctl adversary --monotonic --tries 2000 --limit 5/60s redis_rate_allow_n.lua
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
--- $ rlctl adversary --monotonic --tries 2000 --limit 10/1s --script redis_rate_allow_n.lua
+-- $ rlctl adversary --monotonic --tries 2000 --limit 10/1s redis_rate_allow_n.lua
 -- ! denied after 9 requests, not 10: the limit is not --limit
 -- > 1.90× the limit
 -- > wrongly denied: an exact log would allow

@@ -2,15 +2,15 @@
 --
 -- rlctl: keys {{key}}.tokens {{key}}.timestamp
 --
--- $ rlctl adversary --monotonic --tries 2000 --limit 10/1s --script spring_cloud_gateway.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 10/1s spring_cloud_gateway.lua \
 --     --args '{rate} {burst} {now_s} {cost}' --allowed-when 'r[1] == 1' --head 'remaining r[2]'
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow
--- $ rlctl adversary --monotonic --tries 2000 --limit 10/1s --script spring_cloud_gateway.lua \
+-- $ rlctl adversary --monotonic --tries 2000 --limit 10/1s spring_cloud_gateway.lua \
 --     --args "{rate} {burst} '' {cost}" --allowed-when 'r[1] == 1'
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow
--- $ rlctl adversary --monotonic --limit 100/1s --script spring_cloud_gateway.lua --args "{rate} 10 '' {cost}" \
+-- $ rlctl adversary --monotonic --limit 100/1s spring_cloud_gateway.lua --args "{rate} 10 '' {cost}" \
 --     --burst 10 --tries 5000
 -- > no bound was found
 

@@ -5,7 +5,7 @@
 -- rlctl: args {window_s} {limit} {cost}
 -- rlctl: allowed r[1] == 0
 --
--- $ rlctl adversary --monotonic --tries 2000 --script throttled_py_fixed.lua
+-- $ rlctl adversary --monotonic --tries 2000 throttled_py_fixed.lua
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow
 

@@ -7,7 +7,7 @@
 -- rlctl: retry_after tonumber(r[4]) s
 -- rlctl: reset_after tonumber(r[3]) s
 --
--- $ rlctl adversary --monotonic --tries 2000 --script throttled_py_gcra.lua
+-- $ rlctl adversary --monotonic --tries 2000 throttled_py_gcra.lua
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 

@@ -5,7 +5,7 @@
 -- rlctl: allowed r[1] == 0
 -- rlctl: remaining r[2]
 --
--- $ rlctl adversary --monotonic --tries 2000 --script throttled_py_leaking.lua
+-- $ rlctl adversary --monotonic --tries 2000 throttled_py_leaking.lua
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow
 

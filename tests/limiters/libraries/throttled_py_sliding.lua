@@ -6,7 +6,7 @@
 -- rlctl: allowed r[1] == 0
 -- rlctl: retry_after tonumber(r[3]) s
 --
--- $ rlctl adversary --monotonic --tries 2000 --script throttled_py_sliding.lua
+-- $ rlctl adversary --monotonic --tries 2000 throttled_py_sliding.lua
 -- > 2.00× the limit
 -- > wrongly denied: an exact log would allow
 

@@ -6,7 +6,7 @@
 -- rlctl: args {window_ms} {cost}
 -- rlctl: allowed r <= limit
 --
--- $ rlctl adversary --monotonic --tries 2000 --script upstash_cached_fixed.lua
+-- $ rlctl adversary --monotonic --tries 2000 upstash_cached_fixed.lua
 -- ! ignored
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow

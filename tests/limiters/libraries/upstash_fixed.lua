@@ -5,12 +5,12 @@
 -- rlctl: keys {key}:{window_index}
 -- rlctl: allowed r[1] <= r[2]
 --
--- $ rlctl adversary --monotonic --tries 2000 --script upstash_fixed.lua --args '{limit} {window_ms} {cost}' \
+-- $ rlctl adversary --monotonic --tries 2000 upstash_fixed.lua --args '{limit} {window_ms} {cost}' \
 --     --head 'remaining r[2] - r[1]'
 -- ! ignored
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow
--- $ rlctl burst --script upstash_fixed.lua --args '{limit} {window_ms} 1'
+-- $ rlctl burst upstash_fixed.lua --args '{limit} {window_ms} 1'
 -- ! ignored
 
 local used = redis.call('INCRBY', KEYS[1], ARGV[3])

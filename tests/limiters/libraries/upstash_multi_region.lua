@@ -7,7 +7,7 @@
 -- rlctl: allowed #r / 2 <= limit
 -- rlctl: remaining limit - #r / 2
 --
--- $ rlctl adversary --monotonic --tries 2000 --script upstash_multi_region.lua
+-- $ rlctl adversary --monotonic --tries 2000 upstash_multi_region.lua
 -- ! ignored
 -- > 2.00× the limit
 -- > denied nothing that an exact log would allow

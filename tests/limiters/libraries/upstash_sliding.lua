@@ -7,7 +7,7 @@
 -- rlctl: allowed r[1] >= 0
 -- rlctl: remaining r[1]
 --
--- $ rlctl adversary --monotonic --tries 2000 --script upstash_sliding.lua
+-- $ rlctl adversary --monotonic --tries 2000 upstash_sliding.lua
 -- ! ignored
 -- > 2.00× the limit
 -- > wrongly denied: an exact log would allow

@@ -5,13 +5,13 @@
 -- rlctl: args {limit} {window_ms} {limit} {now_ms} {cost}
 -- rlctl: allowed r[1] >= 0
 --
--- $ rlctl adversary --monotonic --tries 2000 --script upstash_token_bucket.lua --head 'remaining r[1]'
+-- $ rlctl adversary --monotonic --tries 2000 upstash_token_bucket.lua --head 'remaining r[1]'
 -- ! ignored
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 -- Four requests of 3 leave 5 - 12 tokens, so that more than one refill passes before the next:
--- $ rlctl burst steady --cost 3 --rate 4/60s --duration 240s --script upstash_token_bucket.lua \
---     --algorithm token-bucket
+-- $ rlctl burst steady --cost 3 --rate 4/60s --duration 240s upstash_token_bucket.lua \
+--     token-bucket
 -- ! ignored
 -- > upstash_token_bucket.lua 16 1 15
 -- > token-bucket 16 7 9

@@ -111,7 +111,7 @@ class Judge:
         return next((name for name in RUNS if self.notices(name, mutant.path)), "survived")
 
     def notices(self, name, script):
-        ran = subprocess.run([self.rlctl, "--timeout", "1h", *RUNS[name], "-q", "--script", script],
+        ran = subprocess.run([self.rlctl, "--timeout", "1h", *RUNS[name], "-q", script],
                              cwd=self.work, capture_output=True, text=True, preexec_fn=limit_cpu)
         # 1: an assertion does not hold; 5: the script failed; 3: the server ended.
         if ran.returncode not in (0, 1, 3, 5):
