@@ -56,8 +56,9 @@ void complete_budget(Plan& plan) {
 
 void require_no_page(const Plan& plan) {
   if (!has_holders(plan) || !writes(plan, ReportFormat::kHtml)) return;
-  refuse_both("-o *.html", plan.concurrency ? kConcurrency : kReserve, "the page is about windows",
-              "draw a picture: -o FILE.svg");
+  refuse_both(
+      "-o *.html", plan.concurrency ? kConcurrency : kReserve, "the page is about windows",
+      plan.search() != nullptr ? "--json has the schedules" : "draw a picture: -o FILE.svg");
 }
 
 void ask_for_leases(traffic::Candidate& candidate, const ScriptOptions& options, const Plan& plan) {

@@ -11,12 +11,26 @@
 namespace rlctl::traffic {
 namespace {
 
-constexpr std::string_view kMark = "rlctl:", kBlanks = " \t\r", kExcuse = "allow";
+constexpr std::string_view kName = "rlctl", kMark = "rlctl:", kBlanks = " \t\r", kExcuse = "allow";
+/// An error shows at most this much of a comment.
+constexpr std::size_t kMostShown = 40;
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(kBlanks);
   if (first == text.npos) return {};
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+/// Whether a comment is meant as a line of a head, but does not begin like one: "RLCTL: limit
+/// 5/60s", "rlctl limit 5/60s", "- rlctl: limit 5/60s".
+bool is_near_miss(std::string_view comment, std::span<const std::string_view> words) {
+  comment = comment.substr(std::min(comment.find_first_not_of("- \t"), comment.size()));
+  if (lower_case(comment.substr(0, kName.size())) != kName) return false;
+  auto rest = trimmed(comment.substr(kName.size()));
+  const bool has_colon = rest.starts_with(':');
+  if (has_colon) rest = trimmed(rest.substr(1));
+  const auto word = rest.substr(0, rest.find_first_of(kBlanks));
+  return has_colon || std::ranges::find(words, word) != words.end();
 }
 
 }  // namespace
@@ -42,7 +56,13 @@ std::vector<HeadLine> read_head(std::string_view source, std::string_view file,
   if (!lexed) return lines;
   for (const auto& comment : lexed->comments) {
     auto text = trimmed(comment.text);
-    if (!text.starts_with(kMark)) continue;
+    if (!text.starts_with(kMark)) {
+      if (comment.next > 0 || !is_near_miss(text, words)) continue;
+      throw InputError(
+          fmt::format("{}:{}: a line of a head begins with '-- rlctl: WORD', not with "
+                      "'--{}'",
+                      file, comment.line, escape(comment.text, kMostShown)));
+    }
     text = trimmed(text.substr(kMark.size()));
     if (text.substr(0, text.find_first_of(kBlanks)) == kExcuse) continue;
     try {

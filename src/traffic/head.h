@@ -31,7 +31,8 @@ HeadLine parse_head_line(std::string_view text, std::span<const std::string_view
 /// The lines of a source's head, in order; none if the source is not Lua. "-- rlctl: allow" is the
 /// beginning of an excuse, which lint/excuses.h reads. Throws InputError, which begins with
 /// "FILE:LINE: ", for the mistakes of parse_head_line(), for a word that is there twice unless it
-/// is `repeatable`, and for a line of a head after the first statement.
+/// is `repeatable`, for a line of a head after the first statement, and for one that begins almost
+/// as a line of a head does.
 std::vector<HeadLine> read_head(std::string_view source, std::string_view file,
                                 std::span<const std::string_view> words,
                                 std::string_view repeatable);
