@@ -357,12 +357,12 @@ void require_beside(const std::filesystem::path& folder, const std::string& file
                    "a head names files in the folder of its script, without '..'");
 }
 
-void require_file(const std::string& name, const std::string& path) {
-  if (name.empty()) throw UsageError("file: the name of the file is empty");
+void require_file(std::string_view key, const std::string& name, const std::string& path) {
+  if (name.empty()) throw UsageError(std::string(key) + ": the name of the file is empty");
   std::error_code ignored;
   const bool is_folder = std::filesystem::is_directory(path, ignored);
   if (!is_folder && ::access(path.c_str(), R_OK) == 0) return;
-  throw UsageError(fmt::format("file: cannot read {}: {}", quoted_and_masked(path),
+  throw UsageError(fmt::format("{}: cannot read {}: {}", key, quoted_and_masked(path),
                                errno_text(is_folder ? EISDIR : errno)));
 }
 
@@ -386,7 +386,8 @@ void require_correct(const Setting& setting, const limiter::ScriptSection& secti
     throw UsageError(setting.name + " must be a string, not a list");
   }
   if (is_file) {
-    return require_file(setting.values.front(), script_of(section, configuration).path);
+    return require_file(setting.name, setting.values.front(),
+                        script_of(section, configuration).path);
   }
   if (is_exec) {
     return parsed(ScriptSection::kExec,
@@ -395,6 +396,9 @@ void require_correct(const Setting& setting, const limiter::ScriptSection& secti
   if (setting.name == kKeys && setting.values.empty()) throw UsageError("keys is an empty list");
   apply(setting, std::filesystem::path(configuration.file).parent_path(), options);
   static_cast<void>(parse(options));
+  if (!row_of(setting.name).names_file) return;
+  const auto path = shell_words(*options.find(setting.name)).front();
+  require_file(setting.name, path, path);
 }
 
 /// The mistakes of a section.
@@ -504,7 +508,7 @@ void refuse_words_without_script(const ScriptOptions& options) {
   const auto& said = options.words.begin()->second;
   throw UsageError(
       fmt::format("{} {}: no script is named", said.place, quoted_and_masked(said.text)),
-                   "name it: ./limiter.lua, or a section [script.NAME] of the configuration");
+      "name it: ./limiter.lua, or a section [script.NAME] of the configuration");
 }
 
 std::string script_help() {

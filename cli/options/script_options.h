@@ -31,8 +31,8 @@ struct WordValue {
 /// What is said about scripts: on the command line, in [script.NAME] of the configuration, and in
 /// the head of the script (traffic/head.h).
 struct ScriptOptions {
-  std::vector<std::string> scripts = {};             ///< files, and names in the configuration
-  std::string_view named_with = {};                  ///< the option that named them; empty: operands
+  std::vector<std::string> scripts = {};  ///< files, and names in the configuration
+  std::string_view named_with = {};       ///< the option that named them; empty: operands
   std::map<std::string_view, WordValue> words = {};  ///< by the names of script_words()
 
   /// Null if the word is not said.

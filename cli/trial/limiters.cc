@@ -212,11 +212,10 @@ void require_taken(const limiter::Algorithm& algorithm, const limiter::Limit& li
   try {
     limiter::require_usable(algorithm, limit, cost);
   } catch (const UsageError& error) {
-    throw UsageError(
-        fmt::format("--limit {}: {}", limiter::format_limit(limit), error.what()),
-        !error.hint().empty()
-            ? error.hint()
-            : fmt::format("an algorithm other than {} may accept it", algorithm.name));
+    throw UsageError(fmt::format("--limit {}: {}", limiter::format_limit(limit), error.what()),
+                     !error.hint().empty()
+                         ? error.hint()
+                         : fmt::format("an algorithm other than {} may accept it", algorithm.name));
   }
 }
 

@@ -15,7 +15,8 @@
 
 namespace rlctl::cli::trial {
 
-/// Declares what is said of the limiters, which operands name. `limit_help` must live as long as the options.
+/// Declares what is said of the limiters, which operands name. `limit_help` must live as long as
+/// the options.
 void add_limiters(Options& options, Plan& plan, std::string_view limit_help);
 /// Declares --seed and --start.
 void add_seed_and_start(Options& options, Plan& plan);
@@ -23,8 +24,8 @@ void add_seed_and_start(Options& options, Plan& plan);
 /// Adds the limiter that an operand names: an algorithm, all that count requests, or a script,
 /// which is not looked for. Throws UsageError for what can be neither.
 void add_limiter(Plan& plan, const std::string& word);
-/// Whether an operand can only be a limiter, beside the files of a log: an algorithm, all, a name in
-/// the configuration, or a file that ends in .lua.
+/// Whether an operand can only be a limiter, beside the files of a log: an algorithm, all, a name
+/// in the configuration, or a file that ends in .lua.
 bool is_limiter(const std::string& word, ConfigurationSource& configuration);
 /// Limiters, as operands.
 Completions complete_limiters(const CompletionContext& typed);

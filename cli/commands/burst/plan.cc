@@ -49,8 +49,8 @@ std::vector<std::string> read_operands(Plan& plan, TrafficPlan& traffic,
     } else if (pattern == nullptr) {
       add_limiter(plan, word, configuration);
     } else if (traffic.pattern != nullptr) {
-      throw UsageError(fmt::format("expected one PATTERN, but got {} and {}",
-                                   traffic.pattern->name, pattern->name));
+      throw UsageError(fmt::format("expected one PATTERN, but got {} and {}", traffic.pattern->name,
+                                   pattern->name));
     } else {
       traffic.pattern = pattern;
     }

@@ -58,8 +58,7 @@ NamedScript set_script(Plan& plan, const std::string& word, ConfigurationSource&
     set_bundled(plan, *algorithm);
     return {.name = plan.debuggee.name, .options = plan.script_options};
   }
-  auto script =
-      find_script("", word, plan.script_options, configuration);
+  auto script = find_script("", word, plan.script_options, configuration);
   require_lua(script);
   require_free_input(plan, script.path);
   script.name = script_name(script.path);

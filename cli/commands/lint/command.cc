@@ -71,10 +71,10 @@ report::Severity severity_of(const Finding& finding) {
 }
 
 /// Whether this run can find the kind, so that an excuse which meets nothing is of no use.
-bool is_looked_for(const FindingKind& kind, const Subject& subject, const Plan& plan) {
+bool is_looked_for(const FindingKind& kind, const Subject& subject) {
   constexpr std::string_view kOfLeases = "with --concurrency:", kOfBudgets = "with --reserve:";
-  if (plan.concurrency) return kind.summary.starts_with(kOfLeases);
-  if (plan.reserve) return kind.summary.starts_with(kOfBudgets);
+  if (subject.conduct == Conduct::kLeases) return kind.summary.starts_with(kOfLeases);
+  if (subject.conduct == Conduct::kBudget) return kind.summary.starts_with(kOfBudgets);
   if (kind.summary.starts_with(kOfLeases) || kind.summary.starts_with(kOfBudgets)) return false;
   if (!subject.candidate.foreign) return true;  // a bundled script tells all figures
   const auto& reading = subject.candidate.foreign->reading;
@@ -173,16 +173,18 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   for (auto& subject : subjects) {
     const auto& place = subject.debuggee.name;
     const bool is_program = subject.candidate.program != nullptr;
-    auto observed = plan.concurrency ? observe_leases(subject, connector, programs, invocation)
-                    : plan.reserve ? observe_budget(subject, plan, connector, programs, invocation)
-                    : is_program   ? observe_program(subject, programs)
-                                   : observe(subject, plan, connector, invocation);
+    auto observed = subject.conduct == Conduct::kLeases
+                        ? observe_leases(subject, connector, programs, invocation)
+                    : subject.conduct == Conduct::kBudget
+                        ? observe_budget(subject, plan, connector, programs, invocation)
+                    : is_program ? observe_program(subject, programs)
+                                 : observe(subject, plan, connector, invocation);
     for (const auto& warning : observed.warnings) {
       warn(fmt::format("warning: {}: {}", place, warning), invocation.command);
     }
     const bool is_whole = observed.not_tested.empty();
     apply_excuses(subject.excuses, observed.findings, [&](const FindingKind& kind) {
-      return is_whole && is_looked_for(kind, subject, plan);
+      return is_whole && is_looked_for(kind, subject);
     });
     drop_followers(observed.findings);
     is_complete &= is_whole;

@@ -32,12 +32,14 @@ const limiter::Algorithm* algorithm_in(std::string_view source) {
 enum class LimiterKind { kAlgorithm, kScript, kProgram };
 
 /// How `rlctl adversary` searches for the requests under which the same limiter allows the most.
-std::string adversary_command(const Invocation& invocation, const limiter::Limit& limit,
-                              LimiterKind kind,
+std::string adversary_command(const Invocation& invocation, const Plan& plan,
+                              const limiter::Limit& limit, LimiterKind kind,
                               const std::string& name, const ScriptOptions& said,
                               bool limit_of_script = false) {
   std::map<std::string_view, std::vector<std::string>> values{{"--exec", {}}};
-  if (!invocation.options.is_given("--concurrency")) {
+  if (plan.concurrency) {
+    values["--concurrency"] = {std::to_string(*plan.concurrency)};
+  } else {
     values["--limit"] = {limiter::format_limit(limit)};
     if (limit_of_script) values["--limit"].clear();
   }
@@ -62,66 +64,9 @@ std::string adversary_command(const Invocation& invocation, const limiter::Limit
   return command_line(words);
 }
 
-Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place,
-                        const limiter::Limit& limit, const ScriptOptions& said,
-                        const Invocation& invocation) {
-  const bool has_leases = invocation.options.is_given("--concurrency");
-  if (invocation.options.is_given("--reserve") && !algorithm.has_reservations) {
-    throw UsageError(std::string(algorithm.name) + " has no reservations", "leave out --reserve");
-  }
-  if (has_leases && limiter::counts_requests(algorithm)) {
-    throw UsageError(std::string(algorithm.name) + " counts requests and gives no leases",
-                     "leave out --concurrency");
-  }
-  if (!has_leases && !limiter::counts_requests(algorithm)) {
-    throw UsageError(
-        std::string(algorithm.name) + " does not take --limit: pass --args",
-        "rlctl lint " + std::string(algorithm.name) +
-            " --limit 3/60s --args '{limit} {window_us} acquire {id}' --allowed-when 'r[1] == 1'");
-  }
-  const std::string source(algorithm.script);
-  Subject subject{.debuggee = {.name = std::move(place), .source = source, .shown = source},
-                  .candidate = {.algorithm = &algorithm, .limits = {limit}},
-                  .adversary = adversary_command(invocation, limit, LimiterKind::kAlgorithm,
-                                                 std::string(algorithm.name), said)};
-  if (!has_leases) traffic::require_usable(subject.candidate);
-  return subject;
-}
-
-Subject foreign_subject(const NamedScript& script, std::string place, std::string source,
-                        const Plan& plan, const limiter::Limit& limit) {
-  auto limiter = make_limiter(script, std::move(source));
-  if (plan.concurrency) ask_for_leases(limiter, script.options);
-  if (plan.reserve) ask_for_reservations(limiter, plan.hold, script.options);
-  choose_function(limiter, script.options);
-  ldb::Debuggee debuggee{.name = std::move(place), .shown = limiter.source};
-  // The debugger runs EVAL only.
-  if (!limiter.function.empty()) {
-    limiter.source = lua::library_as_script(limiter.source, limiter.function);
-    limiter.function.clear();
-  }
-  debuggee.source = limiter.source;
-  parsed("--args", [&] { traffic::require_usable(limiter, limit); });
-  return {.debuggee = std::move(debuggee),
-          .candidate = {
-              .limits = {limit},
-              .foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(limiter))}};
-}
-
-/// The program's file as it was typed, so that findings are shown there; its name if none is.
-std::string place_of(const traffic::ProgramLimiter& program) {
-  const auto is_named = [&](const std::string& word) {
-    return std::filesystem::path(word).filename() == program.name;
-  };
-  const auto word = std::ranges::find_if(program.words, is_named);
-  return word == program.words.end() ? program.name : *word;
-}
-
-Subject program_subject(std::shared_ptr<const traffic::ProgramLimiter> program,
-                        const limiter::Limit& limit, std::string adversary) {
-  return {.debuggee = {.name = place_of(*program)},
-          .candidate = {.limits = {limit}, .program = std::move(program)},
-          .adversary = std::move(adversary)};
+Conduct conduct_of(const Plan& plan) {
+  if (plan.concurrency) return Conduct::kLeases;
+  return plan.reserve ? Conduct::kBudget : Conduct::kRequests;
 }
 
 /// The limit of --limit, else the one that is said about the script.
@@ -139,6 +84,69 @@ limiter::Limit limit_of(const Plan& plan, const ScriptOptions& options) {
 std::vector<std::int64_t> costs_of(const ScriptOptions& options) {
   const auto* costs = options.find("cost");
   return costs == nullptr ? std::vector<std::int64_t>{} : parse_costs(*costs);
+}
+
+/// A script that only gives leases is asked for a few, also without --concurrency.
+Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place, Plan plan,
+                        const ScriptOptions& options, const Invocation& invocation) {
+  constexpr std::int64_t kLeases = 2;
+  const bool counts = limiter::counts_requests(algorithm);
+  if (plan.reserve && !algorithm.has_reservations) {
+    throw UsageError(std::string(algorithm.name) + " has no reservations", "leave out --reserve");
+  }
+  if (plan.concurrency && counts) {
+    throw UsageError(std::string(algorithm.name) + " counts requests and gives no leases",
+                     "leave out --concurrency");
+  }
+  if (!counts && !plan.concurrency) plan.concurrency = kLeases;
+  const auto limit = limit_of(plan, options);
+  const std::string source(algorithm.script);
+  Subject subject{.debuggee = {.name = std::move(place), .source = source, .shown = source},
+                  .candidate = {.algorithm = &algorithm, .limits = {limit}},
+                  .adversary = adversary_command(invocation, plan, limit, LimiterKind::kAlgorithm,
+                                                 std::string(algorithm.name), plan.script),
+                  .said_costs = costs_of(plan.script)};
+  subject.conduct = conduct_of(plan);
+  if (!plan.concurrency) traffic::require_usable(subject.candidate);
+  return subject;
+}
+
+Subject foreign_subject(const NamedScript& script, std::string place, std::string source,
+                        const Plan& plan, const limiter::Limit& limit) {
+  auto limiter = make_limiter(script, std::move(source));
+  if (plan.concurrency) ask_for_leases(limiter, script.options);
+  if (plan.reserve) ask_for_reservations(limiter, plan.hold, script.options);
+  choose_function(limiter, script.options);
+  ldb::Debuggee debuggee{.name = std::move(place), .shown = limiter.source};
+  // The debugger runs EVAL only.
+  if (!limiter.function.empty()) {
+    limiter.source = lua::library_as_script(limiter.source, limiter.function);
+    limiter.function.clear();
+  }
+  debuggee.source = limiter.source;
+  parsed("--args", [&] { traffic::require_usable(limiter, limit); });
+  return {.conduct = conduct_of(plan),
+          .debuggee = std::move(debuggee),
+          .candidate = {
+              .limits = {limit},
+              .foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(limiter))}};
+}
+
+/// The program's file as it was typed, so that findings are shown there; its name if none is.
+std::string place_of(const traffic::ProgramLimiter& program) {
+  const auto is_named = [&](const std::string& word) {
+    return std::filesystem::path(word).filename() == program.name;
+  };
+  const auto word = std::ranges::find_if(program.words, is_named);
+  return word == program.words.end() ? program.name : *word;
+}
+
+Subject program_subject(std::shared_ptr<const traffic::ProgramLimiter> program, const Plan& plan,
+                        const limiter::Limit& limit, std::string adversary) {
+  return {.conduct = conduct_of(plan),
+          .debuggee = {.name = place_of(*program)},
+          .candidate = {.limits = {limit}, .program = std::move(program)},
+          .adversary = std::move(adversary)};
 }
 
 /// Throws InputError for a script that cannot be read: the command line is right.
@@ -161,31 +169,29 @@ Subject make_subject(const std::string& word, const Plan& plan, const Invocation
     script.name = place = std::string(named->name) + ".lua";
     source = named->script;
   } else {
-    script =
-        find_script("", word, plan.script, invocation.configuration);
+    script = find_script("", word, plan.script, invocation.configuration);
     if (script.program) {
       require_no_call(plan.script, script.name);
       const auto limit = limit_of(plan, script.options);
-      return program_subject(script.program, limit,
-                             adversary_command(invocation, limit, LimiterKind::kScript, word, plan.script));
+      return program_subject(
+          script.program, plan, limit,
+          adversary_command(invocation, plan, limit, LimiterKind::kScript, word, plan.script));
     }
     place = script.path == kStandardInput ? script_name(script.path) : script.path;
     source = source_of(script);
   }
   const auto* algorithm = algorithm_in(source);
   add_head(script, source);
-  const auto limit = limit_of(plan, script.options);
   if (algorithm != nullptr && !gives_call(plan.script)) {
-    auto subject = bundled_subject(*algorithm, std::move(place), limit, plan.script, invocation);
-    subject.said_costs = costs_of(plan.script);
-    return subject;
+    return bundled_subject(*algorithm, std::move(place), plan, script.options, invocation);
   }
+  const auto limit = limit_of(plan, script.options);
   set_default_key(script.options);
   auto subject = foreign_subject(script, std::move(place), std::move(source), plan, limit);
   subject.said_costs = costs_of(script.options);
   if (named == nullptr) {
     subject.adversary =
-        adversary_command(invocation, limit, LimiterKind::kScript, word, script.options,
+        adversary_command(invocation, plan, limit, LimiterKind::kScript, word, script.options,
                           plan.limits.empty() && script.options.find("limit") != nullptr);
   }
   return subject;
@@ -261,17 +267,19 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
   }
   for (auto& program : parse_programs(plan.exec)) {
     const auto limit = limit_of(plan, plan.script);
-    const auto adversary =
-        adversary_command(invocation, limit, LimiterKind::kProgram, command_line(program.words), plan.script);
-    subjects.push_back(program_subject(
-        std::make_shared<const traffic::ProgramLimiter>(std::move(program)), limit, adversary));
+    const auto adversary = adversary_command(invocation, plan, limit, LimiterKind::kProgram,
+                                             command_line(program.words), plan.script);
+    subjects.push_back(
+        program_subject(std::make_shared<const traffic::ProgramLimiter>(std::move(program)), plan,
+                        limit, adversary));
     subjects.back().said_costs = costs_of(plan.script);
   }
   require_programs(invocation.options, std::ranges::any_of(subjects, [](const auto& subject) {
                      return subject.candidate.program != nullptr;
                    }));
-  if (plan.concurrency || plan.reserve) return subjects;
-  for (auto& subject : subjects) set_requests(subject);
+  for (auto& subject : subjects) {
+    if (subject.conduct == Conduct::kRequests) set_requests(subject);
+  }
   return subjects;
 }
 

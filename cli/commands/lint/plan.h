@@ -36,8 +36,12 @@ struct Plan {
   ExecOptions exec = {};
 };
 
+/// What is tested.
+enum class Conduct { kRequests, kLeases, kBudget };
+
 /// A script to examine, and how to call it; or a program.
 struct Subject {
+  Conduct conduct = Conduct::kRequests;
   /// Its file as typed, and its source as the debugger runs it, in which a library of functions has
   /// become a script. Each request sets its own keys and arguments. Of a program, its name only.
   ldb::Debuggee debuggee = {};

@@ -397,7 +397,7 @@ Action add(Options& options) {
 }  // namespace
 const Command kCommand{
     .text = {.name = "scripts",
-             .summary = "list, print, load or call the Lua scripts",
+             .summary = "list, print, load, call or describe Lua scripts",
              .synopsis = "scripts list\n"
                          "scripts show NAME\n"
                          "[connection] scripts load [NAME...]\n"

@@ -202,6 +202,7 @@ $ write c.toml
 < alowed = "nil"
 < allowed = "yes"
 < delay = "r"
+< release = "none.lua"
 < [script.program]
 < exec = "sh '"
 < file = "/dev/null"
@@ -219,22 +220,23 @@ $ rlctl config check
 ! rlctl: c.toml:5: script 'bad': unknown key 'alowed'; did you mean 'allowed'?
 ! rlctl: c.toml:6: script 'bad': allowed: 'yes': unknown name 'yes' at column 1
 ! rlctl: c.toml:7: script 'bad': delay: 'r' has no unit; write 'r s', 'r ms' or 'r us'
-! rlctl: c.toml:9: script 'program': exec: 'sh '' has a quote that is not closed: '
-! rlctl: c.toml:10: script 'program': file: exec is a program, which takes nothing else
-! rlctl: c.toml:11: script 'program': keys: exec is a program, which takes nothing else
-! rlctl: c.toml:12: script 'program': allowed: exec is a program, which takes nothing else
-! rlctl: c.toml:14: script 'none': file is missing; write file = "my.lua"
-! rlctl: c.toml:15: script 'both': file: exec is a program, which takes nothing else
-! rlctl: c.toml:16: script 'empty': exec: the command is empty
+! rlctl: c.toml:8: script 'bad': release: cannot read 'none.lua': no such file or directory
+! rlctl: c.toml:10: script 'program': exec: 'sh '' has a quote that is not closed: '
+! rlctl: c.toml:11: script 'program': file: exec is a program, which takes nothing else
+! rlctl: c.toml:12: script 'program': keys: exec is a program, which takes nothing else
+! rlctl: c.toml:13: script 'program': allowed: exec is a program, which takes nothing else
+! rlctl: c.toml:15: script 'none': file is missing; write file = "my.lua"
+! rlctl: c.toml:16: script 'both': file: exec is a program, which takes nothing else
+! rlctl: c.toml:17: script 'empty': exec: the command is empty
 [2]
 $ rlctl check -q k --limit 5/60s
 $ rlctl burst bad
 ! rlctl: c.toml:2: script 'bad': file: cannot read 'folder': is a directory
-!   hint: correct the file, or name the file of the script instead; 'rlctl config check' shows 12 more errors
+!   hint: correct the file, or name the file of the script instead; 'rlctl config check' shows 13 more errors
 [2]
 $ rlctl debug good k --coverage -q
 no lines that can be reached
-! rlctl: warning: c.toml:2: script 'bad': file: cannot read 'folder': is a directory; 'rlctl config check' shows 12 more errors
+! rlctl: warning: c.toml:2: script 'bad': file: cannot read 'folder': is a directory; 'rlctl config check' shows 13 more errors
 
 ## only the keys of a library with a mistake are unknown
 $ env RLCTL_CONFIG=c.toml
