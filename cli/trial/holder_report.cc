@@ -222,7 +222,6 @@ std::string reservations_text(const Plan& plan) {
       fmt::format("{} reserved for {}, settled with {}{} after {}{}", spend.units,
                   span_text(spend.hold), least, most > least ? fmt::format(" to {}", most) : "",
                   span_text(spend.settle_after), spend.is_exponential ? " on average" : "");
-  if (spend.repeat_share > 0) text += fmt::format(", {:.6g} % twice", 100 * spend.repeat_share);
   if (spend.crash_share > 0) text += fmt::format(", {:.6g} % die", 100 * spend.crash_share);
   return text;
 }

@@ -127,18 +127,9 @@ void add_limiters(Options& options, Plan& plan, std::string_view limit_help) {
       .excludes_each({"--url", "--host", "--port", "--socket"});
 }
 
-void add_seed_and_start(Options& options, Plan& plan) {
-  options
-      .value("--seed", "NUMBER", into(plan.request.seed, parse_seed),
-             "seed for the random generator (default: 1)")
-      .excludes("--replay", "nothing in a log is random");
-  options
-      .value(
-          "--start", "TIME",
-          into(plan.start, [](const std::string& text) { return parse_time_of(text, "--start"); }),
-          "when the traffic begins; microseconds since 1970, or ISO 8601 with a zone (default: "
-          "2026-01-01T00:00:00Z)")
-      .excludes("--replay", kLogHasTimes);
+Option add_seed(Options& options, Plan& plan) {
+  return options.value("--seed", "NUMBER", into(plan.request.seed, parse_seed),
+                       "seed for the random generator (default: 1)");
 }
 
 // ---- Limiters as operands ----

@@ -18,8 +18,8 @@ namespace rlctl::cli::trial {
 /// Declares what is said of the limiters, which operands name. `limit_help` must live as long as
 /// the options.
 void add_limiters(Options& options, Plan& plan, std::string_view limit_help);
-/// Declares --seed and --start.
-void add_seed_and_start(Options& options, Plan& plan);
+/// Declares --seed.
+Option add_seed(Options& options, Plan& plan);
 
 /// Adds the limiter that an operand names: an algorithm, all that count requests, or a script,
 /// which is not looked for. Throws UsageError for what can be neither.

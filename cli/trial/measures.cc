@@ -258,10 +258,6 @@ std::string used_of(const Cell& cell) {
   return cell.tone(fmt::format("{} of {}", used, limit), used > limit ? Tone::kBad : Tone::kGood);
 }
 
-bool has_repeats(const Report& report) {
-  return report.plan.budget.spend.repeat_share > 0;
-}
-
 /// Without denials, nobody was shut out.
 std::string shut_out_of(const Cell& cell) {
   return measured(cell.run).first_denial ? span_of(cell) : std::string();
@@ -428,7 +424,6 @@ constexpr Measure kSpendingMeasures[] = {
     {"lockout", of<&Measured::longest_shut_out>, kInText, {"longest lockout", shut_out_of}},
     {"settled", of_spent<&Spent::settled>, kInJson, {"settled"}},
     {"late", of_spent<&Spent::late>, kInJson, {"late"}},
-    {"repeated", of_spent<&Spent::repeated>, kInJson, {"repeated", nullptr, has_repeats}},
     {"died", of_spent<&Spent::died>, kInJson, {"died", nullptr, has_crashes}},
     {"overspent", of_spent<&Spent::overspent>, kInJson | kInAssert},
     {"refused", of_spent<&Spent::refused>, kInJson | kInAssert},

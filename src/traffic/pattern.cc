@@ -70,30 +70,16 @@ microseconds begin_of(const PatternRequest& request) {
 /// Picks the key of each request.
 class KeyPicker {
  public:
-  KeyPicker(std::uint32_t keys, double skew, std::uint64_t seed) : random_(seed), keys_(keys) {
-    if (keys == 1 || skew == 0) return;
-    cumulative_.reserve(keys);
-    double sum = 0;
-    for (std::uint32_t key = 1; key <= keys; ++key) {
-      cumulative_.push_back(sum += std::pow(static_cast<double>(key), -skew));
-    }
-  }
+  KeyPicker(std::uint32_t keys, std::uint64_t seed) : random_(seed), keys_(keys) {}
 
   std::uint32_t pick() {
     if (keys_ == 1) return 0;
-    if (cumulative_.empty()) {
-      return static_cast<std::uint32_t>(random_.uniform() * static_cast<double>(keys_));
-    }
-    const auto at = random_.uniform() * cumulative_.back();
-    const auto found = std::upper_bound(cumulative_.begin(), cumulative_.end(), at);
-    return static_cast<std::uint32_t>(
-        std::min<std::ptrdiff_t>(found - cumulative_.begin(), keys_ - 1));
+    return static_cast<std::uint32_t>(random_.uniform() * static_cast<double>(keys_));
   }
 
  private:
   Random random_;
   std::uint32_t keys_;
-  std::vector<double> cumulative_;  ///< the keys' shares; empty: all equal
 };
 
 constexpr double kNoMore = -1;
@@ -117,7 +103,7 @@ class PatternTraffic final : public Traffic {
         shape_(std::move(shape)),
         begin_(begin_of(request)),
         most_us_(as_double(limiter::kLatestNow - begin_)),
-        picker_(request.keys, request.key_skew, ~request.seed) {
+        picker_(request.keys, ~request.seed) {
     if (shape_.length_us <= most_us_) return;
     throw UsageError(
         "the traffic would last beyond the year 2096, when the scripts' times end; use "
@@ -176,7 +162,7 @@ microseconds first_of_boundary(const PatternRequest& request) {
 }
 
 /// All that a limit allows just before the end of a window, and again just after it. Each key fills
-/// its limit, unless there is a skew.
+/// its limit.
 Shape boundary(const PatternRequest& request) {
   const auto edge = first_window(request), length = boundary_length(request);
   const auto all = request.requests.value_or(2 * filling(request) * request.keys);
@@ -193,7 +179,7 @@ Shape boundary(const PatternRequest& request) {
                 index -= before;
                 return index < after ? as_double(edge + share(index, after)) : kNoMore;
               },
-          .keys_in_turn = request.key_skew == 0 ? before : 0};
+          .keys_in_turn = before};
 }
 
 Shape steady(const PatternRequest& request) {
@@ -329,9 +315,6 @@ void require_meaning(const Pattern& pattern, const PatternRequest& request) {
   require_positive("keys", request.keys);
   if (request.keys > kMaxPatternKeys) {
     throw UsageError(fmt::format("keys must be at most {}, not {}", kMaxPatternKeys, request.keys));
-  }
-  if (!(request.key_skew >= 0 && request.key_skew < HUGE_VAL)) {
-    throw UsageError(fmt::format("key skew must be 0 or more, not {}", request.key_skew));
   }
 }
 

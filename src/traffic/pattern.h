@@ -41,8 +41,7 @@ inline constexpr int kPatternWindows = 3;
 /// Each key takes memory.
 inline constexpr std::uint32_t kMaxPatternKeys = 10'000'000;
 
-/// The parameters of a pattern. The same values give the same traffic on every machine, but with a
-/// key_skew a rare request may get another key: std::pow() may differ in its last bits.
+/// The parameters of a pattern. The same values give the same traffic on every machine.
 struct PatternRequest {
   limiter::Limit limit = {};  ///< the pattern follows its window
   /// Requests per second, over all keys; Pattern::rate states which requests. By default a multiple
@@ -53,7 +52,6 @@ struct PatternRequest {
   std::optional<microseconds> duration = {};
   std::optional<std::int64_t> requests = {};  ///< ends the traffic, regardless of its duration
   std::uint32_t keys = 1;                     ///< at most kMaxPatternKeys
-  double key_skew = 0;  ///< Zipf's exponent: key n has a share in proportion to 1 / n^skew
   std::int64_t cost = 1;
   std::uint64_t seed = 1;
   /// The beginning: moved up to where the next window begins unless starts_at_once.

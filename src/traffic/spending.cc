@@ -150,7 +150,6 @@ void SpendMeasurement::settle(Key& key, const Arrival& arrival, bool allowed) {
   auto& its = found->second;
   const auto now = arrival.at;
   if (its.is_settled) {
-    ++found_.repeated;
     // What was reserved once more may be spent once more.
     if (its.is_again && allowed) spend(key, arrival.actual, now, false, true);
     return;
@@ -255,14 +254,14 @@ Spent SpendMeasurement::finish(std::optional<EndProbe> end) {
 namespace {
 
 /// What a holder does next. The order of the rows is that at equal times.
-enum Spending { kSettles, kSettlesAgain, kReserves };
+enum Spending { kSettles, kReserves };
 
 /// Who has a reservation, or asks for one.
 struct Spender {
   std::uint32_t key = 0;
   std::int64_t actual = 0;
-  microseconds settles_at{0}, settles_again_at{0};
-  bool dies = false, repeats = false;
+  microseconds settles_at{0};
+  bool dies = false;
 };
 
 class SpendingRun final : public FollowUps {
@@ -288,8 +287,7 @@ class SpendingRun final : public FollowUps {
  private:
   /// The same numbers are drawn whatever they decide.
   Step begin(std::uint32_t holder, const Arrival& request) override {
-    const auto cost = random_.uniform(), time = random_.exponential();
-    const auto fate = random_.uniform(), repeat = random_.uniform(), pause = random_.uniform();
+    const auto cost = random_.uniform(), time = random_.exponential(), fate = random_.uniform();
     const auto least = plan_.least_actual.value_or(plan_.units);
     const auto range = plan_.most_actual.value_or(least) - least + 1;
     const auto after = plan_.is_exponential ? scaled(plan_.settle_after, time) : plan_.settle_after;
@@ -298,15 +296,13 @@ class SpendingRun final : public FollowUps {
         .key = request.key,
         .actual = least + static_cast<std::int64_t>(cost * static_cast<double>(range)),
         .settles_at = settles_at,
-        .settles_again_at = settles_at + scaled(plan_.hold, pause),
-        .dies = fate < plan_.crash_share,
-        .repeats = repeat < plan_.repeat_share};
+        .dies = fate < plan_.crash_share};
     return {.at = request.at, .act = kReserves, .holder = holder};
   }
   microseconds next_after(const Step& step) const override {
     const auto& spender = spenders_.at(step.holder);
     if (step.act == kReserves && !spender.dies) return spender.settles_at;
-    return step.act == kSettles && spender.repeats ? spender.settles_again_at : microseconds::max();
+    return microseconds::max();
   }
   std::optional<Arrival> event_of(const Step& step) const override {
     const auto& spender = spenders_.at(step.holder);
@@ -327,9 +323,6 @@ class SpendingRun final : public FollowUps {
     if (step.act == kReserves && decision.allowed && spender.dies) ++died_;
     if (step.act == kReserves && decision.allowed && !spender.dies) {
       return follow_with({spender.settles_at, kSettles, step.holder});
-    }
-    if (step.act == kSettles && spender.repeats) {
-      return follow_with({spender.settles_again_at, kSettlesAgain, step.holder});
     }
     spenders_.erase(found);
   }

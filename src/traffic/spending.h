@@ -51,8 +51,8 @@ struct UnitsUsed {
 
 /// How a limiter kept a budget.
 struct Spent {
-  /// Holders who settled; of them, those after the hold had ended; settles of settled reservations.
-  std::int64_t settled = 0, late = 0, repeated = 0;
+  /// Holders who settled; of them, those after the hold had ended.
+  std::int64_t settled = 0, late = 0;
   std::int64_t died = 0;
   /// The most units that were spent in a window or held, when one was allowed.
   UnitsUsed most = {};
@@ -158,8 +158,7 @@ struct SpendPlan {
   microseconds settle_after{1};                   ///< an allowed reservation
   bool is_exponential = false;                    ///< it is the mean of such a distribution
   double crash_share = 0;                         ///< of the holders: they never settle
-  double repeat_share = 0;  ///< of the holders: they settle once more, within a hold's length
-  std::uint64_t seed = 1;   ///< for all of this, which is the same for every limiter
+  std::uint64_t seed = 1;  ///< for all of this, which is the same for every limiter
 };
 
 struct SpendingOutcome {

@@ -221,23 +221,6 @@ TEST_CASE("keys are equally frequent by default") {
   for (const auto share : shares_of_keys(all, 20)) check_share(share, 1.0 / 20, all.size());
 }
 
-TEST_CASE("skewed keys follow Zipf's law in every pattern") {
-  for (const double skew : {0.5, 1.0, 2.0}) {
-    for (const Pattern& pattern : patterns()) {
-      CAPTURE(pattern.name);
-      CAPTURE(skew);
-      const auto all = arrivals(
-          pattern.name, {.limit = {10'000, 60s, {}}, .keys = 8, .key_skew = skew, .seed = 3});
-      double sum = 0;
-      for (int key = 1; key <= 8; ++key) sum += std::pow(key, -skew);
-      const auto shares = shares_of_keys(all, 8);
-      for (std::size_t key = 0; key < shares.size(); ++key) {
-        check_share(shares[key], std::pow(key + 1, -skew) / sum, all.size());
-      }
-    }
-  }
-}
-
 TEST_CASE("a key's name is its number, from 1, and stays at the same address") {
   const auto traffic = traffic_of("steady", {.limit = kMinute, .keys = 100'000});
   const auto first = traffic->key_name(0);
@@ -374,7 +357,6 @@ TEST_CASE("an option without a meaning is refused with the reason") {
   CHECK(wrong({.keys = 0}) == "keys must be more than 0, not 0");
   CHECK(wrong({.keys = 10'000'001}) == "keys must be at most 10000000, not 10000001");
   CHECK(wrong({.cost = 0}) == "cost must be more than 0, not 0");
-  CHECK(wrong({.key_skew = -1}) == "key skew must be 0 or more, not -1");
   CHECK(wrong({.rate = 1, .duration = 1s}) == "accepted");
 }
 

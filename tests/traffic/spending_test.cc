@@ -103,15 +103,6 @@ TEST_CASE("spending: a settle that comes when the reservation is forgotten is re
   CHECK(result.found.spent.settled == 0);
 }
 
-TEST_CASE("spending: a repeated settle changes nothing") {
-  const auto result =
-      run_model({0s, 20s}, {.units = 5, .hold = 5s, .settle_after = 1s, .repeat_share = 1});
-  CHECK(result.found.spent.repeated == 2);
-  CHECK(result.found.spent.most.both() == 10);
-  CHECK(result.found.spent.exceeded == 0);
-  CHECK(result.found.spent.leaked == 0);
-}
-
 TEST_CASE("spending: units lost for good are found at the end, to the unit") {
   std::int64_t used = 3;
   Answers leaky([&](const Arrival& arrival) {

@@ -16,11 +16,10 @@ using namespace test;
 
 namespace {
 
-/// Random traffic of 50 keys, some of them frequent.
+/// Random traffic of 50 keys.
 std::unique_ptr<Traffic> many_keys() {
-  return make_traffic(
-      *find_pattern("poisson"),
-      {.limit = {100, 10s, {}}, .rate = 200, .duration = 30s, .keys = 50, .key_skew = 1});
+  return make_traffic(*find_pattern("poisson"),
+                      {.limit = {100, 10s, {}}, .rate = 200, .duration = 30s, .keys = 50});
 }
 
 Suggestion suggest(std::string_view name, const DeniedShare& share,

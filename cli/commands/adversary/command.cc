@@ -47,7 +47,7 @@ void add_search(Options& options, Plan& plan) {
       .excludes("--seed", "nothing in an exhaustive search is random");
   options.flag("--monotonic", search.monotonic,
                "do not try a clock that steps back; an exhaustive search never does");
-  trial::add_seed_and_start(options, plan);
+  trial::add_seed(options, plan);
 }
 
 void add_options(Options& options, Plan& plan) {
@@ -59,18 +59,10 @@ void add_options(Options& options, Plan& plan) {
       "one of the KEYS of the script, given once for each (default: {key})");
   add_holders(options, plan);
   add_search(options, plan);
-  trial::add_report(options, plan);
-  constexpr std::string_view kJsonHas = "--json has the schedules";
-  options
-      .value(
-          "--write", "FILE",
-          [&plan](const std::string& path) {
-            plan.files.push_back({trial::ReportFormat::kLog, path});
-          },
-          "write the schedule that was found as a log; - for standard output")
-      .takes_stream()
-      .excludes("--concurrency", "a log has no releases", kJsonHas)
-      .excludes("--reserve", "a log has no settles", kJsonHas);
+  trial::add_report(options, plan,
+                    "write the report to a file (its name says how: .svg draws the plot, .html is "
+                    "a page for a browser, .json is the report of --json, .jsonl has a line for "
+                    "each request, .log is the schedule, for burst --replay and debug --replay)");
 }
 
 void run(Report& report, Invocation& invocation, const trial::WriteLines& write_lines) {
@@ -110,7 +102,7 @@ const Command kCommand{
                  "virtual. The server is a private one, unless --url, -H, -p or -s on the command\n"
                  "line names another.",
              .brief = "--limit --args --allowed-when --exec --cost --tries "
-                      "--exhaustive --assert --write",
+                      "--exhaustive --assert --output",
              .statuses =
                  {
                      "done",
@@ -123,7 +115,7 @@ const Command kCommand{
              .epilogue = R"(
 Examples:
   rlctl adversary gcra
-  rlctl adversary my.lua --limit 5/60s --write worst.log
+  rlctl adversary my.lua --limit 5/60s -o worst.log
   rlctl adversary --concurrency 2 --lease 10s --exhaustive 5 --model
   rlctl adversary --limit 5/60s --reserve 2 --exhaustive 4 --model
 )",

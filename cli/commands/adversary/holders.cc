@@ -242,6 +242,10 @@ void require_holder_search(const Plan& plan) {
   if (writes(plan, ReportFormat::kSvg)) {
     throw UsageError("-o *.svg: a schedule of holders has no picture");
   }
+  if (writes(plan, ReportFormat::kLog)) {
+    throw UsageError("-o *.log: a schedule of holders has no log of requests",
+                     "--json has the schedules");
+  }
   trial::require_no_page(plan);
 }
 

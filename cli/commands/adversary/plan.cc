@@ -51,10 +51,10 @@ void require_room(const Plan& plan) {
   // The base is the beginning of the next window.
   const auto needed = request.limit.window + latest;
   if (request.start + needed <= limiter::kLatestNow) return;
-  throw UsageError(fmt::format("--start: the search needs {} before the year 2096, where the times "
-                               "of the scripts end",
+  throw UsageError(fmt::format("the search needs {} before the year 2096, where the times of the "
+                               "scripts end",
                                span_text(needed)),
-                   "use an earlier time, or a smaller limit with a shorter window");
+                   "use a smaller limit with a shorter window");
 }
 
 /// Throws UsageError for a limiter that does not take every cost of a search.
@@ -83,12 +83,12 @@ void require_costs_of_search(const traffic::Candidate& candidate,
                    "add {cost} to --args");
 }
 
-/// Throws UsageError for limiters that cannot be searched, and for several of them with a log,
-/// which has the schedule of one.
+/// Throws UsageError for limiters that cannot be searched, and for several of them with a log.
 void require_searchable_limiters(const Plan& plan) {
   if (writes(plan, ReportFormat::kLog) && plan.candidates.size() > 1) {
-    throw UsageError(fmt::format("--write requires one limiter, not {}", plan.candidates.size()),
-                     "name one: an algorithm, a script, or an --exec");
+    throw UsageError(
+        fmt::format("-o *.log has the schedule of one limiter, not of {}", plan.candidates.size()),
+        "name one: an algorithm, a script, or an --exec");
   }
   for (const auto& candidate : plan.candidates) require_costs_of_search(candidate, plan.costs);
 }
@@ -96,12 +96,12 @@ void require_searchable_limiters(const Plan& plan) {
 void require_costs(const Plan& plan) {
   require_cost_above_0(plan.costs);
   if (plan.costs.back() > 0 || !writes(plan, ReportFormat::kLog)) return;
-  refuse_both("--cost " + std::to_string(plan.costs.back()), "--write",
+  refuse_both("--cost " + std::to_string(plan.costs.back()), "-o *.log",
               "a log has only costs above 0");
 }
 
 /// The command that repeats the search, and the one that replays its schedule from the file of
-/// --write, against the same limiters.
+/// -o, against the same limiters.
 void set_commands(Plan& plan, const Invocation& invocation) {
   auto& search = *plan.search();
   auto values = trial::resolved_limiters(plan, invocation);
@@ -113,16 +113,15 @@ void set_commands(Plan& plan, const Invocation& invocation) {
   }
   plan.command = {"rlctl", "adversary"};
   append_repeated(plan.command, plan, invocation, repeated);
-  for (const auto* option :
-       {"--seed", "--tries", "--cost", "--start", "--exhaustive", "--monotonic"}) {
+  for (const auto* option : {"--seed", "--tries", "--cost", "--exhaustive", "--monotonic"}) {
     values[option] = {};
   }
   const auto log = std::ranges::find(plan.files, ReportFormat::kLog, &trial::ReportFile::format);
-  const bool is_file = log != plan.files.end() && log->path != "-";
+  const bool is_written = log != plan.files.end();
   search.replay_command = {"rlctl", "burst"};
   append_repeated(search.replay_command, plan, invocation, values);
   search.replay_command.insert(search.replay_command.end(),
-                               {"--replay", is_file ? log->path : "FILE"});
+                               {"--replay", is_written ? log->path : "FILE"});
 }
 
 }  // namespace
@@ -141,7 +140,6 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
   if (plan.reserve) trial::complete_budget(plan);
   plan.request.limit = plan.limits.front();
   plan.request.cost = plan.costs.front();
-  if (plan.start) plan.request.start = *plan.start;
   require_lengths(plan.limits, "adversary");
   if (has_holders(plan)) {
     require_conclusive_holders(plan);

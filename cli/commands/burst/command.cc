@@ -44,14 +44,6 @@ double parse_rate(const std::string& text) {
   }
 }
 
-double parse_skew(const std::string& text) {
-  constexpr double kMaxSkew = 100;
-  const auto value = to_decimal(text);
-  if (value && *value >= 0 && *value <= kMaxSkew) return *value;
-  throw UsageError(fmt::format("--key-skew must be a number from 0 to {}, not {}", kMaxSkew,
-                               quoted_and_masked(text)));
-}
-
 /// Whether the clock is the real one.
 bool parse_clock(const std::string& text) {
   if (text == kReal || text == kVirtual) return text == kReal;
@@ -87,13 +79,16 @@ void add_traffic(Options& options, Plan& plan) {
       "number of keys (default: 1); of a script, one of its KEYS, given once for each "
       "(default: {key})");
   options
-      .value("--key-skew", "NUMBER", into(plan.request.key_skew, parse_skew),
-             "request key n in proportion to 1/n^NUMBER (default: 0, all equally often)")
-      .excludes("--replay", "the log has the keys");
-  options
       .value("--cost", "NUMBER", into(plan.costs, parse_costs), "cost of each request (default: 1)")
       .excludes("--replay", kLogHasCosts, kNameCosts);
-  trial::add_seed_and_start(options, plan);
+  trial::add_seed(options, plan).excludes("--replay", "nothing in a log is random");
+  options
+      .value(
+          "--start", "TIME",
+          into(plan.start, [](const std::string& text) { return parse_time_of(text, "--start"); }),
+          "when the traffic begins; microseconds since 1970, or ISO 8601 with a zone (default: "
+          "2026-01-01T00:00:00Z)")
+      .excludes("--replay", kLogHasTimes);
   add_replay_options(options, plan.traffic()->log);
 }
 
@@ -139,7 +134,10 @@ void add_options(Options& options, Plan& plan) {
   add_settle_options(options, plan);
   add_traffic(options, plan);
   add_clock(options, plan);
-  trial::add_report(options, plan);
+  trial::add_report(options, plan,
+                    "write the report to a file (its name says how: .svg draws the plot, .html is "
+                    "a page for a browser, .json is the report of --json, .jsonl has a line for "
+                    "each decision)");
 }
 
 /// Limiters, and a pattern, or with --replay files.

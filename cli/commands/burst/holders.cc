@@ -99,11 +99,6 @@ void add_settle_options(Options& options, Plan& plan) {
       [&budget](const std::string& text) { parse_settle_after(text, budget.spend); },
       "time from a reservation to its settle, perhaps after --hold; 2s~: exponential, 2s on "
       "average (default: 1s)"));
-  of_budget(options.value(
-      "--settle-twice", "SHARE",
-      into(budget.spend.repeat_share,
-           [](const std::string& text) { return parse_share(text, "--settle-twice"); }),
-      "share of the holders that repeat their settle (default: 0%)"));
 }
 
 void require_holders(const Plan& plan, const Options& options) {

@@ -198,7 +198,7 @@ void write_budget_plan(JsonWriter& json, const Plan& plan) {
   json.field("least_actual", least).field("most_actual", spend.most_actual.value_or(least));
   json.field("settle_after_us", spend.settle_after);
   json.field("settle_after_is_exponential", spend.is_exponential);
-  json.field("settle_twice", spend.repeat_share).field("crash", spend.crash_share);
+  json.field("crash", spend.crash_share);
 }
 
 void write_traffic(JsonWriter& json, const Report& report) {

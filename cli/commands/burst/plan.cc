@@ -207,9 +207,6 @@ void require_consistent(const Plan& plan, const TrafficPlan& traffic, const Opti
     refuse_both("--suggest", "a script", "it runs models of the algorithms, and a script has none",
                 "name an algorithm or an --exec");
   }
-  if (options.is_given("--key-skew") && traffic.keys.value_or(1) == 1) {
-    throw UsageError("--key-skew needs more than one key", "add --keys NUMBER");
-  }
   if (plan.costs.size() > 1 || plan.costs.front() <= 0) {
     throw UsageError(fmt::format("--cost must be one number above 0 for a pattern, not '{}'",
                                  fmt::join(plan.costs, ",")),

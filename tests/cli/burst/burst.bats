@@ -9,10 +9,10 @@ load ../../support/common
   assert_line --regexp 'seed 1$'
   assert_line 'rlctl burst boundary gcra --limit 1000/60s --seed 1'
   run -0 rlctl burst poisson gcra --limit 10/s --limit 100/min --burst 7 --rate 90/s \
-    --duration 3s --requests 50 --keys 3 --key-skew 1 --cost 2 --seed 9 --model --json
+    --duration 3s --requests 50 --keys 3 --cost 2 --seed 9 --model --json
   run -0 gojq -r .command <<<"$output"
   assert_output "rlctl burst poisson gcra --limit 10/1s --limit 100/60s --burst 7 --model \
---rate 90/s --duration 3s --requests 50 --keys 3 --key-skew 1 --cost 2 --seed 9"
+--rate 90/s --duration 3s --requests 50 --keys 3 --cost 2 --seed 9"
 }
 
 @test "the printed command repeats the output" {

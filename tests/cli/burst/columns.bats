@@ -59,18 +59,18 @@ same_columns() {
 
 @test "with several keys, the curve and the verdict of a picture are about the same key" {
   cd "$BATS_TEST_TMPDIR"
-  rlctl burst -q --model --limit 10/60s --keys 5 --key-skew 2 fixed-window sliding-window-log \
+  rlctl burst poisson -q --model --limit 10/60s --keys 5 fixed-window sliding-window-log \
     -o x.svg --json
   run -0 xmllint --xpath '//*[local-name()="text"][contains(., "key")]/text()' x.svg
-  assert_line 'bars: all keys, in 200 µs'
-  assert_line 'key 1: 20 allowed within 12.6 ms: 2.00× the limit'
+  assert_line 'bars: all keys, in 2 s'
+  assert_line 'key 3: 15 allowed within 58.31 s: 1.50× the limit'
   assert_line 'never above the limit; closest: key 1'
   # The limit is that of one key, and the highest value of the curve is what the verdict says.
   run -0 xmllint --xpath '//*[local-name()="text"][@class="soft end"][@x="68.0" or @x="460.0"]/text()' x.svg
-  assert_output $'10\n0\n20\n1\n10\n0\n20\n1'
-  run -0 rlctl burst --model --limit 10/60s --keys 5 --key-skew 2 fixed-window sliding-window-log
-  assert_line --regexp '^fixed-window  2\.00. the limit of key 1 within 12\.6 ms$'
-  assert_line --regexp '^ +20 .'
+  assert_output $'10\n0\n15\n10\n10\n0\n15\n10'
+  run -0 rlctl burst poisson --model --limit 10/60s --keys 5 fixed-window sliding-window-log
+  assert_line --regexp '^fixed-window  1\.50. the limit of key 3 within 58\.31 s$'
+  assert_line --regexp '^ +15 .'
   assert_line --regexp '^sliding-window-log  never above the limit; closest: key 1$'
   assert_line --partial 'to the named key, against the limit'
   assert_line --regexp '^rows +requests of all keys +a column is '

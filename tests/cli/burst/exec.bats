@@ -170,7 +170,7 @@ PYTHON
   run -0 rlctl burst poisson --exec 'perl fixed.pl' --compare fixed-window --requests "$requests" --keys 7 --limit 50/s
   assert_line --regexp '^differ +no: fixed.pl and fixed-window decide all '
   run -0 rlctl burst poisson --exec 'perl fixed.pl' --compare fixed-window --requests "$requests" --model \
-    --keys 7 --key-skew 1 --cost 3 --limit 100/s
+    --keys 7 --cost 3 --limit 100/s
   run -0 rlctl burst poisson --exec 'perl log.pl' --compare sliding-window-log --requests "$requests" --keys 5 \
     --limit 50/s --model
   run -1 rlctl burst --exec 'perl fixed.pl' --compare sliding-window-log --model --limit 100/60s
@@ -183,7 +183,7 @@ PYTHON
   assert_line --regexp '^program +fixed.pl +perl fixed.pl$'
   run -0 rlctl adversary --exec 'perl fixed.pl' --tries 5000 --json
   repeats
-  run -0 rlctl adversary --exec 'perl fixed.pl' --tries 5000 --write worst.log -q
+  run -0 rlctl adversary --exec 'perl fixed.pl' --tries 5000 -o worst.log -q
   run -0 rlctl burst --replay worst.log --exec 'perl fixed.pl' --limit 5/60s --json
   assert_equal "$(gojq '.runs[0].worst.ratio' <<<"$output")" 2
 }

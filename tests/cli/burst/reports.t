@@ -93,62 +93,62 @@ rlctl burst boundary fixed-window sliding-window-log --limit 1000/60s --model \
     --seed 1
 
 ## several limits, keys and algorithms
-$ rlctl burst spike --model --limit 10/s --limit 300/min --keys 20 --key-skew 1 fixed-window token-bucket leaky-bucket
+$ rlctl burst spike --model --limit 10/s --limit 300/min --keys 20 fixed-window token-bucket leaky-bucket
 pattern    spike                  half the limit, and suddenly twice the limit
 limit      10 per 1 s and 300 per 60 s  seed 1, 20 keys
 clock      virtual time
 
-              sent  allowed  denied  worst in a window     of    within
-fixed-window   700      333     367          16  1.60×  10/1s  994.9 ms
-token-bucket   700      377     323          19  1.90×  10/1s    910 ms
-leaky-bucket   700      388     312           5  0.50×  10/1s    800 ms
+              sent  allowed  denied  worst in a window     of    within       at
+fixed-window   700      400     300          17  1.70×  10/1s  982.1 ms  +510 ms
+token-bucket   700      476     224          19  1.90×  10/1s  985.1 ms  +510 ms
+leaky-bucket   700      495     205           5  0.50×  10/1s    800 ms  +810 ms
 
-                    at  first denial  longest lockout  longest delay
-fixed-window  +1.475 s       +390 ms          1.296 s              -
-token-bucket    +30 ms       +520 ms          1.296 s              -
-leaky-bucket    +30 ms       +610 ms          1.295 s         4.87 s
+              first denial  longest lockout  longest delay     retry_after
+fixed-window      +1.483 s          1.126 s              -  19 of 19 right
+token-bucket      +1.489 s          1.079 s              -  26 of 26 right
+leaky-bucket      +1.491 s          1.079 s         3.77 s  26 of 26 right
 
-                 retry_after  keys denied  bytes/key
-fixed-window  16 of 16 right     13 of 20          -
-token-bucket  37 of 37 right     11 of 20          -
-leaky-bucket  36 of 36 right     11 of 20          -
+              keys denied  bytes/key
+fixed-window     20 of 20          -
+token-bucket     19 of 20          -
+leaky-bucket     19 of 20          -
 times      from the beginning     2026-01-01T00:00:00Z
-why        fixed-window (key 6): its counter starts over at
-           2026-01-01T00:00:02Z, so 9 requests before that and 7 after it were
-           allowed within 994.9 ms
-why        token-bucket (key 1): its bucket holds 10, and 9 come back meanwhile:
-           all 19 were allowed within 910 ms
-denied     fixed-window           most: 1 (165), 2 (70), 3 (48)
-denied     token-bucket           most: 1 (156), 2 (64), 3 (40)
-denied     leaky-bucket           most: 1 (155), 2 (63), 3 (39)
+why        fixed-window (key 11): its counter starts over at
+           2026-01-01T00:00:01Z, so 7 requests before that and 10 after it were
+           allowed within 982.1 ms
+why        token-bucket (key 11): its bucket holds 10, and 9 come back
+           meanwhile: all 19 were allowed within 985.1 ms
+denied     fixed-window           most: 18 (25), 9 (24), 2 (22)
+denied     token-bucket           most: 18 (22), 9 (17), 2 (15)
+denied     leaky-bucket           most: 18 (21), 9 (16), 2 (14)
 
-fixed-window  1.60× the limit of key 6 within 994.9 ms
-     20 │                             ▁▁▁        ▁▂▂▃▂▂▃▄▄▅
+fixed-window  1.70× the limit of key 11 within 982.1 ms
+     20 │                        ▁▁   ▆▆▄▄▂▂▂▁▁
      10 ├────────────────────────────────────────────────────── limit
-      0 │ ▁▁▁▃▃▃▃▃▃▃▄▄▄▄▄▄▄▄▄▄▄▃▄▄▂▂▂▂█████████████████████▆▆▆▇▇▇▇▇▇▇
-allowed │▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▅▂▁·▁▁··▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁·▁▁▁▁
- denied │·······░░░░░░░░░░░░░·······░░▒▓░░░░░░░░░········░░░░·░░░░░░░
+      0 │      ▁▁▁▁▃▃▄▅▅▅▆▇▇▇▇████████████████████████▆▆▆▆▆ ▁▁▂▂▂▂▂▂▂
+allowed │▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▆▁·········▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+ denied │·····························░▓░░░░░░░░░····················
 
-token-bucket  1.90× the limit of key 1 within 910 ms
-     20 │       ▁▃▄▄▄▅▅▅▆▆▆███▆▅▄▃▄▄▃▁▁    ▁▁    ▁▁▁▁  ▁   ▁▁    ▁▁
+token-bucket  1.90× the limit of key 11 within 985.1 ms
+     20 │                        ▁▁   ██▇▆▄▄▄▄▄▃▃▃▃▂▂▂
      10 ├────────────────────────────────────────────────────── limit
-      0 │▂▄▄▆▇▇██████████████████████████████████████████████████████
-allowed │▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▆▃▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
- denied │··········░·░░░·░··░░░···░·░░▒▓░░░░░░░·░░·░░░░·░░░░░···░░░░░
+      0 │      ▁▁▁▁▃▃▄▅▅▅▆▇▇▇▇█████████████████████████████▁▁▁▂▂▂▂▂▂▂
+allowed │▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▁·▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+ denied │·····························░▓░··░░░········░··············
 
 leaky-bucket  never above the limit; closest: key 1
      10 ├────────────────────────────────────────────────────── limit
-      0 │▁▁▁▁▂▂▂▂▃▃▃▃▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄→
-allowed │▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▆▃▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
- denied │············░░░·░··░░░···░·░░▒▓░░░░░░░·░░·░░░░·░░░░░···░░░░░
+      0 │▁▁▁▁▂▂▂▂▂▂▂▂▂▂▂▂▃▃▃▃▄▃▃▃▄▃▃▃▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄→
+allowed │▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁█▂·▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
+ denied │·····························░▓░··░░░········░··············
         └────────────────────┴───────────────────┴──────────────────┘
          0                 +1 s                +2 s              +3 s
 chart      allowed within the last 1 s  to the named key, against the limit
-rows       requests of all keys   a column is 50 ms, the highest 167
-later      leaky-bucket           → 25 units proceed later, until +7.83 s
+rows       requests of all keys   a column is 50 ms, the highest 196
+later      leaky-bucket           → 11 units proceed later, until +5.01 s
 
 rlctl burst spike fixed-window token-bucket leaky-bucket --limit 10/1s \
-    --limit 300/60s --model --keys 20 --key-skew 1 --seed 1
+    --limit 300/60s --model --keys 20 --seed 1
 
 ## JSON
 $ rlctl burst --limit 10/10s --model fixed-window --json
@@ -259,11 +259,11 @@ budget    47        8      39  20 of 20         0        0       0
         longest lockout  settled  late
 budget           9.33 s        8     0
 times      from the beginning     2026-01-01T00:00:00Z
-overspent  settles brought a key up to 4 units above the limit: they state what
+overspent  settles brought a key up to 5 units above the limit: they state what
            happened, which is not the limiter's fault
 
 budget  within the limit, no unit lost
-     30 │  ▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂▂  ▃▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄
+     30 │  ▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄▄  ▃▃▁▁▁▁▁▁▁▁▁▁▁▁▁▁
      20 ├──────────────────────────────── limit
         │████████████████████ █████████████████
       0 │██████████████████████████████████████
@@ -277,7 +277,7 @@ rows       reservations           a column is 500 ms, the highest 4
 rlctl burst poisson budget --limit 20/10s --hold 30s --reserve 5 --actual 2..8 \
     --settle-after 1s --rate 2/s --duration 20s --seed 1
 $ rlctl burst --reserve 5 --actual 2..8 --limit 20/10s --rate 2/s --duration 20s --json
-{"pattern":"poisson","seed":1,"clock":"virtual","limit":20,"window_us":10000000,"limits":[{"limit":20,"window_us":10000000,"burst":null}],"reserve":5,"hold_us":30000000,"least_actual":2,"most_actual":8,"settle_after_us":1000000,"settle_after_is_exponential":false,"settle_twice":0,"crash":0,"replay":null,"command":"rlctl burst poisson budget --limit 20/10s --hold 30s --reserve 5 --actual 2..8 --settle-after 1s --rate 2/s --duration 20s --seed 1","interrupted":false,"runs":[{"algorithm":"budget","sent":47,"allowed":8,"denied":39,"keys":1,"keys_denied":1,"spending":{"used":20,"used_at_us":1767225600455839,"exceeded":0,"starved":0,"longest_starved_us":0,"leaked":0,"settled":8,"late":0,"repeated":0,"died":0,"overspent":4,"refused":0,"refused_while_held":0,"end_after_us":82076063,"end_keys":1,"end_taken":0,"key":"1"},"first_denial_us":1767225600671921,"longest_shut_out_us":9329888,"top_denied":[{"key":"1","denied":39}],"hint":null}]}
+{"pattern":"poisson","seed":1,"clock":"virtual","limit":20,"window_us":10000000,"limits":[{"limit":20,"window_us":10000000,"burst":null}],"reserve":5,"hold_us":30000000,"least_actual":2,"most_actual":8,"settle_after_us":1000000,"settle_after_is_exponential":false,"crash":0,"replay":null,"command":"rlctl burst poisson budget --limit 20/10s --hold 30s --reserve 5 --actual 2..8 --settle-after 1s --rate 2/s --duration 20s --seed 1","interrupted":false,"runs":[{"algorithm":"budget","sent":47,"allowed":8,"denied":39,"keys":1,"keys_denied":1,"spending":{"used":20,"used_at_us":1767225600455839,"exceeded":0,"starved":0,"longest_starved_us":0,"leaked":0,"settled":8,"late":0,"died":0,"overspent":5,"refused":0,"refused_while_held":0,"end_after_us":82076063,"end_keys":1,"end_taken":0,"key":"1"},"first_denial_us":1767225600671921,"longest_shut_out_us":9329888,"top_denied":[{"key":"1","denied":39}],"hint":null}]}
 
 ## a script of somebody else
 $ copy examples/pitfalls/five-second-counter.lua
