@@ -94,6 +94,6 @@ $ rlctl --config wrong.toml check --policy bill ann
 [2]
 
 ## around the end of a day, burst gets twice the limit through, by the script and by the model
-$ each ARGS --json '--json --model' '--json --algorithm budget' '--json --algorithm budget --model'
+$ each ARGS --json '--json --model' '--json budget' '--json budget --model'
 $ rlctl burst --limit 20/day@America/Asuncion --start 2024-03-23T00:00:00Z boundary ARGS
 {"pattern":"boundary",[..]"runs":[{"algorithm":"[..]","sent":40,"allowed":40,"denied":0,"keys":1,"keys_denied":0,"worst":{"allowed":40,"ratio":2,"from_us":1711162799990000,"span_us":19500,"key":"1","limit":"20/day@America/Asuncion","own_windows":[{"from_us":1711076400000000,"to_us":1711162800000000,"units":20},{"from_us":1711162800000000,"to_us":1711252800000000,"units":20}]},"worst_keys":[{"key":"1","allowed":40,"ratio":2,"from_us":1711162799990000,"span_us":19500,"limit":"20/day@America/Asuncion","denied":0}],"denied_by_limit":[0],"bytes_per_key":[..],"lag_us":null,"sender_kept_up":null,"first_denial_us":null,"longest_shut_out_us":0,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":{"compared":40,"too_many":19,"too_few":0},"reset_after":{"compared":40,"too_early_us":86399999500,"too_late_us":3600000000},"top_denied":[],"worst_minute":null,"suggestion":null,"hint":null,"why":"[..] starts over at 2024-03-23T03:00:00Z, so 20 requests before that and 20 after it were allowed within 19.5 ms"}]}
