@@ -125,14 +125,13 @@ std::vector<limiter::Limit> parse_limits(std::span<const std::string> texts,
   return limits;
 }
 
-const limiter::Algorithm& parse_algorithm(const std::string& name, std::string_view also) {
+const limiter::Algorithm& parse_algorithm(const std::string& name) {
   if (const auto* algorithm = limiter::find_algorithm(name)) {
     if (limiter::counts_requests(*algorithm)) return *algorithm;
     parsed("--algorithm", [&] { limiter::require_usable(*algorithm, {}); });
   }
-  auto names = limiter::list_names(limiter::counts_requests);
-  if (!also.empty()) names.push_back(also);
-  refuse_word("--algorithm: unknown algorithm " + quoted_and_masked(name), name, names);
+  refuse_word("--algorithm: unknown algorithm " + quoted_and_masked(name), name,
+              limiter::list_names(limiter::counts_requests));
 }
 
 std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,

@@ -66,9 +66,8 @@ std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
 /// windows.
 std::vector<limiter::Limit> parse_limits(std::span<const std::string> texts,
                                          const std::optional<std::string>& burst);
-/// The algorithm with this name, which must count requests. `also` is another word that the caller
-/// accepts; it may be empty. Throws UsageError.
-const limiter::Algorithm& parse_algorithm(const std::string& name, std::string_view also = {});
+/// The algorithm with this name, which must count requests. Throws UsageError.
+const limiter::Algorithm& parse_algorithm(const std::string& name);
 
 /// The only key of the operands: see asked_keys(). Throws UsageError if there is none or more than
 /// one, with the hints `example` and `several`.

@@ -23,6 +23,7 @@
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "traffic/head.h"
+#include "traffic/pattern.h"
 
 namespace rlctl::cli {
 namespace {
@@ -412,6 +413,9 @@ std::vector<limiter::ConfigurationMistake> mistakes_in(
         "script." + section.name));
   };
   const auto* exec = section.find(ScriptSection::kExec);
+  if (traffic::find_pattern(section.name) != nullptr || section.name == kAllAlgorithms) {
+    add(section.line, "burst takes this name for something else; choose another");
+  }
   for (const auto& setting : section.settings) {
     if (exec != nullptr && &setting != exec) {
       add(setting.line, setting.name + ": exec is a program, which takes nothing else");
@@ -505,10 +509,10 @@ void add_script_options(Options& options, ScriptOptions& target) {
 
 void refuse_words_without_script(const ScriptOptions& options) {
   if (options.words.empty()) return;
-  const auto& said = options.words.begin()->second;
-  throw UsageError(
-      fmt::format("{} {}: no script is named", said.place, quoted_and_masked(said.text)),
-      "name it: ./limiter.lua, or a section [script.NAME] of the configuration");
+  const auto& [word, said] = *options.words.begin();
+  const auto text = word == kKeys ? script_keys(options).front() : said.text;
+  throw UsageError(fmt::format("{} {}: no script is named", said.place, quoted_and_masked(text)),
+                   "name it: ./limiter.lua, or a section [script.NAME] of the configuration");
 }
 
 std::string script_help() {
@@ -523,18 +527,6 @@ std::string script_help() {
   }
   return help_section("In the head of a script ('-- rlctl: WORD VALUE') and in --head", words) +
          help_section("In --keys and --args of a script", rows);
-}
-
-std::optional<CommaOperands> split_at_comma(std::span<const std::string> operands,
-                                            const ScriptOptions& options) {
-  const auto comma = std::find(operands.begin(), operands.end(), ",");
-  if (comma == operands.end()) return std::nullopt;
-  if (const auto given = options.words.find(kArguments); given != options.words.end()) {
-    throw UsageError(given->second.place +
-                     " and ',' cannot be combined: both give the script's ARGV");
-  }
-  return CommaOperands{.before = {operands.begin(), comma},
-                       .arguments = joined_words({comma + 1, operands.end()})};
 }
 
 // ---- Which script ----
@@ -564,6 +556,10 @@ void require_lua(const NamedScript& script) {
   throw UsageError(
       quoted_and_masked(script.name) + " is a program, but only a script in Lua will do",
       "rlctl burst and lint ask programs");
+}
+
+std::string script_operand(const std::string& script) {
+  return script.starts_with('-') && script != kStandardInput ? "./" + script : script;
 }
 
 NamedScript find_script(std::string_view option, const std::string& value,

@@ -74,23 +74,16 @@ inline constexpr const char* kOneLimitHint = "write further limits in --args";
 
 /// Adds the options about a script except --keys, whose meaning differs between commands.
 void add_script_options(Options& options, ScriptOptions& target);
-/// Throws UsageError if anything is said about a script: none is named.
+/// Throws UsageError if the options say anything about a script: none is named.
 void refuse_words_without_script(const ScriptOptions& options);
 /// The sections of --help that list the words of --head and the placeholders.
 std::string script_help();
 
-/// KEYS and ARGV as redis-cli has them: KEY... , ARG...
-struct CommaOperands {
-  std::vector<std::string> before;
-  std::string arguments;  ///< as a value of --args
-};
-/// None if no operand is a lone comma. Throws UsageError if ARGV is given otherwise, too.
-std::optional<CommaOperands> split_at_comma(std::span<const std::string> operands,
-                                            const ScriptOptions& options);
-
 // ---- Which script ----
 
 inline constexpr std::string_view kStandardInput = "-";
+/// The operand that names each algorithm that counts requests.
+inline constexpr std::string_view kAllAlgorithms = "all";
 
 /// A script, and all that is said about it.
 struct NamedScript {
@@ -110,6 +103,8 @@ bool is_script_file(std::string_view value);
 void require_no_call(const ScriptOptions& options, const std::string& name);
 /// Throws UsageError for a program, where only a script in Lua will do.
 void require_lua(const NamedScript& script);
+/// A SCRIPT as it is written in a command: a file's name must not look like an option.
+std::string script_operand(const std::string& script);
 /// The script of this name in the configuration, else the file of this name; it is not read.
 /// `option` is the one with the value, or empty. Throws UsageError if there is neither, and what
 /// reading the configuration throws.

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <exception>
-#include <span>
 
 #include "base/text.h"
 #include "cli/errors/failure.h"
@@ -18,28 +17,34 @@ namespace rlctl::cli::trial {
 namespace {
 
 /// The ending of a file's name for each format of -o, as in ReportFormat.
-constexpr std::array<std::string_view, 5> kEndings{".svg", ".html", ".json", ".jsonl", ".log"};
+constexpr std::array<std::string_view, 4> kEndings{".svg", ".html", ".json", ".jsonl"};
 
-/// `has_log`: a schedule can be written.
-ReportFile parse_file(const std::string& path, bool has_log) {
-  const auto endings = std::span(kEndings).first(kEndings.size() - (has_log ? 0 : 1));
-  for (std::size_t i = 0; i < endings.size(); ++i) {
-    if (path.ends_with(endings[i])) return {static_cast<ReportFormat>(i), path};
+ReportFile parse_file(const std::string& path) {
+  for (std::size_t i = 0; i < kEndings.size(); ++i) {
+    if (path.ends_with(kEndings[i])) return {static_cast<ReportFormat>(i), path};
   }
-  throw UsageError(fmt::format("-o {}: the name must end in {}", quoted_and_masked(path),
-                               one_of({endings.begin(), endings.end()})));
+  throw UsageError(fmt::format("-o {}: the name must end in .svg, .html, .json or .jsonl",
+                               quoted_and_masked(path)));
 }
 
 /// Writes a report in every requested format.
 class ReportOutput {
  public:
-  /// Opens the files.
+  /// Opens the files. Throws UsageError if more than one output goes to standard output.
   ReportOutput(const Plan& plan, Invocation& invocation, const Kind& kind)
       : kind_(kind), quiet_(plan.quiet), invocation_(invocation) {
+    bool has_log_on_stdout = false;
     for (const auto& [format, path] : plan.files) {
-      files_.emplace_back(format, std::make_unique<Destination>("-o", path, invocation.out));
+      const bool is_log = format == ReportFormat::kLog;
+      files_.emplace_back(
+          format, std::make_unique<Destination>(is_log ? "--write" : "-o", path, invocation.out));
+      has_log_on_stdout |= is_log && files_.back().second->to_stdout();
       has_lines_ |= format == ReportFormat::kJsonl;
     }
+    require_one_on_stdout(has_log_on_stdout + invocation.json,
+                          "use only one of --json and --write -");
+    // Then nothing else goes to standard output.
+    if (has_log_on_stdout) quiet_ = true;
   }
 
   WriteLines write_lines() {
@@ -141,16 +146,15 @@ void warn_of_missing_clock(const Plan& plan, const Invocation& invocation) {
 
 }  // namespace
 
-void add_report(Options& options, Plan& plan, std::string_view output_help) {
+void add_report(Options& options, Plan& plan) {
   options.group("Report", Repeats::kNo);
   options.list("--assert", "EXPRESSION", plan.assertion_texts,
                "exit with status 1 unless this holds: 'worst<=1'; it must hold for each algorithm");
   options.list(
       "-o,--output", "FILE",
-      [&plan](const std::string& path) {
-        plan.files.push_back(parse_file(path, plan.search() != nullptr));
-      },
-      output_help);
+      [&plan](const std::string& path) { plan.files.push_back(parse_file(path)); },
+      "write the report to a file (its name says how: .svg draws the plot, .html is a page for "
+      "a browser, .json is the report of --json, .jsonl has a line for each decision)");
   options.flag("-q,--quiet", plan.quiet, "print no report, only set the exit status");
 }
 

@@ -11,8 +11,8 @@
 
 namespace rlctl::cli::trial {
 
-/// Declares --assert, --output and --quiet. `output_help` must live as long as the options.
-void add_report(Options& options, Plan& plan, std::string_view output_help);
+/// Declares --assert, --output and --quiet.
+void add_report(Options& options, Plan& plan);
 
 /// Takes what a .jsonl file gets, whole lines; empty if no file gets any.
 using WriteLines = std::function<void(std::string_view lines)>;

@@ -1,8 +1,10 @@
 #include "cli/trial/limiters.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "base/text.h"
@@ -18,9 +20,6 @@ namespace rlctl::cli::trial {
 namespace {
 
 using limiter::Algorithm;
-
-/// The operand that names each algorithm that counts requests.
-constexpr const char* kAllAlgorithms = "all";
 
 /// Adds the algorithm unless it is there.
 void add_once(std::vector<const Algorithm*>& chosen, const Algorithm& algorithm) {
@@ -101,10 +100,7 @@ void take_from_scripts(Plan& plan, std::span<const NamedLimiter> scripts, const 
 /// The operands that name the limiters.
 std::vector<std::string> limiter_operands(const Plan& plan) {
   std::vector<std::string> words;
-  for (const auto& script : plan.script.scripts) {
-    const bool is_like_option = script.starts_with('-') && script != kStandardInput;
-    words.push_back(is_like_option ? "./" + script : script);
-  }
+  for (const auto& script : plan.script.scripts) words.push_back(script_operand(script));
   std::vector<std::string_view> names;
   for (const auto* algorithm : plan.algorithms) names.push_back(algorithm->name);
   if (names == limiter::list_names(limiter::counts_requests)) names = {kAllAlgorithms};
@@ -134,18 +130,33 @@ Option add_seed(Options& options, Plan& plan) {
 
 // ---- Limiters as operands ----
 
-void add_limiter(Plan& plan, const std::string& word) {
-  if (word == "," || (word.find('{') != word.npos && !is_script_file(word))) {
-    throw UsageError("unexpected argument " + quoted_and_masked(word),
-                     "KEYS and ARGV are --keys KEY and --args 'ARG ARG', which is one word");
-  }
+void add_limiter(Plan& plan, const std::string& word, ConfigurationSource& configuration,
+                 std::span<const std::string_view> patterns) {
+  require_not_empty(word, "the name of a limiter");
   if (const auto* algorithm = limiter::find_algorithm(word)) {
     return add_once(plan.algorithms, *algorithm);
   }
-  if (word != kAllAlgorithms) return plan.script.scripts.push_back(word);
-  for (const auto& algorithm : limiter::algorithms()) {
-    if (limiter::counts_requests(algorithm)) add_once(plan.algorithms, algorithm);
+  if (word == kAllAlgorithms) {
+    for (const auto& algorithm : limiter::algorithms()) {
+      if (limiter::counts_requests(algorithm)) add_once(plan.algorithms, algorithm);
+    }
+    return;
   }
+  if (is_script_file(word) || configuration.script(word) != nullptr ||
+      ::access(word.c_str(), F_OK) == 0) {
+    return plan.script.scripts.push_back(word);
+  }
+  std::vector<std::string_view> names(patterns.begin(), patterns.end());
+  std::ranges::copy(limiter::list_names(nullptr), std::back_inserter(names));
+  names.push_back(kAllAlgorithms);
+  for (const auto& script : configuration.scripts().scripts) names.push_back(script.name);
+  const bool is_template = word == "," || word.find('{') != word.npos;
+  throw UsageError(
+      fmt::format("no {}algorithm or script {}{}", patterns.empty() ? "" : "pattern, ",
+                  quoted_and_masked(word), is_template ? "" : did_you_mean(word, names)),
+      is_template
+          ? "KEYS and ARGV are --keys KEY and --args 'ARG ARG', which is one word"
+          : fmt::format("expected one of: {}; for a file, write ./{}", one_of(names), word));
 }
 
 bool is_limiter(const std::string& word, ConfigurationSource& configuration) {
@@ -154,6 +165,10 @@ bool is_limiter(const std::string& word, ConfigurationSource& configuration) {
 }
 
 Completions complete_limiters(const CompletionContext& typed) {
+  Completions holders;
+  if (typed.options.is_given("--concurrency")) holders.words.push_back({"concurrency"});
+  if (typed.options.is_given("--reserve")) holders.words.push_back({"budget"});
+  if (!holders.words.empty()) return joined(std::move(holders), complete_script(typed));
   auto completions = complete_limiter(typed);
   completions.words.push_back({std::string(kAllAlgorithms), "all that count requests"});
   return completions;
@@ -221,15 +236,15 @@ void add_algorithm(Plan& plan, const Algorithm& algorithm, bool burst_is_for_oth
 
 void add_scripts(Plan& plan, const NamedLimiters& scripts, const Invocation& invocation) {
   if (!scripts.limiters.empty()) require_lengths(plan.limits, "a script of your own");
-  if (plan.model && !scripts.limiters.empty()) {
-    refuse_both("--model", quoted_and_masked(name_of(scripts.limiters.front().candidate)),
-                "a script runs on a server only");
-  }
   plan.has_configured_script |= scripts.uses_configuration;
   for (auto [candidate, options] : scripts.limiters) {
     const auto& server = invocation.connection;
     if (names_server(server) && server.url != "private:") refuse_setup_of_head(options);
     candidate.limits = plan.limits;
+    if (plan.model && candidate.foreign) {
+      refuse_both("--model", quoted_and_masked(name_of(candidate)),
+                  "a script runs on a server only");
+    }
     require_holders_for_head(plan, options);
     if (plan.concurrency) ask_for_leases(candidate, options, plan);
     if (plan.reserve) ask_for_reservations(candidate, options, plan);

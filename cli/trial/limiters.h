@@ -22,8 +22,10 @@ void add_limiters(Options& options, Plan& plan, std::string_view limit_help);
 Option add_seed(Options& options, Plan& plan);
 
 /// Adds the limiter that an operand names: an algorithm, all that count requests, or a script,
-/// which is not looked for. Throws UsageError for what can be neither.
-void add_limiter(Plan& plan, const std::string& word);
+/// which is not read. Throws UsageError for a word that names none; `patterns` are words that the
+/// command takes, too.
+void add_limiter(Plan& plan, const std::string& word, ConfigurationSource& configuration,
+                 std::span<const std::string_view> patterns = {});
 /// Whether an operand can only be a limiter, beside the files of a log: an algorithm, all, a name
 /// in the configuration, or a file that ends in .lua.
 bool is_limiter(const std::string& word, ConfigurationSource& configuration);

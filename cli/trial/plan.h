@@ -65,7 +65,8 @@ struct SearchPlan {
   std::optional<int> exhaustive = {};
   bool monotonic = false;  ///< --monotonic
 
-  std::vector<std::string> replay_command = {};  ///< replays the schedule
+  /// Replays the schedule; empty for a script that would be taken for a log.
+  std::vector<std::string> replay_command = {};
 
   /// Whether it also tries a clock that steps back.
   bool steps_back() const noexcept { return !monotonic && !exhaustive; }
@@ -79,7 +80,7 @@ struct Plan {
   // Texts whose meaning depends on other options.
   std::vector<std::string> limit_texts = {}, assertion_texts = {};
   std::optional<std::string> burst_text = {};
-  ScriptOptions script = {};  ///< with the KEYS and ARGV among the operands
+  ScriptOptions script = {};  ///< with the scripts among the operands
   ExecOptions exec = {};
   std::vector<const limiter::Algorithm*> algorithms = {};  ///< each once
   /// --concurrency: leases are asked for. Then the only limit is this number and --lease.

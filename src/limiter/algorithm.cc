@@ -229,7 +229,7 @@ void require_usable(const Algorithm& algorithm, const Limit& limit, std::int64_t
     throw UsageError(fmt::format("{} has no windows of the calendar, such as {}; {} {} them",
                                  algorithm.name, limit.calendar->text(), one_of(names, "and"),
                                  names.size() == 1 ? "has" : "have"),
-                     fmt::format("{} counts them", kDefaultForCalendar));
+                     fmt::format("use {}", kDefaultForCalendar));
   }
   if (cost < 0 && !algorithm.has_refund) {
     throw UsageError(

@@ -475,7 +475,7 @@ class Reader {
       mistake(name.source().begin,
               fmt::format("script '{}': a bundled script has this name", cut(script.name)));
     }
-    if (script.name == "-" || script.name.find('/') != script.name.npos ||
+    if (script.name.starts_with('-') || script.name.find('/') != script.name.npos ||
         script.name.ends_with(".lua")) {
       mistake(name.source().begin,
               fmt::format("script '{}': rlctl takes this name for a file", cut(script.name)));

@@ -22,15 +22,11 @@ std::string_view trimmed(std::string_view text) {
 }
 
 /// Whether a comment is meant as a line of a head, but does not begin like one: "RLCTL: limit
-/// 5/60s", "rlctl limit 5/60s", "- rlctl: limit 5/60s".
-bool is_near_miss(std::string_view comment, std::span<const std::string_view> words) {
+/// 5/60s", "rlctl : limit 5/60s", "- rlctl: limit 5/60s".
+bool is_near_miss(std::string_view comment) {
   comment = comment.substr(std::min(comment.find_first_not_of("- \t"), comment.size()));
   if (lower_case(comment.substr(0, kName.size())) != kName) return false;
-  auto rest = trimmed(comment.substr(kName.size()));
-  const bool has_colon = rest.starts_with(':');
-  if (has_colon) rest = trimmed(rest.substr(1));
-  const auto word = rest.substr(0, rest.find_first_of(kBlanks));
-  return has_colon || std::ranges::find(words, word) != words.end();
+  return trimmed(comment.substr(kName.size())).starts_with(':');
 }
 
 }  // namespace
@@ -57,7 +53,7 @@ std::vector<HeadLine> read_head(std::string_view source, std::string_view file,
   for (const auto& comment : lexed->comments) {
     auto text = trimmed(comment.text);
     if (!text.starts_with(kMark)) {
-      if (comment.next > 0 || !is_near_miss(text, words)) continue;
+      if (!is_near_miss(text)) continue;
       throw InputError(
           fmt::format("{}:{}: a line of a head begins with '-- rlctl: WORD', not with "
                       "'--{}'",

@@ -67,21 +67,6 @@ microseconds begin_of(const PatternRequest& request) {
   return request.starts_at_once ? request.start : window_from(request.start, request.limit);
 }
 
-/// Picks the key of each request.
-class KeyPicker {
- public:
-  KeyPicker(std::uint32_t keys, std::uint64_t seed) : random_(seed), keys_(keys) {}
-
-  std::uint32_t pick() {
-    if (keys_ == 1) return 0;
-    return static_cast<std::uint32_t>(random_.uniform() * static_cast<double>(keys_));
-  }
-
- private:
-  Random random_;
-  std::uint32_t keys_;
-};
-
 constexpr double kNoMore = -1;
 
 /// The requests of a pattern. Times are in µs from its beginning.
@@ -103,7 +88,7 @@ class PatternTraffic final : public Traffic {
         shape_(std::move(shape)),
         begin_(begin_of(request)),
         most_us_(as_double(limiter::kLatestNow - begin_)),
-        picker_(request.keys, ~request.seed) {
+        random_key_(~request.seed) {
     if (shape_.length_us <= most_us_) return;
     throw UsageError(
         "the traffic would last beyond the year 2096, when the scripts' times end; use "
@@ -134,15 +119,18 @@ class PatternTraffic final : public Traffic {
 
  private:
   std::uint32_t pick_key() {
-    if (shape_.keys_in_turn == 0) return picker_.pick();
-    return static_cast<std::uint32_t>(made_ % shape_.keys_in_turn % request_.keys);
+    if (shape_.keys_in_turn > 0) {
+      return static_cast<std::uint32_t>(made_ % shape_.keys_in_turn % request_.keys);
+    }
+    if (request_.keys == 1) return 0;
+    return static_cast<std::uint32_t>(random_key_.uniform() * static_cast<double>(request_.keys));
   }
 
   PatternRequest request_;
   Shape shape_;
   microseconds begin_;
   double most_us_;
-  KeyPicker picker_;
+  Random random_key_;
   std::int64_t made_ = 0;
   mutable std::deque<std::string> names_;
 };

@@ -306,7 +306,7 @@ class SpendingRun final : public FollowUps {
   }
   std::optional<Arrival> event_of(const Step& step) const override {
     const auto& spender = spenders_.at(step.holder);
-    const bool settles = step.act != kReserves;
+    const bool settles = step.act == kSettles;
     return Arrival{.at = step.at,
                    .key = spender.key,
                    .event = settles ? Event::kSettle : Event::kReserve,

@@ -21,6 +21,7 @@ reads|burst - --args {now_ms}
 reads|burst one.lua --args {now_ms} --compare -
 reads|burst --replay -
 reads|adversary - --args {now_ms}
+writes|adversary --model -q fixed-window --limit 2/10s --write -
 reads|debug - k --trace
 reads|debug one.lua k --commands -
 reads|debug one.lua --replay - --trace

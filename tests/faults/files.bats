@@ -27,8 +27,8 @@ my @cases = (
     failed => 3, varies => 6},
   (map { my $ending = $_; {name => "burst -o .$ending", command => sub { [@burst, '-o', $_[0]] }, file => "burst.$ending"} }
     qw(svg html json jsonl)),
-  {name => 'adversary, a schedule',
-    command => sub { [qw(adversary --model gcra --tries 300 -q -o), $_[0]] }, file => 'schedule.log'},
+  {name => 'adversary --write',
+    command => sub { [qw(adversary --model gcra --tries 300 -q --write), $_[0]] }, file => 'schedule'},
   {name => 'debug --lcov', command => sub { [qw(debug gcra k2 --limit 5/60s --coverage --lcov), $_[0]] },
     file => 'lcov', slow => 1},
   {name => 'scripts export', command => sub { [qw(scripts export), $_[0] =~ s/\/[^\/]*$//r] },

@@ -82,7 +82,7 @@ my @stages = (
   {name => 'burst --suggest', command => [@burst, '--replay', $long, qw(--limit 9/60s sliding-window-log
       --suggest 0.0001% --json)], ready => sub { calls($socket, 'unlink') > 1 },
     said => qr/\A(?=.*"interrupted":true)(?=.*"sent":100001).*"suggestion":null/s},
-  {name => 'adversary', command => [qw(adversary -s), $socket, qw(fixed-window --tries 100000000 -o),
+  {name => 'adversary', command => [qw(adversary -s), $socket, qw(fixed-window --tries 100000000 --write),
       "$tmp/worst.log"], ready => $asked->(5000),
     said => qr/interrupted: shows the findings so far.*^fixed-window  2\.00× the limit: 10 within /ms},
   {name => 'adversary --exhaustive', command => [qw(adversary -s), $socket, qw(--exhaustive 32 --limit 2/60s
@@ -91,7 +91,7 @@ my @stages = (
     said => qr/^fixed-window  2\.00× the limit.*^gcra\n +nothing is known: interrupted$/ms},
   {name => 'adversary --reserve', command => [@search, qw(--limit 10/60s --reserve 4 --hold 10s)], ready => $worked->(20),
     said => qr/at most 10 of 10 units spent and held, none lost so far/},
-  {name => 'adversary, writing', command => [@search, qw(fixed-window -q -o), "$tmp/schedule.log", '-o',
+  {name => 'adversary, writing', command => [@search, qw(fixed-window -q --write), "$tmp/schedule", '-o',
       "$tmp/picture.svg"], ready => sub { my @files = glob "$tmp/*" }},
   {name => 'burst --exec', command => [qw(burst steady --requests 100 -q --timeout 120s --exec), $exec->('never')],
     ready => $exists->('requests')},

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/commands/adversary/plan.h"
 #include "cli/commands/adversary/report.h"
 #include "cli/commands/adversary/search.h"
@@ -17,6 +18,15 @@ using trial::Report;
 
 /// The largest --tries and --exhaustive.
 constexpr std::int64_t kMaxTries = 1'000'000'000'000, kMaxExhaustive = 32;
+
+/// A number is meant as a number of keys, of which a search has one.
+void add_template(ScriptOptions& script, const std::string& key) {
+  if (is_digits(std::string_view(key).substr(key.starts_with('-') ? 1 : 0))) {
+    throw UsageError("KEY " + quoted_and_masked(key) + " is a number",
+                     "a KEY is a template, such as '{key}'");
+  }
+  add_key(script, key);
+}
 
 /// Declares --concurrency, --reserve and --hold; the search finds when holders come and go.
 void add_holders(Options& options, Plan& plan) {
@@ -55,14 +65,22 @@ void add_options(Options& options, Plan& plan) {
       fmt::format("requests and window: 5/60s, 100/min (default: {})", kDefaultLimit);
   trial::add_limiters(options, plan, kLimitHelp);
   options.list(
-      "--keys", "KEY", [&plan](const std::string& key) { add_key(plan.script, key); },
+      "--keys", "KEY", [&plan](const std::string& key) { add_template(plan.script, key); },
       "one of the KEYS of the script, given once for each (default: {key})");
   add_holders(options, plan);
   add_search(options, plan);
-  trial::add_report(options, plan,
-                    "write the report to a file (its name says how: .svg draws the plot, .html is "
-                    "a page for a browser, .json is the report of --json, .jsonl has a line for "
-                    "each request, .log is the schedule, for burst --replay and debug --replay)");
+  trial::add_report(options, plan);
+  constexpr std::string_view kJsonHas = "--json has the schedules";
+  options
+      .value(
+          "--write", "FILE",
+          [&plan](const std::string& path) {
+            plan.files.push_back({trial::ReportFormat::kLog, path});
+          },
+          "write the schedule that was found as a log; - for standard output")
+      .takes_stream()
+      .excludes("--concurrency", "a log has no releases", kJsonHas)
+      .excludes("--reserve", "a log has no settles", kJsonHas);
 }
 
 void run(Report& report, Invocation& invocation, const trial::WriteLines& write_lines) {
@@ -102,7 +120,7 @@ const Command kCommand{
                  "virtual. The server is a private one, unless --url, -H, -p or -s on the command\n"
                  "line names another.",
              .brief = "--limit --args --allowed-when --exec --cost --tries "
-                      "--exhaustive --assert --output",
+                      "--exhaustive --assert --write",
              .statuses =
                  {
                      "done",
@@ -115,7 +133,7 @@ const Command kCommand{
              .epilogue = R"(
 Examples:
   rlctl adversary gcra
-  rlctl adversary my.lua --limit 5/60s -o worst.log
+  rlctl adversary my.lua --limit 5/60s --write worst.log
   rlctl adversary --concurrency 2 --lease 10s --exhaustive 5 --model
   rlctl adversary --limit 5/60s --reserve 2 --exhaustive 4 --model
 )",

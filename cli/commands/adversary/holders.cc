@@ -242,10 +242,6 @@ void require_holder_search(const Plan& plan) {
   if (writes(plan, ReportFormat::kSvg)) {
     throw UsageError("-o *.svg: a schedule of holders has no picture");
   }
-  if (writes(plan, ReportFormat::kLog)) {
-    throw UsageError("-o *.log: a schedule of holders has no log of requests",
-                     "--json has the schedules");
-  }
   trial::require_no_page(plan);
 }
 
@@ -271,7 +267,7 @@ void require_conclusive_holders(const Plan& plan) {
       fmt::format(
           "{}: the search needs {} before the year 2096, where the times of the scripts end",
           plan.reserve ? "--hold" : "--lease", span_text(latest)),
-      "use a shorter time, or an earlier --start");
+      "use a shorter time");
 }
 
 rlctl::adversary::HoldingSearch holder_request_of(const traffic::Candidate& candidate,

@@ -62,33 +62,31 @@ void require_costs_of_search(const traffic::Candidate& candidate,
                              const std::vector<std::int64_t>& costs) {
   const bool is_for_all = costs.size() == 1 && (!candidate.foreign || costs.front() == 1);
   if (is_for_all || candidate.program) return;
-  const auto last = costs.back();
   if (!candidate.foreign) {
     for (const auto cost : costs) {
       if (cost > 0) trial::require_taken(*candidate.algorithm, candidate.limits.front(), cost);
     }
-    if (last >= 0 || candidate.algorithm->has_refund) return;
-    throw UsageError(fmt::format("--cost {}: {} takes no refunds", last, candidate.algorithm->name),
-                     "leave it out");
+    if (costs.back() >= 0 || candidate.algorithm->has_refund) return;
+    throw UsageError(
+        fmt::format("--cost {}: {} takes no refunds", costs.back(), candidate.algorithm->name),
+        "name others, or leave out the refund");
   }
   constexpr std::string_view kCost = "cost";
   const auto tells_cost = [&](const traffic::Template& text) { return text.holds(kCost); };
   const auto& script = *candidate.foreign;
-  if (std::any_of(script.keys.begin(), script.keys.end(), tells_cost) ||
-      std::any_of(script.arguments.begin(), script.arguments.end(), tells_cost)) {
-    return;
-  }
+  if (std::ranges::any_of(script.keys, tells_cost)) return;
+  if (std::ranges::any_of(script.arguments, tells_cost)) return;
   throw UsageError(fmt::format("{} is not given the cost of a request, but there are costs to try",
                                escape(script.name)),
                    "add {cost} to --args");
 }
 
-/// Throws UsageError for limiters that cannot be searched, and for several of them with a log.
+/// Throws UsageError for limiters that cannot be searched, and for several of them with a log,
+/// which has the schedule of one.
 void require_searchable_limiters(const Plan& plan) {
   if (writes(plan, ReportFormat::kLog) && plan.candidates.size() > 1) {
-    throw UsageError(
-        fmt::format("-o *.log has the schedule of one limiter, not of {}", plan.candidates.size()),
-        "name one: an algorithm, a script, or an --exec");
+    throw UsageError(fmt::format("--write requires one limiter, not {}", plan.candidates.size()),
+                     "name one: an algorithm, a script, or an --exec");
   }
   for (const auto& candidate : plan.candidates) require_costs_of_search(candidate, plan.costs);
 }
@@ -96,12 +94,12 @@ void require_searchable_limiters(const Plan& plan) {
 void require_costs(const Plan& plan) {
   require_cost_above_0(plan.costs);
   if (plan.costs.back() > 0 || !writes(plan, ReportFormat::kLog)) return;
-  refuse_both("--cost " + std::to_string(plan.costs.back()), "-o *.log",
+  refuse_both("--cost " + std::to_string(plan.costs.back()), "--write",
               "a log has only costs above 0");
 }
 
 /// The command that repeats the search, and the one that replays its schedule from the file of
-/// -o, against the same limiters.
+/// --write, against the same limiters.
 void set_commands(Plan& plan, const Invocation& invocation) {
   auto& search = *plan.search();
   auto values = trial::resolved_limiters(plan, invocation);
@@ -117,17 +115,22 @@ void set_commands(Plan& plan, const Invocation& invocation) {
     values[option] = {};
   }
   const auto log = std::ranges::find(plan.files, ReportFormat::kLog, &trial::ReportFile::format);
-  const bool is_written = log != plan.files.end();
+  const bool is_file = log != plan.files.end() && log->path != "-";
+  const auto is_named = [&](const std::string& script) {
+    return trial::is_limiter(script, invocation.configuration);
+  };
+  if (!std::ranges::all_of(plan.script.scripts, is_named)) return;
   search.replay_command = {"rlctl", "burst"};
   append_repeated(search.replay_command, plan, invocation, values);
   search.replay_command.insert(search.replay_command.end(),
-                               {"--replay", is_written ? log->path : "FILE"});
+                               {"--replay", is_file ? log->path : "FILE"});
 }
 
 }  // namespace
 
 void complete_plan(Plan& plan, const Invocation& invocation) {
-  for (const auto& word : invocation.operands) trial::add_limiter(plan, word);
+  for (const auto& word : invocation.operands)
+    trial::add_limiter(plan, word, invocation.configuration);
   if (plan.script.scripts.empty()) refuse_words_without_script(plan.script);
   trial::require_algorithms(plan);
   if (plan.limit_texts.size() > 1) {

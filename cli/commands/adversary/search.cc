@@ -3,18 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 
 #include "adversary/budgets.h"
 #include "adversary/exhaustive.h"
 #include "adversary/leases.h"
+#include "adversary/trial.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/adversary/holders.h"
-#include "cli/commands/adversary/limiter.h"
 #include "cli/errors/failure.h"
 #include "cli/server/programs.h"
 #include "cli/trial/hints.h"
+#include "cli/trial/server.h"
 #include "cli/trial/session.h"
+#include "exec/program.h"
 #include "traffic/measurement.h"
 #include "traffic/virtual_run.h"
 
@@ -47,16 +51,83 @@ traffic::Outcome outcome_of(const rlctl::adversary::Finding& finding, const Plan
   const traffic::OnDecision no_callback;
   traffic::OutcomeRecorder recorder(plan.limits, no_callback, false, search_base(plan));
   for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto at = schedule[i].at;
-    const auto cost = schedule[i].cost;
-    if (cost < 0) continue;
-    recorder.add({.at = at, .cost = cost}, {.allowed = answers[i].allowed,
-                                            .remaining = limiter::kNotTold,
-                                            .retry_after = limiter::kTimeNotTold,
-                                            .reset_after = limiter::kTimeNotTold,
-                                            .delay = answers[i].delay});
+    const auto& asked = schedule[i];
+    if (asked.cost < 0) continue;
+    recorder.add({.at = asked.at, .cost = asked.cost}, {.allowed = answers[i].allowed,
+                                                        .remaining = limiter::kNotTold,
+                                                        .retry_after = limiter::kTimeNotTold,
+                                                        .reset_after = limiter::kTimeNotTold,
+                                                        .delay = answers[i].delay});
   }
   return recorder.finish(true);
+}
+
+/// A limiter on trial: the model of an algorithm, a program, or a script on a server,
+/// whose keys are removed at the end. Ctrl-C ends it.
+class LimiterTrial {
+ public:
+  /// `server`: null for models; `reserves`: it is asked for reservations. The references must
+  /// outlive this. Throws what make_script(), exec::Program and the trials throw.
+  LimiterTrial(const traffic::Candidate& candidate, trial::Server* server,
+               const exec::Settings& programs, bool reserves);
+
+  rlctl::adversary::Trial& trial() { return *trial_; }
+  /// The script that is asked on the server; null for a model or a program.
+  const traffic::Script* script() const { return script_.get(); }
+  /// Null if it is not a script.
+  rlctl::adversary::ScriptTrial* script_trial() { return script_trial_; }
+  /// What the replies of a script were; empty for a model or a program.
+  traffic::RepliesSeen replies() const {
+    return script_trial_ == nullptr ? traffic::RepliesSeen{} : script_trial_->decider().replies();
+  }
+  /// Nothing more will be tried. Throws what exec::Program::finish() throws.
+  void finish() {
+    if (program_) program_->finish();
+  }
+
+ private:
+  rlctl::adversary::TrialKeys keys_;
+  std::unique_ptr<traffic::Script> script_;
+  std::optional<trial::Cleaning> cleaning_;
+  std::optional<exec::ProgramDecider> program_;
+  std::unique_ptr<rlctl::adversary::Trial> trial_;
+  rlctl::adversary::ScriptTrial* script_trial_ = nullptr;
+};
+
+LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, trial::Server* server,
+                           const exec::Settings& programs, bool reserves) {
+  if (candidate.program) {
+    program_.emplace(candidate, keys_, programs);
+    trial_ = std::make_unique<rlctl::adversary::ForgetfulTrial>(*program_);
+    return;
+  }
+  if (server == nullptr && reserves) {
+    trial_ = std::make_unique<rlctl::adversary::BudgetModelTrial>(candidate.limits.front());
+    return;
+  }
+  if (server == nullptr && candidate.is_bundled_lease()) {
+    trial_ = std::make_unique<rlctl::adversary::LeaseModelTrial>(candidate.limits.front());
+    return;
+  }
+  if (server == nullptr) {
+    trial_ = std::make_unique<rlctl::adversary::ModelTrial>(candidate);
+    return;
+  }
+  const auto prefix = server->next_prefix();
+  script_ = traffic::make_script(candidate, keys_, prefix, {.keys_only = !server->is_private()});
+  cleaning_.emplace(*server, *script_);
+  auto& connection = server->connections(1).front();
+  // The bundled scripts keep all of their state in their KEYS.
+  rlctl::adversary::StateScope scope;
+  if (candidate.foreign) {
+    scope = {.server = server->private_server(),
+             .ttl_tolerance = std::min(microseconds{20'000}, candidate.limits.front().window / 10)};
+  }
+  auto trial = std::make_unique<rlctl::adversary::ScriptTrial>(connection, *script_, scope);
+  trial->decider().stop_at(server->interrupt(), server->timeout(),
+                           server->is_private() ? std::chrono::microseconds{0} : server->timeout());
+  script_trial_ = trial.get();
+  trial_ = std::move(trial);
 }
 
 /// See search_plan().
@@ -70,9 +141,8 @@ class Searches {
 
   void run() {
     for (std::size_t i = 0; i < plan_.candidates.size() && !report_.interrupted; ++i) {
-      report_.runs.push_back(session_.run_or_blame(plan_.candidates[i], [&](bool one_at_a_time) {
-        return has_holders(plan_) ? search_holders(i, one_at_a_time) : search(i, one_at_a_time);
-      }));
+      report_.runs.push_back(session_.run_or_blame(
+          plan_.candidates[i], [&](bool one_at_a_time) { return search(i, one_at_a_time); }));
       const auto& run = report_.runs.back();
       report_.interrupted = run.outcome.interrupted;
       if (run.hint) session_.warn(fmt::format("{}: {}", run.name, *run.hint));
@@ -123,14 +193,27 @@ class Searches {
   Run search(std::size_t number, bool one_at_a_time) {
     const auto& candidate = plan_.candidates[number];
     Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
-    auto& findings = run.found.emplace<SearchFindings>();
-    findings.limit = plan_.limits.front();
-    findings.clock = clock_of(candidate, findings.limit.window);
-    LimiterTrial limiter(candidate, plan_.model ? nullptr : session_.server(), session_.programs());
+    LimiterTrial limiter(candidate, plan_.model ? nullptr : session_.server(), session_.programs(),
+                         plan_.reserve.has_value());
     if (limiter.script() != nullptr) session_.warn_of_change(*limiter.script());
     auto* script = limiter.script_trial();
     if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
-    findings.result = search(number, limiter, findings.tick());
+    const SearchProgress progress(*this, number);
+    if (has_holders(plan_)) {
+      search_holders(run, candidate, limiter, progress);
+    } else {
+      search_requests(run, candidate, limiter, progress);
+    }
+    session_.progress().clear();  // cleaning up may write a warning
+    return run;
+  }
+
+  void search_requests(Run& run, const traffic::Candidate& candidate, LimiterTrial& limiter,
+                       const SearchProgress& progress) {
+    auto& findings = run.found.emplace<SearchFindings>();
+    findings.limit = plan_.limits.front();
+    findings.clock = clock_of(candidate, findings.limit.window);
+    findings.result = find_schedules(candidate, limiter, progress, findings.tick());
     if (!findings.result.interrupted) {
       if (!candidate.is_bundled()) probe(candidate, limiter.trial(), findings);
       limiter.finish();
@@ -151,17 +234,15 @@ class Searches {
     measured.worst.ratio = findings.ratio_of(most);
     measured.denied_after = findings.result.denied_after;
     run.outcome.interrupted = findings.result.interrupted;
-    if (script != nullptr) run.outcome.replies = script->decider().replies();
+    run.outcome.replies = limiter.replies();
     run.hint = reply_hint(run, candidate, plan_.costs == std::vector<std::int64_t>{1});
     const auto& wrong = findings.result.wrongly_denied;
     if (wrong && candidate.program && !run.hint && !run.outcome.interrupted) {
       auto denied = wrong->schedule;
       denied.resize(wrong->score.wrongly_denied.front() + 1);
-      auto hint = own_clock_hint(candidate, session_.programs(), denied);
-      if (hint != "") run.hint = std::move(hint);
+      const auto hint = own_clock_hint(candidate, session_.programs(), denied);
+      if (hint != "") run.hint = hint;
     }
-    session_.progress().clear();  // cleaning up may write a warning
-    return run;
   }
 
   /// Finds out whether the limiter is a token bucket, and what a clock that is ahead does to it.
@@ -184,23 +265,16 @@ class Searches {
     findings.result.interrupted = true;
   }
 
-  Run search_holders(std::size_t number, bool one_at_a_time) {
-    const auto& candidate = plan_.candidates[number];
+  void search_holders(Run& run, const traffic::Candidate& candidate, LimiterTrial& limiter,
+                      const SearchProgress& progress) {
     const bool reserves = plan_.reserve.has_value();
-    Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
-    LimiterTrial limiter(candidate, plan_.model ? nullptr : session_.server(), session_.programs(),
-                         reserves);
-    if (limiter.script() != nullptr) session_.warn_of_change(*limiter.script());
-    auto* script = limiter.script_trial();
-    if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
     const auto request = holder_request_of(candidate, plan_);
-    const SearchProgress progress(*this, number);
     auto& findings = run.found.emplace<trial::HolderFindings>();
     auto& result = findings.result;
     findings.tick = request.tick;
     const std::string_view most = reserves ? "units" : "held";
     if (const auto& events = search_.exhaustive) {
-      if (script != nullptr) script->note_contents();
+      if (auto* script = limiter.script_trial()) script->note_contents();
       const auto search_all =
           reserves ? rlctl::adversary::search_all_budgets : rlctl::adversary::search_all_leases;
       result = search_all(limiter.trial(), request, *events, session_.interrupt(),
@@ -213,15 +287,13 @@ class Searches {
     }
     if (!result.interrupted) limiter.finish();
     run.outcome.interrupted = result.interrupted;
-    if (script != nullptr) run.outcome.replies = script->decider().replies();
+    run.outcome.replies = limiter.replies();
     if (result.held == 0 && !result.interrupted) run.hint = trial::holders_hint(run);
-    session_.progress().clear();  // cleaning up may write a warning
-    return run;
   }
 
-  rlctl::adversary::SearchResult search(std::size_t number, LimiterTrial& limiter,
-                                        microseconds tick) {
-    const auto& candidate = plan_.candidates[number];
+  rlctl::adversary::SearchResult find_schedules(const traffic::Candidate& candidate,
+                                                LimiterTrial& limiter,
+                                                const SearchProgress& progress, microseconds tick) {
     const auto& interrupt = session_.interrupt();
     const auto* unit = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
     const rlctl::adversary::SearchRequest request{
@@ -233,7 +305,6 @@ class Searches {
         .tick = tick,
         .clock_unit = unit != nullptr ? unit->tick : microseconds{0},
         .steps_back = search_.steps_back()};
-    const SearchProgress progress(*this, number);
     const auto on_requests = progress.on_requests("requests", "worst");
     const auto on_schedules = progress.on_schedules("worst");
     if (!search_.exhaustive) {

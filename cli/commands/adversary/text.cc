@@ -200,11 +200,13 @@ std::string schedule_log(const Report& report) {
   const bool shows_wrong = most.score.worst <= run.search()->limit.limit && wrong &&
                            !rlctl::adversary::steps_back(wrong->schedule);
   const auto& finding = shows_wrong ? *wrong : most;
-  auto log = fmt::format("# {}\n# {}\n# {}: {} allowed {}, {} of {} requests wrongly denied\n",
-                         command_line(report.plan.search()->replay_command),
-                         command_line(report.plan.command), escaped_text(run.name),
-                         finding.score.worst, trial::within_text(finding.score.worst_span),
-                         finding.score.wrongly_denied.size(), finding.schedule.size());
+  const auto& replay = report.plan.search()->replay_command;
+  auto log = fmt::format(
+      "# {}\n# {}\n# {}: {} allowed {}, {} of {} requests wrongly denied\n",
+      replay.empty() ? "a script is replayed if its name ends in .lua" : command_line(replay),
+      command_line(report.plan.command), escaped_text(run.name), finding.score.worst,
+      trial::within_text(finding.score.worst_span), finding.score.wrongly_denied.size(),
+      finding.schedule.size());
   for (const auto& request : finding.schedule) {
     log += fmt::format("{} 1 {}\n", decimal_seconds(request.at), request.cost);
   }

@@ -134,10 +134,7 @@ void add_options(Options& options, Plan& plan) {
   add_settle_options(options, plan);
   add_traffic(options, plan);
   add_clock(options, plan);
-  trial::add_report(options, plan,
-                    "write the report to a file (its name says how: .svg draws the plot, .html is "
-                    "a page for a browser, .json is the report of --json, .jsonl has a line for "
-                    "each decision)");
+  trial::add_report(options, plan);
 }
 
 /// Limiters, and a pattern, or with --replay files.

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <initializer_list>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -25,17 +23,6 @@ constexpr std::string_view kPoisson = "poisson";
 
 // --- The traffic ---------------------------------------------------------------------------------
 
-/// Throws UsageError for a word that names nothing.
-void add_limiter(Plan& plan, const std::string& word, ConfigurationSource& configuration) {
-  trial::add_limiter(plan, word);
-  if (is_script_file(word) || trial::is_limiter(word, configuration)) return;
-  if (std::filesystem::exists(word)) return;
-  auto names = names_of(traffic::patterns());
-  std::ranges::copy(limiter::list_names(nullptr), std::back_inserter(names));
-  for (const auto& script : configuration.scripts().scripts) names.push_back(script.name);
-  refuse_word("no pattern, algorithm or script " + quoted_and_masked(word), word, names);
-}
-
 /// Adds the limiters among the operands, sets the pattern, and returns the rest, files of a log.
 /// Throws UsageError for a word that is none of them.
 std::vector<std::string> read_operands(Plan& plan, TrafficPlan& traffic,
@@ -43,11 +30,11 @@ std::vector<std::string> read_operands(Plan& plan, TrafficPlan& traffic,
   auto& configuration = invocation.configuration;
   std::vector<std::string> files;
   for (const auto& word : invocation.operands) {
-    const auto* pattern = traffic::find_pattern(word);
+    const auto* pattern = traffic.log.given() ? nullptr : traffic::find_pattern(word);
     if (traffic.log.given() && !trial::is_limiter(word, configuration)) {
       files.push_back(word);
     } else if (pattern == nullptr) {
-      add_limiter(plan, word, configuration);
+      trial::add_limiter(plan, word, configuration, names_of(traffic::patterns()));
     } else if (traffic.pattern != nullptr) {
       throw UsageError(fmt::format("expected one PATTERN, but got {} and {}", traffic.pattern->name,
                                    pattern->name));
@@ -128,6 +115,14 @@ struct Scripts {
   }
 };
 
+/// Throws UsageError if anything is said about a script: none is named.
+void require_no_words(const Plan& plan) {
+  if (plan.script.find("keys") == nullptr) return refuse_words_without_script(plan.script);
+  throw UsageError("--keys must be a whole number in decimal digits, not " +
+                       quoted_and_masked(script_keys(plan.script).front()),
+                   "a key of a script needs a SCRIPT");
+}
+
 Scripts read_all_scripts(const Plan& plan, const TrafficPlan& traffic,
                          const Invocation& invocation) {
   const bool log_is_input =
@@ -141,7 +136,14 @@ Scripts read_all_scripts(const Plan& plan, const TrafficPlan& traffic,
     scripts.compared =
         read_scripts(script_of_compare(plan, invocation), invocation.configuration, log);
   }
-  if (scripts.all().empty()) refuse_words_without_script(plan.script);
+  const auto all = scripts.all();
+  if (all.empty()) require_no_words(plan);
+  const bool has_script =
+      std::ranges::any_of(all, [](const auto& each) { return each.candidate.foreign != nullptr; });
+  if (traffic.suggest && has_script) {
+    refuse_both("--suggest", "a script", "it runs models of the algorithms, and a script has none",
+                "name an algorithm or a program");
+  }
   return scripts;
 }
 
@@ -159,7 +161,7 @@ void add_candidates(Plan& plan, const Scripts& scripts, const Invocation& invoca
   if (plan.candidates.size() != 1) {
     throw UsageError(
         fmt::format("--compare compares with one limiter, not {}", plan.candidates.size()),
-        "name an algorithm, a script, or an --exec");
+        "name one: an algorithm, a script, or an --exec");
   }
   if (other != nullptr) {
     const bool first_has_burst = !plan.algorithms.empty() && plan.algorithms.front()->has_burst;
@@ -202,10 +204,6 @@ void require_consistent(const Plan& plan, const TrafficPlan& traffic, const Opti
   }
   if (traffic.keys && traffic.log.given()) {
     refuse_both("--keys", "--replay", "the log has the keys", kNameKeys);
-  }
-  if (traffic.suggest && !plan.script.scripts.empty()) {
-    refuse_both("--suggest", "a script", "it runs models of the algorithms, and a script has none",
-                "name an algorithm or an --exec");
   }
   if (plan.costs.size() > 1 || plan.costs.front() <= 0) {
     throw UsageError(fmt::format("--cost must be one number above 0 for a pattern, not '{}'",

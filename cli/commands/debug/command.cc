@@ -55,7 +55,7 @@ void add_replay(Options& options, Plan& plan) {
   options.group("Recorded traffic");
   options
       .list("--replay", "FILE", plan.log_options.files,
-            "requests of 'adversary -o FILE.log' or of a log; plain or gzip, - for standard "
+            "requests of 'adversary --write' or of a log; plain or gzip, - for standard "
             "input")
       .takes_stream();
   options

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/shell.h"
 #include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/options/options.h"
@@ -71,6 +75,25 @@ NamedScript set_script(Plan& plan, const std::string& word, ConfigurationSource&
     script.options.words.erase("setup");
   }
   return script;
+}
+
+/// KEYS and ARGV as redis-cli has them: KEY... , ARG...
+struct CommaOperands {
+  std::vector<std::string> before;
+  std::string arguments;  ///< as a value of --args
+};
+
+/// None if no operand is a lone comma. Throws UsageError if ARGV is given otherwise, too.
+std::optional<CommaOperands> split_at_comma(std::span<const std::string> operands,
+                                            const ScriptOptions& options) {
+  const auto comma = std::find(operands.begin(), operands.end(), ",");
+  if (comma == operands.end()) return std::nullopt;
+  if (const auto given = options.words.find("args"); given != options.words.end()) {
+    throw UsageError(given->second.place +
+                     " and ',' cannot be combined: both give the script's ARGV");
+  }
+  return CommaOperands{.before = {operands.begin(), comma},
+                       .arguments = joined_words({comma + 1, operands.end()})};
 }
 
 // ---- Called as by `check` ----

@@ -39,6 +39,7 @@ std::string adversary_command(const Invocation& invocation, const Plan& plan,
   std::map<std::string_view, std::vector<std::string>> values{{"--exec", {}}};
   if (plan.concurrency) {
     values["--concurrency"] = {std::to_string(*plan.concurrency)};
+    values["--limit"] = {};
   } else {
     values["--limit"] = {limiter::format_limit(limit)};
     if (limit_of_script) values["--limit"].clear();
@@ -48,7 +49,7 @@ std::string adversary_command(const Invocation& invocation, const Plan& plan,
   if (kind == LimiterKind::kProgram) {
     values["--exec"] = {name};
   } else {
-    words.push_back(name);
+    words.push_back(script_operand(name));
   }
   const auto options = invocation.options.repeated(values, false);
   words.insert(words.end(), options.begin(), options.end());

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -317,6 +318,13 @@ ExitStatus describe_script(Invocation& invocation) {
   require_at_most(1, operands, kUsage);
   const auto source = read_source("", {.path = operands[0]});
   const auto name = script_name(operands[0]);
+  NamedScript script{.name = name, .path = operands[0]};
+  add_head(script, source);
+  if (const auto& said = script.options.words; !said.empty()) {
+    throw InputError(fmt::format("{} has a head already: {}", quoted_and_masked(operands[0]),
+                                 fmt::join(std::views::keys(said), ", ")),
+                     fmt::format("rlctl lint {} tests the script as it says", operands[0]));
+  }
   const auto proposal = propose(name, source, invocation);
   auto& out = invocation.out.buffer();
   if (invocation.json) {

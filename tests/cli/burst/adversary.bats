@@ -115,12 +115,12 @@ END
 
 @test "a finding that depends on an expiring TTL is replayed with the same worst" {
   local asked=("$project/tests/limiters/counter.lua" --args '{window_ms} {now_ms}' --allowed-when '<=limit')
-  run -0 search "${asked[@]}" -o worst.log --json
+  run -0 search "${asked[@]}" --write worst.log --json
   assert_equal "$(gojq '.runs[0].most.worst.allowed' <<<"$output")" 9
   run -0 rlctl burst --replay worst.log --limit 5/60s "${asked[@]}" --json
   assert_equal "$(gojq '.runs[0].worst.allowed' <<<"$output")" 9
   sed "s|^return 1|redis.call('PEXPIRE', KEYS[1], math.floor(ARGV[2] / 2000)) &|" trusting.lua >short.lua
-  run -0 search short.lua --args '{now_ms}000 {window_us} {limit}' -o worst.log --json
+  run -0 search short.lua --args '{now_ms}000 {window_us} {limit}' --write worst.log --json
   local found
   found=$(gojq '.runs[0].most.worst.allowed' <<<"$output")
   ((found > 5)) || fail "$found"
@@ -136,8 +136,8 @@ END
 
 # --- the log -----------------------------------------------------------------------------------------
 
-@test "the log is replayed with the same worst" {
-  run -0 search sliding-window-counter -o worst.log --json
+@test "the log of --write is replayed with the same worst" {
+  run -0 search sliding-window-counter --write worst.log --json
   local found=$output
   run -0 rlctl burst sliding-window-counter --replay worst.log --limit 5/60s --json
   assert_equal "$(gojq -c '.runs[0].worst | [.allowed, .ratio, .from_us, .span_us]' <<<"$output")" \
@@ -148,14 +148,14 @@ END
 }
 
 @test "the log of a script is replayed against that script" {
-  run -0 search -q early.lua --args '{now_us} {window_us} {limit}' -o worst.log
+  run -0 search -q early.lua --args '{now_us} {window_us} {limit}' --write worst.log
   assert_output ''
   run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --assert worst==2 -q"
   run -0 bash -c "$(sed -n '1s/^# //p' worst.log) --json"
   assert_equal "$(gojq -r '.runs[0].algorithm' <<<"$output")" early.lua
 }
 
-@test "if the limit is kept, the log has the wrong denials" {
+@test "if the limit is kept, --write writes the wrong denials" {
   cat >unpruned.lua <<'LUA'
 local count = redis.call('ZCARD', KEYS[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', ARGV[1] - ARGV[2]))
@@ -163,10 +163,19 @@ if count >= tonumber(ARGV[3]) then return 0 end
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. redis.call('ZCARD', KEYS[1]))
 return 1
 LUA
-  run -0 search unpruned.lua --args '{now_us} {window_us} {limit}' -q -o denied.log
-  run -0 cat denied.log
+  run -0 search unpruned.lua --args '{now_us} {window_us} {limit}' --write -
   assert_line --index 2 '# unpruned.lua: 5 allowed at one instant, 1 of 6 requests wrongly denied'
   assert_equal "${#lines[@]}" 9
+}
+
+@test "--write - prints only the log on standard output" {
+  run -0 search fixed-window --write -
+  assert_line --index 0 '# rlctl burst fixed-window --limit 5/60s --replay FILE'
+  assert_line --index 2 '# fixed-window: 10 allowed within 10 s, 0 of 10 requests wrongly denied'
+  assert_line --index 3 '1767225650 1 1'
+  assert_equal "${#lines[@]}" 13
+  run -0 bash -c 'rlctl adversary --tries 2000 fixed-window --write - |
+    rlctl burst fixed-window --replay - --limit 5/60s --assert worst==2 -q'
 }
 
 @test "each step of a finding has what the limiter answered, and why, where that is known" {
@@ -264,7 +273,7 @@ LUA
 
 @test "a log has the requests of a wrong denial in the order of a clock that steps back" {
   local banning=(adversary --tries 2000 "$project/tests/limiters/banning-log.lua" --args '{now_us} {window_us} {limit}')
-  run -1 rlctl "${banning[@]}" --assert 'wrongly_denied==0' -o banning.log
+  run -1 rlctl "${banning[@]}" --assert 'wrongly_denied==0' --write banning.log
   # A replay sends requests in the order of their times, which would not show it.
   assert_equal "$(grep -v '^#' banning.log | uniq | wc -l)" 1
 }

@@ -55,9 +55,9 @@ rlctl adversary negative-counter.lua --args '{event} {limit}' --concurrency 2 \
 ! rlctl: adversary: warning: no time passes for negative-counter.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
 
 ## a schedule is written, and replayed
-$ rlctl adversary --limit 3/10s --model fixed-window -q -o worst.log
-$ cat worst.log
-# rlctl burst fixed-window --limit 3/10s --model --replay worst.log
+$ rlctl adversary --limit 3/10s --model fixed-window -q --write worst.jsonl
+$ cat worst.jsonl
+# rlctl burst fixed-window --limit 3/10s --model --replay worst.jsonl
 # rlctl adversary fixed-window --limit 3/10s --model --tries 50000 --seed 1
 # fixed-window: 6 allowed within 1 s, 0 of 6 requests wrongly denied
 1767225609 1 1
@@ -66,8 +66,8 @@ $ cat worst.log
 1767225610 1 1
 1767225610 1 1
 1767225610 1 1
-$ rlctl burst --replay worst.log --limit 3/10s --model fixed-window
-replay     worst.log              epoch, 6 requests in 9 lines
+$ rlctl burst --replay worst.jsonl --limit 3/10s --model fixed-window
+replay     worst.jsonl            epoch, 6 requests in 9 lines
 requests   6                      1 key
 from       2026-01-01T00:00:09Z   to 2026-01-01T00:00:10Z
 limit      3 per 10 s
@@ -98,7 +98,7 @@ chart      allowed within the last 10 s  against the limit
 rows       requests               a column is 20 ms, the highest 3
 times      UTC
 
-rlctl burst fixed-window --limit 3/10s --model --replay worst.log
+rlctl burst fixed-window --limit 3/10s --model --replay worst.jsonl
 
 ## leases and reservations
 $ rlctl adversary --concurrency 2 --lease 5s

@@ -183,7 +183,7 @@ PYTHON
   assert_line --regexp '^program +fixed.pl +perl fixed.pl$'
   run -0 rlctl adversary --exec 'perl fixed.pl' --tries 5000 --json
   repeats
-  run -0 rlctl adversary --exec 'perl fixed.pl' --tries 5000 -o worst.log -q
+  run -0 rlctl adversary --exec 'perl fixed.pl' --tries 5000 --write worst.log -q
   run -0 rlctl burst --replay worst.log --exec 'perl fixed.pl' --limit 5/60s --json
   assert_equal "$(gojq '.runs[0].worst.ratio' <<<"$output")" 2
 }

@@ -155,5 +155,5 @@ $ rlctl adversary a.lua --head 'settle none.lua'
 [2]
 $ rlctl burst adversary a.lua
 ! rlctl: burst: no pattern, algorithm or script 'adversary'
-!   hint: expected one of: boundary, steady, spike, ramp, poisson, on-off, fixed-window, sliding-window-log, sliding-window-zset, sliding-window-counter, token-bucket, gcra, leaky-bucket, budget or concurrency
+!   hint: expected one of: boundary, steady, spike, ramp, poisson, on-off, fixed-window, sliding-window-log, sliding-window-zset, sliding-window-counter, token-bucket, gcra, leaky-bucket, budget, concurrency or all; for a file, write ./adversary
 [2]

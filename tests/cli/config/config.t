@@ -213,6 +213,8 @@ $ write c.toml
 < both = {exec = "sh", file = "none.lua"}
 < empty = {exec = ""}
 < good = {file = "/dev/null"}
+< all = {file = "/dev/null"}
+< steady = {file = "/dev/null"}
 $ rlctl config check
 ! rlctl: c.toml:2: script 'bad': file: cannot read 'folder': is a directory
 ! rlctl: c.toml:3: script 'bad': keys: '{kye}' contains {kye}, which is not a placeholder; did you mean {key}?
@@ -228,15 +230,17 @@ $ rlctl config check
 ! rlctl: c.toml:15: script 'none': file is missing; write file = "my.lua"
 ! rlctl: c.toml:16: script 'both': file: exec is a program, which takes nothing else
 ! rlctl: c.toml:17: script 'empty': exec: the command is empty
+! rlctl: c.toml:19: script 'all': burst takes this name for something else; choose another
+! rlctl: c.toml:20: script 'steady': burst takes this name for something else; choose another
 [2]
 $ rlctl check -q k --limit 5/60s
 $ rlctl burst bad
 ! rlctl: c.toml:2: script 'bad': file: cannot read 'folder': is a directory
-!   hint: correct the file, or name the file of the script instead; 'rlctl config check' shows 13 more errors
+!   hint: correct the file, or name the file of the script instead; 'rlctl config check' shows 15 more errors
 [2]
 $ rlctl debug good k --coverage -q
 no lines that can be reached
-! rlctl: warning: c.toml:2: script 'bad': file: cannot read 'folder': is a directory; 'rlctl config check' shows 13 more errors
+! rlctl: warning: c.toml:2: script 'bad': file: cannot read 'folder': is a directory; 'rlctl config check' shows 15 more errors
 
 ## only the keys of a library with a mistake are unknown
 $ env RLCTL_CONFIG=c.toml

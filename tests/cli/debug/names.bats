@@ -104,14 +104,14 @@ debug_in() { sed -n '1s/^# rlctl burst /rlctl debug -q /p' "$1"; }
 @test "the options of the command at the top of a schedule are those of debug" {
   local script=(wait.lua --keys '{key}' --keys "it's" --args '{now_ms} {window_ms}' --allowed-when zero
     --head 'retry_after r ms')
-  run -0 rlctl adversary --tries 200 --limit 1/1s "${script[@]}" -o found.log -q
+  run -0 rlctl adversary --tries 200 --limit 1/1s "${script[@]}" --write found.log -q
   run -0 bash -c "$(debug_in found.log) --trace"
   assert_line --partial '+ wait.lua:1'
   assert_line --partial 'reads as'
-  run -0 rlctl adversary --tries 200 --limit 1/1s wait -o found.log -q
+  run -0 rlctl adversary --tries 200 --limit 1/1s wait --write found.log -q
   run -0 bash -c "unset RLCTL_CONFIG; $(debug_in found.log) --trace"
   assert_line --partial 'reads as'
-  run -0 rlctl adversary --tries 200 --limit 1/1s gcra -o found.log -q
+  run -0 rlctl adversary --tries 200 --limit 1/1s gcra --write found.log -q
   run -0 bash -c "$(debug_in found.log) --trace"
   assert_line --partial '+ gcra.lua:'
 }

@@ -35,6 +35,13 @@ $ write broken.lua
 $ rlctl scripts describe broken.lua
 ! rlctl: scripts: broken.lua is not Lua
 [2]
+$ write head.lua
+< -- rlctl: args {limit}
+< return 1
+$ rlctl scripts describe head.lua
+! rlctl: scripts: 'head.lua' has a head already: args
+!   hint: rlctl lint head.lua tests the script as it says
+[2]
 $ rlctl scripts describe none.lua
 ! rlctl: scripts: cannot read 'none.lua': no such file or directory
 ! Try 'rlctl scripts describe --help'.
