@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -320,9 +319,11 @@ ExitStatus describe_script(Invocation& invocation) {
   const auto name = script_name(operands[0]);
   NamedScript script{.name = name, .path = operands[0]};
   add_head(script, source);
-  if (const auto& said = script.options.words; !said.empty()) {
+  std::vector<std::string_view> said;
+  for (const auto& [word, value] : script.options.words) said.push_back(word);
+  if (!said.empty()) {
     throw InputError(fmt::format("{} has a head already: {}", quoted_and_masked(operands[0]),
-                                 fmt::join(std::views::keys(said), ", ")),
+                                 one_of(said, "and")),
                      fmt::format("rlctl lint {} tests the script as it says", operands[0]));
   }
   const auto proposal = propose(name, source, invocation);
