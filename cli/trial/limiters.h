@@ -15,8 +15,8 @@
 
 namespace rlctl::cli::trial {
 
-/// Declares what is said of the limiters, which operands name. `limit_help` must live as long as
-/// the options.
+/// Declares the options that describe the limiters; operands name them. `limit_help` must live as
+/// long as the options.
 void add_limiters(Options& options, Plan& plan, std::string_view limit_help);
 /// Declares --seed.
 Option add_seed(Options& options, Plan& plan);

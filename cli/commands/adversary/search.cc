@@ -76,7 +76,7 @@ class LimiterTrial {
   const traffic::Script* script() const { return script_.get(); }
   /// Null if it is not a script.
   rlctl::adversary::ScriptTrial* script_trial() { return script_trial_; }
-  /// What the replies of a script were; empty for a model or a program.
+  /// The replies that a script gave during the search; empty for a model or a program.
   traffic::RepliesSeen replies() const {
     return script_trial_ == nullptr ? traffic::RepliesSeen{} : script_trial_->decider().replies();
   }

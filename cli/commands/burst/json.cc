@@ -96,7 +96,8 @@ void write_denied_by_limit(JsonWriter& json, const traffic::Measured& measured) 
   json.end_array();
 }
 
-/// What was found about leases or reservations: a group of measures, and the key of the most.
+/// Writes a run that gave leases or reservations: the measures of `group` under `name`, with the
+/// key that held the most at once.
 void write_holders(JsonWriter& json, const Run& run, const MeasureGroup& group,
                    std::string_view name, const std::string& key) {
   json.begin_object().field("algorithm", run.name);

@@ -104,7 +104,7 @@ ScriptOptions script_of_compare(const Plan& plan, const Invocation& invocation) 
   return options;
 }
 
-/// The scripts that operands name, and that of --compare.
+/// The scripts named by operands, and the one named by --compare.
 struct Scripts {
   NamedLimiters named = {}, compared = {};
 

@@ -31,7 +31,7 @@ const limiter::Algorithm* algorithm_in(std::string_view source) {
 
 enum class LimiterKind { kAlgorithm, kScript, kProgram };
 
-/// How `rlctl adversary` searches for the requests under which the same limiter allows the most.
+/// The `rlctl adversary` command that searches for the worst schedule of this limiter.
 std::string adversary_command(const Invocation& invocation, const Plan& plan,
                               const limiter::Limit& limit, LimiterKind kind,
                               const std::string& name, const ScriptOptions& said,

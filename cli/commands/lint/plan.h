@@ -36,7 +36,7 @@ struct Plan {
   ExecOptions exec = {};
 };
 
-/// What is tested.
+/// What lint asks a limiter for: requests, leases, or reservations of a budget.
 enum class Conduct { kRequests, kLeases, kBudget };
 
 /// A script to examine, and how to call it; or a program.
