@@ -11,6 +11,7 @@
 #include "cli/terminal/output.h"
 #include "cli/trial/assertions.h"
 #include "cli/trial/html.h"
+#include "cli/trial/json.h"
 #include "cli/trial/picture.h"
 
 namespace rlctl::cli::trial {
@@ -67,7 +68,7 @@ class ReportOutput {
     if (quiet_) return;
     auto& out = invocation_.out;
     if (invocation_.json) {
-      kind_.append_json(out.buffer(), report);
+      out.buffer() += json_of(report, false) + '\n';
     } else {
       std::string text;
       kind_.append_text(text, report, out.look());
@@ -83,18 +84,34 @@ class ReportOutput {
       case ReportFormat::kSvg:
         return draw_svg(report);
       case ReportFormat::kHtml:
-        return draw_page(report);
-      case ReportFormat::kJson: {
-        std::string json;
-        kind_.append_json(json, report);
-        return json;
-      }
+        return page_of(report);
+      case ReportFormat::kJson:
+        return json_of(report, true) + '\n';
       case ReportFormat::kJsonl:
         break;  // Its lines have been written already.
       case ReportFormat::kLog:
         return kind_.log(report);
     }
     return {};
+  }
+
+  /// An object, with or without the field `events`.
+  std::string json_of(const Report& report, bool with_events) const {
+    std::string out;
+    JsonWriter json(out);
+    json.begin_object();
+    kind_.write_json(json, report);
+    if (with_events) write_events(json, report);
+    json.end_object();
+    return out;
+  }
+
+  std::string page_of(const Report& report) const {
+    constexpr Look kLook{.utf8 = true};
+    std::string text;
+    kind_.append_text(text, report, kLook);
+    return draw_page(fmt::format("rlctl {}: {}", invocation_.command, traffic_name(report)), text,
+                     json_of(report, true));
   }
 
   void flush_lines() {

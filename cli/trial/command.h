@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "cli/app/command.h"
 #include "cli/trial/report.h"
 
@@ -28,8 +29,8 @@ struct Kind {
   /// A report for people: the traffic and the limits, what each limiter did, and the command that
   /// repeats the run.
   void (*append_text)(std::string& out, const Report& report, const Look& look);
-  /// One JSON object and a line end. Unknown values are null.
-  void (*append_json)(std::string& out, const Report& report);
+  /// The fields of the JSON object. Unknown values are null.
+  void (*write_json)(JsonWriter& json, const Report& report);
   /// A log of requests; null if there is none.
   std::string (*log)(const Report& report);
 };

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <string>
-
-#include "cli/trial/report.h"
+#include <string_view>
 
 namespace rlctl::cli::trial {
 
-/// The report as a page: one HTML document that loads nothing, in which a window of the limit's
-/// length is dragged over the requests. Without JavaScript it has the picture (picture.h) and the
-/// tables. The plan must have asked for it, since it needs Run::events.
-std::string draw_page(const Report& report);
+/// A report as a page: one HTML document that loads nothing. page.js draws what the JSON has, with
+/// `events` (json.h), and lets the reader drag a window of the limit's length over the requests;
+/// the text is shown below, and alone where scripts do not run.
+std::string draw_page(std::string_view title, std::string_view text, std::string_view json);
 
 }  // namespace rlctl::cli::trial

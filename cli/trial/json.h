@@ -9,6 +9,8 @@
 
 namespace rlctl::cli::trial {
 
+struct Report;
+
 /// An object of this name, whose fields `write` writes, or null.
 template <typename Write>
 void write_object(JsonWriter& json, std::string_view name, bool is_known, const Write& write) {
@@ -27,5 +29,9 @@ template <typename Reported>
 std::optional<Reported> reported(Reported value, Reported unknown) {
   return value != unknown ? std::optional(value) : std::nullopt;
 }
+
+/// Writes the field `events`: the single requests of each run, and their decisions, in columns.
+/// Writes nothing if the requests were not kept, as those of a search, which JSON has as schedules.
+void write_events(JsonWriter& json, const Report& report);
 
 }  // namespace rlctl::cli::trial

@@ -39,6 +39,8 @@ exec: ["pipeline"]'
   run -0 every_part '(.properties | objects | keys) - (.required // []) | .[] | select(endswith("_base64") | not)'
   assert_output 'burst: calendar
 burst: compare
+burst: events
+burst: request
 check: calendar
 check: error
 check: holders

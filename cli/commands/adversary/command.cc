@@ -95,7 +95,7 @@ constexpr trial::Kind kAdversary{.complete = complete_plan,
                                  .read = nullptr,
                                  .run = run,
                                  .append_text = append_text,
-                                 .append_json = append_json,
+                                 .write_json = write_json,
                                  .log = schedule_log};
 
 ExitStatus run_command(Plan& plan, Invocation& invocation) {

@@ -88,10 +88,8 @@ void write_findings(JsonWriter& json, const Plan& plan, const Run& run) {
 
 }  // namespace
 
-void append_json(std::string& out, const Report& report) {
+void write_json(JsonWriter& json, const Report& report) {
   const auto& plan = report.plan;
-  JsonWriter json(out);
-  json.begin_object();
   write_search(json, plan);
   json.field("command", command_line(plan.command)).field("interrupted", report.interrupted);
   json.name("runs").begin_array();
@@ -102,8 +100,7 @@ void append_json(std::string& out, const Report& report) {
       write_findings(json, plan, run);
     }
   }
-  json.end_array().end_object();
-  out += '\n';
+  json.end_array();
 }
 
 void append_steps_json(std::string& out, const Report& report) {

@@ -167,7 +167,7 @@ constexpr trial::Kind kBurst{.complete = complete_plan,
                              .read = read,
                              .run = run_plan,
                              .append_text = append_text,
-                             .append_json = append_json,
+                             .write_json = write_json,
                              .log = nullptr};
 
 ExitStatus run_command(Plan& plan, Invocation& invocation) {

@@ -187,7 +187,7 @@ void write_limits(JsonWriter& json, const Plan& plan) {
   for (const auto& one : plan.limits) {
     json.begin_object().field("limit", one.limit).field("window_us", one.window);
     if (one.calendar != nullptr) json.field("calendar", one.calendar->text());
-    json.field("burst", one.burst).end_object();
+    json.field("burst", one.burst).field("text", limiter::format_limit(one)).end_object();
   }
   json.end_array();
 }
@@ -240,10 +240,8 @@ void append_event_json(std::string& out, std::string_view run, std::int64_t numb
 
 }  // namespace
 
-void append_json(std::string& out, const Report& report) {
+void write_json(JsonWriter& json, const Report& report) {
   const auto& plan = report.plan;
-  JsonWriter json(out);
-  json.begin_object();
   write_traffic(json, report);
   json.field("command", command_line(plan.command)).field("interrupted", report.interrupted);
   json.name("runs").begin_array();
@@ -260,8 +258,6 @@ void append_json(std::string& out, const Report& report) {
   if (tells_difference(report)) {
     write_object(json, "compare", true, [&] { write_difference(json, plan, report.difference); });
   }
-  json.end_object();
-  out += '\n';
 }
 
 void append_decision_json(std::string& out, const Plan& plan, std::string_view run,

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::burst {
@@ -11,8 +12,8 @@ namespace rlctl::cli::burst {
 /// A report for people: the traffic and the limits, what each limiter did, and the command that
 /// repeats the run.
 void append_text(std::string& out, const trial::Report& report, const Look& look);
-/// One JSON object and a line end. Unknown values are null.
-void append_json(std::string& out, const trial::Report& report);
+/// The fields of the JSON object. Unknown values are null.
+void write_json(JsonWriter& json, const trial::Report& report);
 /// One decision of the run with this name, about request `number` (from 1) of its traffic: a JSON
 /// object and a line end.
 void append_decision_json(std::string& out, const trial::Plan& plan, std::string_view run,

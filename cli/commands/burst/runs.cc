@@ -174,7 +174,7 @@ class Runs {
     if (draws_ && draws_one_key(report_) && !has_holders(plan_)) allowed_.emplace();
     if (comparison_ && !report_.runs.empty()) comparison_->start_second();
     events_.reset();
-    if (writes(plan_, ReportFormat::kHtml)) events_.emplace();
+    if (keeps_events(plan_)) events_.emplace();
     if (!write_lines_ && !all_allowed_ && !allowed_ && !comparison_ && !events_) return {};
     return [this, &name, &traffic, number = std::int64_t{0}](
                const traffic::Arrival& arrival, const limiter::Decision& decision) mutable {

@@ -1,15 +1,19 @@
-// The page of `rlctl burst -o page.html`: one cursor, the end of a window of the limit's length, over an overview of the
-// whole and a view of the run. What does not depend on the cursor, html.cc has written.
+// The page of `rlctl burst -o page.html` and `rlctl adversary -o page.html`: one cursor, the end of a window of the
+// limit's length, over an overview of the whole and a view of the run. It reads the JSON of `--json`, which has the
+// single requests in `events`, or for a search the schedules that were found.
 //
 // Places are on the axis of a scene: µs, or, if the clock steps back, the numbers of requests.
 (() => {
   'use strict';
   const $ = (id) => document.getElementById(id);
-  const data = JSON.parse($('data').textContent);
+  const report = JSON.parse($('data').textContent);
   const clamp = (value, least, most) => Math.min(Math.max(value, least), most);
 
   // ---- Words ----
+  // Control characters, and those that change the direction, in names from logs and files.
+  const masked = (text) => text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (c) => `\\u${c.codePointAt(0).toString(16).padStart(4, '0')}`);
   const grouped = (n) => n.toLocaleString('en-US');
+  const plural = (n, word) => `${grouped(n)} ${word}${n === 1 ? '' : 's'}`;
   function span(us) {
     const [unit, size] = [['s', 1e6], ['ms', 1e3], ['µs', 1]].find(([, least]) => Math.abs(us) >= least) ?? ['µs', 1];
     return `${Number((us / size).toFixed(6))} ${unit}`;
@@ -18,6 +22,18 @@
     const [unit, size] = [['d', 8.64e10], ['h', 3.6e9], ['min', 6e7]].find(([, part]) => us % part === 0) ?? ['', 1];
     return unit && us !== 6e7 ? `${us / size} ${unit}` : span(us);
   }
+  // 'a minute' and 'minute', or 'per 10 s' and 'window of 10 s'.
+  function periodWords(us) {
+    const each = {1e6: 'a second', 6e7: 'a minute', 3.6e9: 'an hour', 8.64e10: 'a day'}[us];
+    return each ? {each, noun: each.split(' ')[1]} : {each: `per ${period(us)}`, noun: `window of ${period(us)}`};
+  }
+  const within = (us) => us === 0 ? 'at one instant' : `within ${span(us)}`;
+  // With more decimals if two would round it to 1.
+  function ratioText(ratio) {
+    const texts = [2, 3, 4, 5, 6, 7, 8, 9].map((decimals) => ratio.toFixed(decimals));
+    return texts.find((text) => ratio === 1 || Number(text) !== 1) ?? texts.at(-1);
+  }
+  const sentence = (text) => text.replace(/(\d) (?=(?:µs|ms|s|min|h|d)\b)/g, '$1\u00a0');
   const signed = (us) => (us === 0 ? '0' : (us < 0 ? '−' : '+') + span(Math.abs(us)));
   // A time with as many decimals as it has.
   function timeOf(us, dated = data.dates) {
@@ -33,32 +49,86 @@
     for (let i = 0, sum = 0; i < differences.length; ++i) column[i + from] = sum += differences[i];
     return column;
   }
-  function readTraffic({keys, at, key, cost, number}, back) {
-    at = sums(at);
-    // As if the clock stood still until it is as late as before.
+  const columnOf = (numbers, length) => numbers.length === 1 ? new Float64Array(length).fill(numbers[0]) : sums(numbers);
+  // Columns of requests. `latest` is the time as if a clock that steps back stood still until it is as late as before.
+  function trafficOf({keys, at, key, cost, number}, begin, back) {
+    at = at.map((time) => time - begin);
     const latest = at.slice();
     for (let i = 1; i < at.length; ++i) latest[i] = Math.max(latest[i], latest[i - 1]);
-    return {keys, at, latest, key: key && sums(key), cost: cost && sums(cost), number: number && sums(number),
-      place: back ? at.map((_, i) => i + 1) : at};
+    const counted = at.map((_, i) => i + 1);
+    return {keys: keys.map(masked), at, latest, key, cost, number: number ?? counted, place: back ? counted : at};
   }
-  function readRun(run, scene) {
-    const until = new Float64Array(run.decisions.length);
+  const shiftedBins = (bins, begin) => ({from: bins.from_us - begin, width: bins.width_us, allowed: bins.allowed, denied: bins.denied});
+  // A run of a burst, from its row in `events`.
+  function runOfEvents({algorithm, sent, worst}, events, traffic, begin) {
+    const {rest} = events, decisions = events.decisions.replaceAll('3', '0'), until = new Float64Array(decisions.length);
     for (let i = 0, last = 0, next = 0; i < until.length; ++i) {
-      if (run.decisions[i] === '1') continue;
-      const step = run.until[next++];
-      until[i] = step === 'never' ? -1 : step === '' ? -2 : last += step;
+      if (decisions[i] === '1') continue;
+      if (events.decisions[i] === '3') until[i] = -1;
+      else {
+        const step = events.until_us[next++];
+        until[i] = step === null ? -2 : (last += step) - begin;
+      }
     }
-    return Object.assign(run, {
-      traffic: scene.traffic[run.source], until, series: new Map(), shown: true,
-      remaining: sums(run.remaining), by: run.by && sums(run.by),
-      isWhole: (key) => !run.whole || run.whole.includes(key),
+    const place = worst.from_us === null ? 0 : worst.from_us + worst.span_us - begin;
+    return {
+      name: masked(algorithm), sent, traffic, decisions, until, remaining: columnOf(events.remaining, decisions.length),
+      by: columnOf(events.denied_by, decisions.length),
+      worst: {...worst, at: place, key: Math.max(traffic.keys.indexOf(masked(worst.key)), 0),
+        limit: Math.max(data.limits.findIndex(({text}) => text === worst.limit), 0)},
+      isWhole: (key) => !rest || rest.whole_keys.includes(key),
+      ...(rest && {from: rest.from_us - begin, to: rest.to_us - begin,
+        requests: shiftedBins(rest.requests, begin), units: shiftedBins(rest.units, begin)}),
+    };
+  }
+  function sceneOfEvents({events, runs, clock}) {
+    const beginOf = (run) => clock === 'real' ? events.runs[run].begin_us : 0;
+    const traffic = events.traffic.map(({keys, at_us, key, cost, request}, i) => {
+      const run = events.runs.findIndex((one) => one.traffic === i), columns = [at_us, key, cost, request];
+      const [at, keyOf, costOf, number] = columns.map((one) => one && columnOf(one, events.runs[run].decisions.length));
+      return trafficOf({keys, at, key: keyOf, cost: costOf, number}, beginOf(run), false);
     });
+    return {title: '', back: false, traffic,
+      runs: runs.map((run, i) => runOfEvents(run, events.runs[i], traffic[events.runs[i].traffic], beginOf(i)))};
+  }
+  // The findings of a search, each of which has requests of its own.
+  const findings = {most: '', most_stepping_back: 'if the clock steps back', by_rounding: 'what rounding lets through',
+    wrongly_denied: 'a wrong denial'};
+  function sceneOfFinding({algorithm}, {worst, schedule}, title) {
+    const column = (of) => Float64Array.from(schedule, of);
+    const back = schedule.some(({at_us}, i) => i > 0 && at_us < schedule[i - 1].at_us);
+    const traffic = trafficOf({keys: [''], at: column((one) => one.at_us), key: column(() => 0), cost: column((one) => one.cost)}, 0, back);
+    const waitOf = ({allowed, delay_us, retry_after_us}) => allowed ? delay_us : retry_after_us ?? -2;
+    const run = {
+      name: masked(algorithm), sent: schedule.length, traffic,
+      decisions: schedule.map((one) => !one.allowed ? '0' : one.delay_us > 0 ? '2' : '1').join(''),
+      until: column((one) => waitOf(one) < 0 ? waitOf(one) : one.at_us + waitOf(one)),
+      remaining: column((one) => one.remaining ?? -1), reasons: schedule.map(({reason}) => reason),
+      worst: {...worst, at: worst.from_us + worst.span_us, key: 0, limit: 0}, isWhole: () => true,
+    };
+    return {title, back, traffic: [traffic], runs: [run]};
+  }
+  function scenesOf({events, runs, pattern}) {
+    if (pattern !== 'adversary') return events && runs.length ? [sceneOfEvents(report)] : [];
+    return runs.flatMap((run) => Object.entries(findings).filter(([name]) => run[name]?.schedule.length)
+      .map(([name, title]) => sceneOfFinding(run, run[name], title)));
   }
 
-  for (const scene of data.scenes) {
-    scene.traffic = scene.traffic.map((traffic) => readTraffic(traffic, scene.back));
-    scene.runs = scene.runs.map((run) => readRun(run, scene));
-  }
+  const {limit: firstLimit, window_us: firstWindow} = report;
+  const data = {
+    clock: report.clock === 'virtual', dates: Boolean(report.replay) && report.clock === 'virtual',
+    limits: (report.limits ?? [{limit: firstLimit, window_us: firstWindow, text: ''}])
+      .map(({limit, window_us, calendar, text}) => ({limit, window: window_us, calendar, text})),
+  };
+  // Whether windows of the clock begin at multiples of their length.
+  data.edges = (report.events?.begins_with_window ?? true) && !data.limits.some(({calendar}) => calendar);
+  data.scenes = scenesOf(report);
+  const firstDifference = report.compare?.differs ? report.compare.at_us - (data.clock ? 0 : report.events.runs[0].begin_us) : NaN;
+  const everyRun = data.scenes.flatMap((scene) => scene.runs.map((run) => ({scene, run})));
+  for (const {run} of everyRun) Object.assign(run, {series: new Map(), shown: true});
+  // The run that exceeds the limit the most; of a search, of the most allowed.
+  const worst = everyRun.filter(({scene}) => !scene.title)
+    .reduce((one, other) => one && one.run.worst.ratio >= other.run.worst.ratio ? one : other, null);
 
   // How many of the sorted places are not after this one.
   function upTo(places, place) {
@@ -92,7 +162,7 @@
     let first = 0;
     for (const row of rows) {
       if (run.decisions[row] === '0') continue;
-      const units = cost ? cost[row] : 1;
+      const units = cost[row];
       if (units > 0) {
         const time = run.decisions[row] === '2' ? Math.max(run.until[row], latest[row]) : latest[row];
         entering.push([time === latest[row] ? place[row] : placeOf(time, row), units]);
@@ -120,7 +190,7 @@
     const name = `${key} ${limit}`;
     if (run.series.has(name)) return run.series.get(name);
     const {window} = data.limits[limit], {traffic, decisions} = run;
-    const rows = [...traffic.at.keys()].filter((row) => !traffic.key || traffic.key[row] === key);
+    const rows = [...traffic.at.keys()].filter((row) => traffic.key[row] === key);
     const [into, out] = unitsOf(run, rows, window, back);
     const places = Float64Array.from(rows, (row) => traffic.place[row]);
     const series = {rows, places, into, changes: into.places, count: (place) => into.at(place) - out.at(place)};
@@ -385,7 +455,7 @@
       line(context, cursor, 8, cursor, bottom, 'chosen', [], 2);
       text(context, '⬤', cursor, 13, 'chosen', 'center');
     }
-    const mark = x(data.difference ?? NaN), align = mark > detail.width / 2 ? 'right' : 'left';
+    const mark = x(firstDifference), align = mark > detail.width / 2 ? 'right' : 'left';
     if (isIn(mark)) {
       line(context, mark, 20, mark, bottom, 'over', [4, 3], 1.5);
       text(context, 'first difference', mark + (align === 'left' ? 6 : -6), bottom - 2, 'over', align);
@@ -403,12 +473,12 @@
   // ---- Texts that follow the cursor ----
   const countWords = (run) => `${grouped(seriesIn(run).count(state.cursor))} allowed within the last ` +
     `${period(limit().window)}; limit ${grouped(limit().limit)}`;
-  const requestNumber = ({traffic}, row) => grouped(traffic.number ? traffic.number[row] : row + 1);
+  const requestNumber = ({traffic}, row) => grouped(traffic.number[row]);
   function decisionWords({decisions, until, by, remaining, traffic}, row) {
     const wait = span(until[row] - traffic.at[row]), isDenied = decisions[row] === '0';
     return [
       !isDenied ? 'allowed' + (decisions[row] === '2' ? ` after ${wait}` : '')
-        : 'denied' + (by && by[row] > 0 ? ` by ${data.limits[by[row] - 1].name}` : ''),
+        : 'denied' + (by?.[row] > 0 && data.limits.length > 1 ? ` by ${data.limits[by[row] - 1].text}` : ''),
       remaining[row] >= 0 && `${grouped(remaining[row])} remaining`,
       isDenied && until[row] === -1 && 'never allowed',
       isDenied && until[row] >= 0 && `retry after ${wait}`,
@@ -421,25 +491,140 @@
     const {rows, places} = seriesIn(run);
     return rows[upTo(places, state.cursor) - 1] ?? -1;
   }
-  function readCard(element) {
-    const [scene, run] = element.dataset.id.split('-').map(Number), get = (selector) => element.querySelector(selector);
-    const card = {element, scene: data.scenes[scene], run: data.scenes[scene].runs[run], count: get('strong'),
-      words: get('.count span'), bar: get('.bar i'), request: get('.request'), button: get('button'),
-      box: get('input'), mark: parseFloat(get('.bar b').style.left)};
-    card.still = [card.count, card.words, card.request].map(({textContent}) => textContent);
-    card.still.push(card.bar.style.width, element.classList.contains('over'));
-    card.button.disabled = false;
-    card.button.addEventListener('click', () => choose(card.scene, card.run));
-    card.box?.addEventListener('change', () => {
-      card.run.shown = card.box.checked;
-      if (!visible().length) card.run.shown = card.box.checked = true;
-      redraw();
+  // An element with these attributes and children, which are elements or texts.
+  function element(name, attributes, ...children) {
+    const made = document.createElement(name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...children);
+    return made;
+  }
+
+  // ---- What stays ----
+  const hasCosts = everyRun.some(({run}) => run.traffic.cost.some((cost) => cost !== 1));
+  const hasKeys = everyRun.some(({run}) => run.traffic.keys.length > 1);
+  const units = (count) => plural(count, hasCosts ? 'unit' : 'request');
+  const limitOf = ({worst}) => data.limits[worst.limit];
+  const verdictOf = ({allowed, ratio}) => allowed === 0 ? 'allows nothing'
+    : ratio <= 1 ? 'never above the limit' : `${ratioText(ratio)}× the limit at worst`;
+  function difference() {
+    const [one, other] = report.runs.map(({algorithm}) => masked(algorithm)), {differs, request} = report.compare;
+    return differs ? `${one} and ${other} differ at request ${grouped(request)}`
+      : `${one} and ${other} decide all ${grouped(report.runs[0].sent)} requests alike`;
+  }
+  // What the page shows, as one sentence without a full stop.
+  function headingText() {
+    if (report.compare) return difference();
+    if (!worst) return 'Nothing was sent';
+    const {name, worst: {allowed, ratio, span_us}} = worst.run, {limit, window} = limitOf(worst.run), {each, noun} = periodWords(window);
+    if (allowed === 0) return 'Nothing was allowed';
+    const to = hasKeys ? ' to one key' : '';
+    return ratio > 1 ? `${name} allowed ${units(allowed)}${to} ${within(span_us)}, with a limit of ${grouped(limit)} ${each}`
+      : `At most ${units(allowed)} allowed${to} within any ${noun}, with a limit of ${grouped(limit)} ${each}`;
+  }
+  // Whether no window of the clock exceeds the limit; null if that is not known.
+  function clockKeeps({run, scene}) {
+    const {limit, window} = limitOf(run), isKnown = data.edges && data.clock && run.isWhole(run.worst.key);
+    if (!isKnown || scene.back || run.traffic.cost.some((cost) => cost < 0)) return null;
+    const {places, totals} = seriesOf(run, run.worst.key, run.worst.limit, false).into, counts = new Map();
+    places.forEach((place, i) => {
+      const number = Math.floor(place / window);
+      counts.set(number, (counts.get(number) ?? 0) + totals[i + 1] - totals[i]);
     });
+    return Math.max(...counts.values()) <= limit;
+  }
+  function claimText() {
+    if (!worst || worst.run.worst.allowed === 0) return '';
+    const {window} = limitOf(worst.run), span = `span of ${period(window)}`, {noun} = periodWords(window);
+    if (worst.run.worst.ratio <= 1) return `No ${span} exceeds the limit.`;
+    const keeps = clockKeeps(worst);
+    return keeps === null ? `A ${span} exceeds the limit.`
+      : keeps ? `Every ${noun} of the clock stays within the limit. Another ${span} does not.`
+        : `Even one ${noun} of the clock exceeds the limit.`;
+  }
+
+  const most = Math.max(1, ...everyRun.map(({run}) => run.worst.ratio));
+  function makeCard({scene, run}) {
+    const {worst, name} = run, {limit} = limitOf(run), mark = 100 / most;
+    const title = scene.title ? `${name}, ${scene.title}` : name;
+    const card = {
+      scene, run, mark, button: element('button', {type: 'button'}, title), request: element('p', {class: 'request'}),
+      count: element('strong', {}, grouped(worst.allowed)), bar: element('i', {}),
+      words: element('span', {}, `allowed ${worst.allowed === 0 ? 'at all' : within(worst.span_us)}; limit ${grouped(limit)}`),
+    };
+    const verdict = verdictOf(worst) + (hasKeys && worst.allowed > 0 ? `, key ${run.traffic.keys[worst.key]}` : '');
+    card.element = element('article', {class: 'card'}, element('h3', {}, card.button),
+      element('p', {class: 'count'}, card.count, ' ', card.words),
+      element('div', {class: 'bar'}, card.bar, element('b', {style: `left:${mark}%`})),
+      element('p', {class: 'verdict'}, verdict), card.request);
+    card.still = [card.count.textContent, card.words.textContent, '', `${mark * worst.ratio}%`, worst.ratio > 1];
+    card.button.addEventListener('click', () => choose(scene, run));
+    if (scene.runs.length > 1) card.element.append(hidingBox(card));
     return card;
   }
-  const cards = [...document.querySelectorAll('.card')].map(readCard);
-  const steps = [...document.querySelectorAll('[data-steps]')].map((table) =>
-    ({scene: data.scenes[table.dataset.steps], lines: [...table.querySelectorAll('tr')].slice(1)}));
+  // What hides one of several runs.
+  function hidingBox({run}) {
+    const box = element('input', {type: 'checkbox', checked: '', 'aria-label': `Show ${run.name} in the chart`});
+    box.addEventListener('change', () => {
+      run.shown = box.checked;
+      if (!visible().length) run.shown = box.checked = true;
+      redraw();
+    });
+    return element('label', {}, box, 'chart');
+  }
+  const cards = everyRun.map(makeCard);
+
+  // A table without the columns in which no row but the first has a text or a value.
+  function tableOf(label, rows) {
+    const isShown = rows[0].map((_, i) => rows.slice(1).some((row) => row[i] !== '' && row[i] !== '-'));
+    const lines = rows.map((row, n) => element('tr', {}, ...row.map((text, i) => n === 0 ? element('th', {scope: 'col'}, text)
+      : i === 0 ? element('th', {scope: 'row'}, text) : element('td', {}, text)).filter((_, i) => isShown[i])));
+    return element('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label}, element('table', {}, ...lines));
+  }
+  // The requests of a finding, with what an exact log would have held before each.
+  function stepsOf(scene) {
+    const [run] = scene.runs, {at, latest, cost} = run.traffic, {limit, window} = data.limits[0];
+    const allowed = [], title = scene.title ? `${run.name}, ${scene.title}` : run.name;
+    const rows = [['request', 'at', hasCosts ? 'cost' : '', 'decision', 'remaining', 'retry after', `in ${period(window)} before`, 'why']];
+    for (let row = 0; row < Math.min(at.length, 200); ++row) {
+      const isDenied = run.decisions[row] === '0', until = run.until[row];
+      const held = allowed.reduce((sum, one) => one.time > latest[row] - window ? sum + one.units : sum, 0);
+      rows.push([grouped(row + 1), signed(at[row] - report.base_us), hasCosts ? `${cost[row]}` : '', isDenied ? 'denied' : 'allowed',
+        run.remaining[row] < 0 ? '-' : grouped(run.remaining[row]),
+        !isDenied || until === -2 ? '-' : until === -1 ? 'never' : span(until - at[row]),
+        `${held} of ${limit}`, run.reasons[row] ?? '']);
+      if (!isDenied) allowed.push({time: latest[row], units: cost[row]});
+    }
+    const table = tableOf(title, rows), lines = [...table.querySelectorAll('tr')].slice(1);
+    lines.forEach((line, row) => line.addEventListener('click', () => {
+      if (scene !== state.scene) choose(scene, run);
+      visit(run.traffic.place[row], row);
+    }));
+    return {scene, lines, block: element('div', {}, element('h3', {}, title), table)};
+  }
+  // The share that each limit of a suggestion would have denied, as a curve.
+  function curveOf({algorithm, suggestion: {most, limit, tried}}) {
+    const left = 60, right = 330, top = 12, bottom = 130, [first, last] = [tried[0].limit, tried.at(-1).limit];
+    const highest = Math.max(most, ...tried.map(({share}) => share), 1e-9) * 1.1;
+    const x = (one) => left + (right - left) * (one.limit - first) / Math.max(last - first, 1);
+    const y = (share) => bottom - (bottom - top) * share / highest;
+    const draw = (name, attributes, ...children) => {
+      const made = document.createElementNS('http://www.w3.org/2000/svg', name);
+      for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+      made.append(...children);
+      return made;
+    };
+    const marked = (one) => [first, last, limit].includes(one.limit);
+    const curve = draw('svg', {class: 'suggestion', viewBox: '0 0 360 160', role: 'img', 'aria-label': 'Share denied, by limit'},
+      draw('path', {class: 'most', d: `M${left} ${y(most)}H${right}`}),
+      draw('text', {x: left - 6, y: y(most) + 4, 'text-anchor': 'end'}, `${Number((100 * most).toPrecision(3))} %`),
+      draw('path', {class: 'axis', d: `M${left} ${bottom}H${right}`}),
+      draw('path', {class: 'line', d: `M${tried.map((one) => `${x(one)} ${y(one.share)}`).join('L')}`}),
+      ...tried.map((one) => draw('circle', {cx: x(one), cy: y(one.share), r: one.limit === limit ? 6 : 3})),
+      ...tried.filter(marked).map((one) => draw('text', {x: x(one), y: 150, 'text-anchor': 'middle'}, grouped(one.limit))));
+    return element('div', {}, element('h3', {}, masked(algorithm)), curve);
+  }
+  const curves = report.runs.filter(({suggestion}) => suggestion?.tried.length > 1).map(curveOf);
+  const steps = report.pattern === 'adversary' ? data.scenes.map(stepsOf) : [];
 
   const set = (element, words) => element.textContent === words || (element.textContent = words);
   function showCard(card) {
@@ -659,7 +844,7 @@
     const near = [next - 1, next].filter((i) => distance(i) < 12).sort((one, other) => distance(one) - distance(other));
     $('tip').hidden = !near.length;
     if (!near.length) return;
-    const row = rows[near[0]], {traffic} = run, cost = traffic.cost ? `, cost ${traffic.cost[row]}` : '';
+    const row = rows[near[0]], {traffic} = run, cost = hasCosts ? `, cost ${traffic.cost[row]}` : '';
     const lines = [`Request ${requestNumber(run, row)} at ${timeOf(traffic.at[row])}${cost}`];
     for (const one of visible()) if (one.traffic === traffic) lines.push(`${one.name}: ${decisionWords(one, row)}`);
     set($('tip'), lines.join('\n'));
@@ -671,26 +856,32 @@
     const factor = Math.exp(clamp(event.deltaY, -200, 200) * 0.003);
     if (zoom(factor, placeIn(detail, state.view, event.offsetX))) event.preventDefault();
   }, {passive: false});
-  for (const {scene, lines} of steps) {
-    lines.forEach((line, row) => line.addEventListener('click', () => {
-      if (scene !== state.scene) choose(scene, scene.runs[0]);
-      visit(scene.traffic[0].place[row], row);
-    }));
-  }
-
   // ---- Beginning ----
-  if (!data.open) return;
-  for (const element of document.querySelectorAll('.script')) element.hidden = false;
-  const worst = cards.find(({element}) => element.dataset.id === data.open);
-  offer($('limit'), data.limits.map(({name}, i) => [i, name]));
+  const heading = sentence(headingText());
+  set($('heading'), heading);
+  document.title = heading;
+  set($('claim'), sentence(claimText()));
+  $('cards').append(...cards.map((card) => card.element));
+  $('steps').append(...steps.map(({block}) => block));
+  $('curves').append(...curves);
+  set($('base'), steps.length ? `Times from the beginning of a window, ${timeOf(report.base_us, true)}.` : '');
+  if (everyRun.some(({run}) => run.requests)) {
+    set($('about'), 'Of more than 100,000 requests, the charts show counts over time; single requests are those of the keys in ' +
+      'the list and around the worst window.');
+  }
+  if (!worst) return;
+  for (const shown of document.querySelectorAll('.script')) shown.hidden = false;
+  offer($('limit'), data.limits.map(({text}, i) => [i, text]));
   state.limit = worst.run.worst.limit;
   $('limits').hidden = data.limits.length < 2;
+  $('stepwise').hidden = !steps.length;
+  $('suggested').hidden = !curves.length;
   readColours();
   choose(worst.scene, worst.run);
-  if (data.difference !== undefined) {
-    const {number, key, place} = state.run.traffic, row = number ? number.indexOf(data.differing) : data.differing - 1;
-    if (row >= 0) state.key = $('key').value = key ? key[row] : 0;
-    visit(data.difference, place[row] === data.difference ? row : -1);
+  if (report.compare?.differs) {
+    const {number, key, place} = state.run.traffic, row = number.indexOf(report.compare.request);
+    if (row >= 0) state.key = $('key').value = key[row];
+    visit(firstDifference, place[row] === firstDifference ? row : -1);
   }
   new ResizeObserver(() => redraw()).observe($('detail'));
   const restyle = () => draw(stale = 2, readColours());

@@ -33,7 +33,10 @@ TEST_CASE("burst names: the name of a run is treated as data in every format") {
   const auto report = report_of("a,\"b\"\x1b<c>");
   std::string text, json, line;
   burst::append_text(text, report, {});
-  burst::append_json(json, report);
+  JsonWriter writer(json);
+  writer.begin_object();
+  burst::write_json(writer, report);
+  writer.end_object();
   burst::append_decision_json(line, report.plan, report.runs[0].name, 1, "k", {}, {});
   CHECK(!holds(text, "\x1b"));
   CHECK(holds(text, "a,\"b\"\\x1b<c>"));

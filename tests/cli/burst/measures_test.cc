@@ -21,7 +21,10 @@ std::string json_of(std::optional<traffic::Pace> pace) {
   report.runs.push_back({.name = "gcra"});
   report.runs.front().outcome.pace = pace;
   std::string out;
-  burst::append_json(out, report);
+  JsonWriter json(out);
+  json.begin_object();
+  burst::write_json(json, report);
+  json.end_object();
   return recorded("burst", std::move(out));
 }
 
