@@ -10,7 +10,6 @@
 #include "cli/options/options.h"
 #include "cli/terminal/output.h"
 #include "cli/trial/assertions.h"
-#include "cli/trial/html.h"
 #include "cli/trial/picture.h"
 
 namespace rlctl::cli::trial {
@@ -69,21 +68,28 @@ class ReportOutput {
     if (invocation_.json) {
       kind_.append_json(out.buffer(), report);
     } else {
-      std::string text;
-      kind_.append_text(text, report, out.look());
-      out.buffer() += without_micro_sign(std::move(text), out.look().utf8);
+      out.buffer() += text_for_people(report, out.look());
     }
     out.flush();
   }
 
  private:
+  /// The width of the report in a page.
+  static constexpr std::size_t kPageColumns = 100;
+
+  std::string text_for_people(const Report& report, const Look& look) const {
+    std::string text;
+    kind_.append_text(text, report, look);
+    return without_micro_sign(std::move(text), look.utf8);
+  }
+
   /// The text that completes a file.
   std::string text_of(ReportFormat format, const Report& report) const {
     switch (format) {
       case ReportFormat::kSvg:
         return draw_svg(report);
       case ReportFormat::kHtml:
-        return draw_page(report);
+        return draw_page(report, text_for_people(report, {.columns = kPageColumns, .utf8 = true}));
       case ReportFormat::kJson: {
         std::string json;
         kind_.append_json(json, report);

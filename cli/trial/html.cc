@@ -1,4 +1,4 @@
-#include "cli/trial/html.h"
+#include "cli/trial/picture.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/trial/measures.h"
-#include "cli/trial/picture.h"
 #include "embedded_page.h"
 #include "embedded_page_sha256.h"
 
@@ -46,7 +44,6 @@ Events events_of(const rlctl::adversary::Finding& finding) {
                              .wait = answer.allowed ? answer.delay : answer.retry_after,
                              .remaining = answer.remaining,
                              .cost = cost,
-                             .number = static_cast<std::uint32_t>(i + 1),
                              .allowed = answer.allowed});
   }
   return events;
@@ -105,14 +102,6 @@ PeriodWords words_of(microseconds period) {
   return {"per " + text, "window of " + text};
 }
 
-/// "00:01:00": the time of day of an instant.
-std::string time_of_day(microseconds instant) {
-  constexpr std::size_t kDate = std::string_view("2026-01-01T").size();
-  auto text = instant_text(instant).substr(kDate);
-  text.pop_back();
-  return text;
-}
-
 /// Text for HTML, in which a number and its unit stay on one line.
 std::string sentence(std::string_view text) {
   constexpr std::string_view kUnits[] = {"µs", "ms", "s", "min", "h", "d"};
@@ -130,8 +119,9 @@ std::string sentence(std::string_view text) {
 /// The sentences, tables and data of a page.
 class Page {
  public:
-  explicit Page(const Report& report)
-      : report_(report), plan_(report.plan), scenes_(scenes_of(report, made_)) {
+  /// `text`: the report for people.
+  Page(const Report& report, std::string_view text)
+      : report_(report), plan_(report.plan), text_(text), scenes_(scenes_of(report, made_)) {
     for (const auto& scene : scenes_) {
       for (const auto& shown : scene.shown) {
         for (const auto& event : shown.events->single) costs_ |= event.cost != 1;
@@ -152,9 +142,7 @@ class Page {
         {"claim", sentence(claim())},
         {"cards", cards()},
         {"picture", to_base64(draw_svg(report_))},
-        {"about", about()},
-        {"sections", sections()},
-        {"command", command()},
+        {"text", text()},
         {"data", data()},
         {"script-hash", script_hash()},
         {"script", std::string(embedded::k_page_js.text)}};
@@ -250,57 +238,23 @@ class Page {
     }
     const auto sent = report_.runs.front().outcome.measured.sent;
     const bool same = runs > 1 && !plan_.is_real();
-    auto text =
-        fmt::format("{} {}{}",
-                    runs == 1   ? first + " gets"
-                    : runs == 2 ? first + " and " + escaped_message(report_.runs[1].name) + " get"
-                                : fmt::format("All {} limiters get", runs),
-                    same ? "the same " : "", counted_requests(sent));
+    auto text = fmt::format(
+        "{} {}{}",
+        runs == 1   ? first + " gets"
+        : runs == 2 ? first + " and " + escaped_message(report_.runs[1].name) + " get"
+                    : fmt::format("All {} limiters get", runs),
+        same ? "the same " : "", grouped(sent) + (sent == 1 ? " request" : " requests"));
     if (has_keys()) text += fmt::format(" of {} keys", grouped(traffic_keys(report_)));
-    return text + details();
+    return text + ": " + traffic_text(report_);
   }
 
-  static std::string counted_requests(std::int64_t count) {
-    return fmt::format("{} request{}", grouped(count), plural(count));
-  }
-
-  /// What follows the number of requests.
-  std::string details() const {
-    if (report_.recording) {
-      const auto& files = report_.recording->files();
-      const auto from = files.size() == 1 ? escaped_message(replay::input_name(files.front().name))
-                                          : fmt::format("{} logs", files.size());
-      return fmt::format(" in {}, from {} to {}", from, instant_text(report_.recording->first()),
-                         instant_text(report_.recording->last()));
-    }
-    const auto clock =
-        plan_.is_real() ? " (real time, " + counted(plan_.traffic()->clients, "client") + ")" : "";
-    const auto& run = report_.runs.front();
-    const auto& events = run.requests()->events->single;
-    const auto& limit = plan_.limits.front();
-    const auto edge = events.empty() || !run.requests()->events->is_complete ? microseconds{0}
-                      : limit.calendar != nullptr
-                          ? limit.calendar->period_at(events.back().at).start
-                          : events.back().at - (events.back().at - run.begin) % limit.window;
-    const auto before = std::count_if(events.begin(), events.end(),
-                                      [edge](const Event& event) { return event.at < edge; });
-    if (plan_.pattern()->first_in_window == nullptr || before == 0) {
-      return fmt::format(": {}{}", traffic_text(report_), clock);
-    }
-    return fmt::format(": {} just before {}, {} just after{}", grouped(before),
-                       plan_.is_real() ? "the edge of a window" : time_of_day(edge),
-                       grouped(run.outcome.measured.sent - before), clock);
-  }
-
-  /// Whether windows of the clock keep the limit under which the worst run is worst; none if the
-  /// requests of its key are not all known.
+  /// Whether windows of the clock keep the limit under which the worst run is worst; none if there
+  /// are refunds.
   std::optional<bool> clock_keeps() const {
     const auto& events = *worst_->events;
     const auto& limit = limit_of(worst_->worst);
     const auto key = index_of(events, worst_->worst_key);
-    const bool is_whole = events.is_complete || std::find(events.whole.begin(), events.whole.end(),
-                                                          key) != events.whole.end();
-    if (!is_whole || has_refunds(report_)) return std::nullopt;
+    if (has_refunds(report_)) return std::nullopt;
     std::map<microseconds, std::int64_t> counts;
     for (const auto& event : events.single) {
       if (!event.allowed || event.key != key) continue;
@@ -375,272 +329,13 @@ class Page {
         xml(run.name));
   }
 
-  // ---- Sections ----
-
-  static std::string section(std::string_view title, const std::string& content) {
-    if (content.empty()) return {};
-    return fmt::format("<section>\n<h2>{}</h2>\n{}</section>\n", title, content);
-  }
-
-  /// A table from columns, each with its title first, or from rows.
-  static std::string table(std::string_view label, const std::vector<Cells>& rows) {
-    auto out = fmt::format(
-        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\"><table>\n",
-        xml(label));
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      out += "<tr>";
-      for (std::size_t column = 0; column < rows[row].size(); ++column) {
-        const std::string_view tag = rows[row][column].empty() ? "td"
-                                     : row == 0                ? "th scope=\"col\""
-                                     : column == 0             ? "th scope=\"row\""
-                                                               : "td";
-        out += fmt::format("<{}>{}</{}>", tag, xml(rows[row][column]), tag.substr(0, 2));
-      }
-      out += "</tr>\n";
-    }
-    return out + "</table></div>\n";
-  }
-
-  /// A table of the text's, in the words of the page.
-  static std::vector<Cells> rows_of(const Table& source) {
-    const auto& columns = source.columns();
-    std::vector<Cells> rows(columns.front().size());
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      for (const auto& column : columns) rows[row].push_back(column[row]);
-    }
-    for (auto& title : rows.front()) std::ranges::replace(title, '_', ' ');
-    return rows;
-  }
-
-  static std::string table(std::string_view label, const Table& source) {
-    return table(label, rows_of(source));
-  }
-
-  static std::string list(const std::vector<Remark>& remarks, std::string_view name = {}) {
+  /// The lines of the report for people.
+  std::string text() const {
     std::string out;
-    for (const auto& [label, text] : remarks) {
-      const auto word = label == "why" ? std::string() : fmt::format("<b>{}</b> ", label);
-      const auto whose = name.empty() ? std::string() : escaped_message(name) + ": ";
-      out += fmt::format("<li>{}{}.</li>\n", word, sentence(whose + text));
-    }
-    return out;
-  }
-
-  std::string sections() const {
-    std::string out;
-    if (report_.difference) out += section("The first difference", first_difference());
-    if (plan_.search()) out += section("Step by step", steps());
-    out += section(fmt::format("Denied most"), denied_most());
-    out += section("Suggested limit", suggestions());
-    std::string remarks;
-    for (const auto& run : report_.runs) {
-      remarks += plan_.search() ? list(remarks_on_search(report_, run), run.name)
-                                : list(with_times_of_day(remarks_on(report_, run), run));
-    }
-    if (!remarks.empty()) remarks = "<ul>\n" + remarks + "</ul>\n";
-    out += section(plan_.search() ? "What is known" : "Why", remarks);
-    return out + section("Numbers", numbers());
-  }
-
-  /// The remarks on a run, in which the edge of a window reads as in the charts. Only a log has
-  /// dates.
-  std::vector<Remark> with_times_of_day(std::vector<Remark> remarks, const Run& run) const {
-    if (!plan_.pattern()) return remarks;
-    const auto edge = run.outcome.measured.worst.edge;
-    const auto from = instant_text(edge);
-    for (auto& remark : remarks) {
-      if (const auto at = remark.text.find(from); at != remark.text.npos) {
-        remark.text.replace(at, from.size(), time_of_day(edge));
-      }
-    }
-    return remarks;
-  }
-
-  std::string numbers() const {
-    if (plan_.search() || report_.runs.empty()) return {};
-    const Look look{.utf8 = true};
-    const auto origin = picture_of(report_, 2).axis.origin;
-    return table("Decisions",
-                 without_empty_columns(rows_of(decisions_table(report_, look, origin))));
-  }
-
-  std::string first_difference() const {
-    std::vector<Cells> rows{{"limiter", "decision", "remaining", "retry after"}};
-    for (const auto& run : report_.runs) {
-      const auto& events = run.requests()->events->single;
-      const auto found = std::find_if(events.begin(), events.end(), [&](const Event& event) {
-        return event.number == report_.difference->request;
-      });
-      if (found == events.end()) continue;
-      rows.push_back({escaped_message(run.name), decision_text(*found), remaining_text(*found),
-                      retry_text(*found)});
-    }
-    if (rows.size() == 1) return {};
-    return table("The decisions about this request", rows);
-  }
-
-  static std::string decision_text(const Event& event) {
-    return event.allowed ? "allowed" : "denied";
-  }
-  static std::string remaining_text(const Event& event) {
-    return event.remaining != limiter::kNotTold ? grouped(event.remaining) : std::string(kNoValue);
-  }
-  static std::string retry_text(const Event& event) {
-    if (event.allowed || event.wait == limiter::kTimeNotTold) return std::string(kNoValue);
-    return event.wait == limiter::kNever ? "never" : exact_text(event.wait);
-  }
-
-  std::string steps() const {
-    std::string out;
-    for (std::size_t s = 0; s < scenes_.size(); ++s) {
-      const auto& scene = scenes_[s];
-      const auto& shown = scene.shown.front();
-      auto name = escaped_message(shown.run->name);
-      if (!scene.title.empty()) name += fmt::format(", {}", scene.title);
-      out +=
-          fmt::format("<div>\n<h3>{}</h3>\n<p>{}</p>\n", xml(name),
-                      xml(finding_verdict(*scene.finding, *shown.run->search(), {.utf8 = true})));
-      out += fmt::format("<div data-steps=\"{}\">\n{}</div>\n</div>\n", s,
-                         table(name, rows_of_steps(scene)));
-    }
-    return beside(out) +
-           fmt::format("<p class=\"soft\">Times from the beginning of a window, {}.</p>\n",
-                       instant_text(search_base(plan_)));
-  }
-
-  /// A row for each request, with what an exact log would have held before it.
-  std::vector<Cells> rows_of_steps(const Scene& scene) const {
-    constexpr std::size_t kMostRows = 200;
-    const auto& limit = plan_.limits.front();
-    const auto& shown = scene.shown.front();
-    const auto& events = shown.events->single;
-    rlctl::adversary::ExactLog log(limit.window);
-    microseconds latest{0};
-    std::vector<Cells> rows{{"request", "at", costs_ ? "cost" : "", "decision", "remaining",
-                             "retry after", fmt::format("in {} before", period_text(limit.window)),
-                             "why"}};
-    for (std::size_t i = 0; i < std::min(events.size(), kMostRows); ++i) {
-      const auto& event = events[i];
-      latest = std::max(latest, event.at);
-      rows.push_back({grouped(event.number), exact_offset_text(event.at - search_base(plan_)),
-                      costs_ ? fmt::to_string(event.cost) : "", decision_text(event),
-                      remaining_text(event), retry_text(event),
-                      fmt::format("{} of {}", log.counted(latest), limit.limit),
-                      step_reason(*shown.run, plan_, *scene.finding, i)});
-      if (event.allowed) log.add(latest, event.cost);
-    }
-    return without_empty_columns(std::move(rows));
-  }
-
-  /// Without the columns in which no row but the first has a text or a value.
-  static std::vector<Cells> without_empty_columns(std::vector<Cells> rows) {
-    for (auto column = rows.front().size(); column-- > 0;) {
-      const bool is_empty = std::all_of(rows.begin() + 1, rows.end(), [column](const Cells& row) {
-        return row[column].empty() || row[column] == kNoValue;
-      });
-      if (!is_empty) continue;
-      for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
-    }
-    return rows;
-  }
-
-  std::string denied_most() const {
-    std::string out;
-    if (!has_keys()) return out;
-    for (const auto& run : report_.runs) {
-      if (run.top_denied.empty()) continue;
-      const auto all = static_cast<double>(run.outcome.measured.denied);
-      std::vector<Cells> rows{{"by " + escaped_message(run.name), "requests", "of all denied"}};
-      for (const auto& [key, denied] : run.top_denied) {
-        rows.push_back({escaped_text(key), grouped(denied),
-                        fmt::format("{:.1f} %", 100 * static_cast<double>(denied) / all)});
-      }
-      out += table(rows.front().front(), rows);
-    }
-    return beside(out);
-  }
-
-  static std::string beside(const std::string& blocks) {
-    return blocks.empty() ? blocks : "<div class=\"beside\">\n" + blocks + "</div>\n";
-  }
-
-  std::string suggestions() const {
-    std::string out;
-    for (const auto& run : report_.runs) {
-      const auto* requests = run.requests();
-      if (requests == nullptr || !requests->suggestion) continue;
-      out += "<div>\n" + suggestion(run, *requests->suggestion) + "</div>\n";
-    }
-    return beside(out);
-  }
-
-  /// The limits that were tried, as a curve and a table.
-  std::string suggestion(const Run& run, const traffic::Suggestion& found) const {
-    const auto& wanted = *plan_.traffic()->suggest;
-    const auto window = words_of(plan_.limits.front().window);
-    const auto name = escaped_message(run.name);
-    const auto verdict = found.chosen
-                             ? fmt::format("{} {} is the smallest limit with at most {} denied",
-                                           grouped(found.tried[*found.chosen].limit), window.each,
-                                           denied_share_text(wanted))
-                             : fmt::format("no limit denies at most {}", denied_share_text(wanted));
-    std::vector<Cells> rows{{"limit " + window.each, "denied", "of all", "keys denied"}};
-    for (const auto& tried : found.tried) {
-      rows.push_back({grouped(tried.limit), grouped(tried.denied), percent_text(tried.share(false)),
-                      percent_text(tried.share(true))});
-    }
-    return fmt::format("<h3>{}</h3>\n<p>{}.</p>\n", xml(name), xml(verdict)) +
-           curve(found, wanted) + table("Limits tried with " + name, rows);
-  }
-
-  static std::string curve(const traffic::Suggestion& found, const traffic::DeniedShare& wanted) {
-    if (found.tried.size() < 2) return {};
-    constexpr double kLeft = 60, kRight = 330, kTop = 12, kBottom = 130, kHeadroom = 1.1;
-    const auto first = static_cast<double>(found.tried.front().limit),
-               last = static_cast<double>(found.tried.back().limit);
-    double most = wanted.most;
-    for (const auto& tried : found.tried) most = std::max(most, tried.share(wanted.of_keys));
-    const auto x_of = [&](std::int64_t limit) {
-      return kLeft + (kRight - kLeft) * (static_cast<double>(limit) - first) / (last - first);
-    };
-    const auto y_of = [&](double share) {
-      return kBottom - (kBottom - kTop) * share / (std::max(most, 1e-9) * kHeadroom);
-    };
-    std::string line, dots;
-    for (const auto& tried : found.tried) {
-      const auto x = x_of(tried.limit), y = y_of(tried.share(wanted.of_keys));
-      line += fmt::format("{}{:.1f} {:.1f}", line.empty() ? "M" : "L", x, y);
-      const bool is_chosen = found.chosen && &tried == &found.tried[*found.chosen];
-      dots +=
-          fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>", x, y, is_chosen ? 6 : 3);
-      if (!is_chosen && &tried != &found.tried.front() && &tried != &found.tried.back()) continue;
-      dots += fmt::format("<text x=\"{:.1f}\" y=\"150\" text-anchor=\"middle\">{}</text>", x,
-                          grouped(tried.limit));
-    }
-    return fmt::format(
-        "<svg class=\"curve\" viewBox=\"0 0 360 160\" role=\"img\" aria-label=\"Share denied, by "
-        "limit\"><path class=\"most\" d=\"M{0} {1:.1f}H{2}\"/><text x=\"{3}\" y=\"{4:.1f}\" "
-        "text-anchor=\"end\">{5}</text><path class=\"axis\" d=\"M{0} {6}H{2}\"/><path "
-        "class=\"line\" d=\"{7}\"/>{8}</svg>\n",
-        kLeft, y_of(wanted.most), kRight, kLeft - 6, y_of(wanted.most) + 4,
-        xml(fmt::format("{:.3g} %", 100 * wanted.most)), kBottom, line, dots);
-  }
-
-  std::string command() const {
-    std::string out;
-    for (const auto& line : command_lines(plan_.command, 80)) out += xml(line) + '\n';
-    return out;
-  }
-
-  /// What the page leaves out, and how it was made.
-  std::string about() const {
-    std::string out;
-    for (const auto& shown : scenes_.empty() ? std::vector<Scene::Shown>() : scenes_[0].shown) {
-      if (shown.events->is_complete) continue;
-      out = fmt::format(
-          "<p class=\"soft\">Of more than {} requests, the charts show counts over time; single "
-          "requests are those of the keys in the list and around the worst window.</p>\n",
-          grouped(static_cast<std::int64_t>(Events::kMost)));
+    for (auto rest = text_; !rest.empty();) {
+      const auto end = std::min(rest.find('\n'), rest.size() - 1);
+      out += xml(rest.substr(0, end)) + '\n';
+      rest.remove_prefix(end + 1);
     }
     return out;
   }
@@ -668,7 +363,6 @@ class Page {
   }
 
   static bool have_same_requests(const Events& one, const Events& other) {
-    if (!one.is_complete || !other.is_complete) return false;
     return std::equal(one.single.begin(), one.single.end(), other.single.begin(),
                       other.single.end(), [&](const Event& a, const Event& b) {
                         return a.at == b.at && a.cost == b.cost &&
@@ -742,9 +436,6 @@ class Page {
       column(json, "key", events.single, [](const Event& e) { return e.key; });
     }
     if (costs_) column(json, "cost", events.single, [](const Event& e) { return e.cost; });
-    if (!events.is_complete) {
-      column(json, "number", events.single, [](const Event& e) { return e.number; });
-    }
     json.end_object();
   }
 
@@ -756,8 +447,7 @@ class Page {
     json.begin_object().field("name", escaped_message(run->name)).field("source", source_number);
     json.field("sent", plan_.search() ? static_cast<std::int64_t>(events->single.size())
                                       : run->outcome.measured.sent);
-    json.name("worst").begin_object().field("count", worst.allowed);
-    json.field("at", worst.from + worst.span - begin).field("key", index_of(source, worst_key));
+    json.name("worst").begin_object().field("key", index_of(source, worst_key));
     json.field("limit", worst.limit).end_object();
     // Allowed 1, allowed with a delay 2, denied 0.
     std::string decisions;
@@ -783,35 +473,12 @@ class Page {
     if (plan_.limits.size() > 1) {
       column(json, "by", events->single, [](const Event& e) { return e.denied_by; });
     }
-    if (!events->is_complete) write_bins(json, *run, *events);
     json.end_object();
-  }
-
-  void write_bins(JsonWriter& json, const Run& run, const Events& events) const {
-    const auto begin = run.begin * own_time();
-    json.name("whole").begin_array();
-    for (const auto key : events.whole) json.value(key);
-    json.end_array().field("from", events.from - begin).field("to", events.to - begin);
-    const auto write = [&](std::string_view name, const traffic::Timeline& timeline,
-                           bool with_denied) {
-      const auto& bins = timeline.bins();
-      json.name(name).begin_object().field("from", timeline.first() - begin);
-      json.field("width", timeline.width()).name("allowed").begin_array();
-      for (const auto& bin : bins) json.value(bin.allowed);
-      json.end_array();
-      if (with_denied) {
-        json.name("denied").begin_array();
-        for (const auto& bin : bins) json.value(bin.denied);
-        json.end_array();
-      }
-      json.end_object();
-    };
-    write("requests", run.outcome.timeline, true);
-    write("units", run.outcome.departures, false);
   }
 
   const Report& report_;
   const Plan& plan_;
+  std::string_view text_;
   std::vector<std::unique_ptr<Events>> made_;
   std::vector<Scene> scenes_;
   const Scene::Shown* worst_ = nullptr;  ///< the run that exceeds the limit the most
@@ -821,8 +488,8 @@ class Page {
 
 }  // namespace
 
-std::string draw_page(const Report& report) {
-  return Page(report).draw();
+std::string draw_page(const Report& report, std::string_view text) {
+  return Page(report, text).draw();
 }
 
 }  // namespace rlctl::cli::trial

@@ -10,7 +10,7 @@
 
 namespace rlctl::cli::trial {
 
-// A report as a picture, in the terminal and as SVG.
+// A report as a picture, in the terminal and as SVG, and as a page.
 
 /// A plot as wide as the terminal. For each algorithm it shows the units allowed within the last
 /// window against the limit, and below them the allowed and denied requests, all on one time axis
@@ -20,6 +20,14 @@ void append_plot(std::string& out, const Report& report, const Look& look);
 /// The plot as an SVG document: one panel per algorithm, without embedded scripts or
 /// fonts.
 std::string draw_svg(const Report& report);
+
+/// The report as a page: one HTML document that loads nothing, in which a window of the limit's
+/// length is dragged over the requests. It ends with `text`, the report for people; without
+/// JavaScript it has the picture instead of the charts. The plan must have asked for it, since it
+/// needs Requests::events.
+std::string draw_page(const Report& report, std::string_view text);
+/// The most requests of a page.
+inline constexpr std::int64_t kMostOnPage = 100'000;
 
 // --- What both have in common --------------------------------------------------------------------
 

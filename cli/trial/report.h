@@ -13,7 +13,6 @@
 #include "adversary/probes.h"
 #include "adversary/search.h"
 #include "cli/terminal/terminal.h"
-#include "cli/trial/events.h"
 #include "cli/trial/plan.h"
 #include "limiter/limit.h"
 #include "traffic/holding.h"
@@ -49,6 +48,26 @@ struct SearchFindings {
 struct HolderFindings {
   rlctl::adversary::HoldingSearchResult result = {};
   std::chrono::microseconds tick{1};  ///< times are multiples of this
+};
+
+/// A request and its decision, as a page shows it.
+struct Event {
+  std::chrono::microseconds at{0};
+  /// How long an allowed request is delayed, or the retry_after of a denied one, with kNever and
+  /// kTimeNotTold.
+  std::chrono::microseconds wait{0};
+  std::int64_t remaining = limiter::kNotTold;
+  std::int64_t cost = 1;  ///< below 0: a refund
+  std::uint32_t key = 0;  ///< an index of Events::keys
+  int denied_by = 0;      ///< as in limiter::Decision
+  bool allowed = false;
+};
+
+/// The requests of a run, in the order of the traffic. Only a page shows them, so they are kept
+/// only if one is asked for.
+struct Events {
+  std::vector<Event> single = {};
+  std::vector<std::string> keys = {};
 };
 
 /// The most units that the traffic asked for within one window.

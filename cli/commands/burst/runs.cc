@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -25,6 +26,7 @@ namespace {
 
 using std::chrono::microseconds;
 using trial::Cleaning;
+using trial::Difference;
 using trial::Plan;
 using trial::Report;
 using trial::ReportFormat;
@@ -116,6 +118,49 @@ class DecisionComparison {
   std::optional<Difference> found_;
 };
 
+// --- The requests of a page ----------------------------------------------------------------------
+
+/// Throws UsageError if a page is asked for, but the traffic has more requests than it shows.
+void require_room_on_page(const Report& report) {
+  const auto& plan = report.plan;
+  if (!writes(plan, ReportFormat::kHtml)) return;
+  const auto requests = report.recording
+                            ? report.recording->counts().requests
+                            : traffic::make_traffic(*plan.pattern(), plan.request)->size();
+  if (requests <= trial::kMostOnPage) return;
+  throw UsageError(fmt::format("-o *.html: a page shows at most {} requests, not {}",
+                               grouped(trial::kMostOnPage), grouped(requests)),
+                   report.recording ? "draw a picture: -o FILE.svg"
+                                    : "draw a picture, -o FILE.svg, or pass --requests");
+}
+
+/// Collects the requests of a run.
+class EventRecorder {
+ public:
+  /// The traffic must outlive this.
+  explicit EventRecorder(const traffic::Traffic& traffic) : traffic_(traffic) {}
+
+  void add(const traffic::Arrival& arrival, const limiter::Decision& decision) {
+    auto& keys = events_.keys;
+    const auto [key, is_new] =
+        numbers_.emplace(arrival.key, static_cast<std::uint32_t>(keys.size()));
+    if (is_new) keys.emplace_back(traffic_.key_name(arrival.key));
+    events_.single.push_back({.at = arrival.at,
+                              .wait = decision.allowed ? decision.delay : decision.retry_after,
+                              .remaining = decision.remaining,
+                              .cost = arrival.cost,
+                              .key = key->second,
+                              .denied_by = decision.denied_by,
+                              .allowed = decision.allowed});
+  }
+  trial::Events take() { return std::move(events_); }
+
+ private:
+  const traffic::Traffic& traffic_;
+  trial::Events events_;
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  ///< of the keys of the traffic
+};
+
 // --- The runs ------------------------------------------------------------------------------------
 
 /// See run_plan().
@@ -174,7 +219,7 @@ class Runs {
     if (draws_ && draws_one_key(report_) && !has_holders(plan_)) allowed_.emplace();
     if (comparison_ && !report_.runs.empty()) comparison_->start_second();
     events_.reset();
-    if (writes(plan_, ReportFormat::kHtml)) events_.emplace();
+    if (writes(plan_, ReportFormat::kHtml)) events_.emplace(traffic);
     if (!write_lines_ && !all_allowed_ && !allowed_ && !comparison_ && !events_) return {};
     return [this, &name, &traffic, number = std::int64_t{0}](
                const traffic::Arrival& arrival, const limiter::Decision& decision) mutable {
@@ -201,10 +246,7 @@ class Runs {
             .outcome = std::move(outcome),
             .begin = begin};
     auto& requests = std::get<trial::Requests>(run.found);
-    if (events_) {
-      const auto worst = run.outcome.measured.worst.limit;
-      requests.events = events_->finish(traffic, run.outcome, candidate.limits[worst].window);
-    }
+    if (events_) requests.events = events_->take();
     if (allowed_) draw_key(*allowed_, run.outcome);
     const auto& measured = run.outcome.measured;
     if (measured.allowed > 0) requests.worst_key = traffic.key_name(measured.worst.key);
@@ -507,7 +549,7 @@ class Runs {
   std::optional<std::vector<traffic::Arrival>> allowed_;
   /// How a limiter that allows everything would have treated the requests of the current run.
   std::optional<traffic::Measurement> all_allowed_;
-  std::optional<trial::EventRecorder> events_;    ///< the requests of the current run, for a page
+  std::optional<EventRecorder> events_;           ///< the requests of the current run, for a page
   std::optional<DecisionComparison> comparison_;  ///< of the decisions of the two runs
 };
 
@@ -530,6 +572,7 @@ std::shared_ptr<const replay::Recording> read_recording(const Plan& plan,
 }
 
 void run_plan(Report& report, Invocation& invocation, const trial::WriteLines& write_lines) {
+  require_room_on_page(report);
   Runs(report, invocation, write_lines).run();
 }
 

@@ -33,12 +33,12 @@
     for (let i = 0, sum = 0; i < differences.length; ++i) column[i + from] = sum += differences[i];
     return column;
   }
-  function readTraffic({keys, at, key, cost, number}, back) {
+  function readTraffic({keys, at, key, cost}, back) {
     at = sums(at);
     // As if the clock stood still until it is as late as before.
     const latest = at.slice();
     for (let i = 1; i < at.length; ++i) latest[i] = Math.max(latest[i], latest[i - 1]);
-    return {keys, at, latest, key: key && sums(key), cost: cost && sums(cost), number: number && sums(number),
+    return {keys, at, latest, key: key && sums(key), cost: cost && sums(cost),
       place: back ? at.map((_, i) => i + 1) : at};
   }
   function readRun(run, scene) {
@@ -51,7 +51,6 @@
     return Object.assign(run, {
       traffic: scene.traffic[run.source], until, series: new Map(), shown: true,
       remaining: sums(run.remaining), by: run.by && sums(run.by),
-      isWhole: (key) => !run.whole || run.whole.includes(key),
     });
   }
 
@@ -115,7 +114,7 @@
   }
   const lanesOf = (places, allowed, denied) => ({places, allowed: sums(allowed, 1), denied: sums(denied, 1)});
   // What a run did with the requests of a key, counted in windows of a limit: count(place) is the units allowed in
-  // the window that ends there. Where single requests are not known, these are counts of bins.
+  // the window that ends there.
   function seriesOf(run, key, limit, back) {
     const name = `${key} ${limit}`;
     if (run.series.has(name)) return run.series.get(name);
@@ -126,21 +125,9 @@
     const series = {rows, places, into, changes: into.places, count: (place) => into.at(place) - out.at(place)};
     series.lanes = lanesOf(places, rows.map((row) => Number(decisions[row] !== '0')),
       rows.map((row) => Number(decisions[row] === '0')));
-    if (!run.isWhole(key)) {
-      const begins = (bins) => Float64Array.from(bins.allowed, (_, i) => bins.from + i * bins.width);
-      const exact = series.count, {units, requests} = run, unitBegins = begins(units);
-      const binned = ladder(units.allowed.map((count, i) => [unitBegins[i], count]));
-      series.into = binned;
-      series.isExact = (place) => place - window >= run.from && place <= run.to;
-      series.count = (place) =>
-        series.isExact(place) ? exact(place) : binned.at(place) - binned.at(place - window);
-      series.near = series.lanes;
-      series.lanes = lanesOf(begins(requests), requests.allowed, requests.denied);
-      series.changes = Float64Array.from([...binned.places, ...into.places]).sort();
-    }
     series.counts = series.changes.map(series.count);
     series.most = series.counts.reduce((one, other) => Math.max(one, other), 0);
-    series.mostAt = run.isWhole(key) ? series.changes[series.counts.indexOf(series.most)] : run.worst.at;
+    series.mostAt = series.changes[series.counts.indexOf(series.most)];
     run.series.set(name, series);
     return series;
   }
@@ -163,10 +150,7 @@
   // The places of the run, and those of the overview: whole windows of the clock.
   function setDomain() {
     const {back, runs} = state.scene, {window} = limit(), ends = [];
-    for (const {traffic: {place}, requests} of runs) {
-      if (requests) ends.push(requests.from, requests.from + requests.width * requests.allowed.length);
-      else if (place.length) ends.push(place[0], place[place.length - 1]);
-    }
+    for (const {traffic: {place}} of runs) if (place.length) ends.push(place[0], place[place.length - 1]);
     const first = Math.min(...ends), last = Math.max(...ends);
     const room = back ? 0.5 : (last - first) * 0.15 || window / 100;
     state.whole = state.domain = {from: first - room, to: last + room};
@@ -349,14 +333,12 @@
     context.lineTo(detail.left, bottom);
     context.fill();
   }
-  const lanesIn = ({near, lanes, isExact}) =>
-    near && isExact(state.view.from) && isExact(state.view.to) ? near : lanes;
   function drawDetailStill() {
     const runs = visible(), chart = runs.length > 3 ? 64 : 104, lane = 14, right = detail.left - 6;
     const tall = detail.tall = chart + 82;
     const context = begin(detail, detail.still, runs.length * tall + 24);
     const most = limit().limit, scale = Math.max(most, ...runs.map((run) => seriesIn(run).most)) * 1.08;
-    const lanes = Math.max(...runs.map((run) => eachColumn(detail, state.view, lanesIn(seriesIn(run)))));
+    const lanes = Math.max(...runs.map((run) => eachColumn(detail, state.view, seriesIn(run).lanes)));
     drawAxis(context, detail, state.view, detail.height - 6, 20);
     runs.forEach((run, i) => {
       const series = seriesIn(run), bottom = i * tall + 24 + chart, y = (units) => bottom - chart * units / scale;
@@ -370,7 +352,7 @@
       }
       if (bottom - y(most) > 14) text(context, '0', right, bottom + 4, 'soft', 'right');
       const tops = {allowed: bottom + 10, denied: bottom + 14 + lane};
-      drawLanes(context, detail, state.view, lanesIn(series), tops, lane, lanes);
+      drawLanes(context, detail, state.view, series.lanes, tops, lane, lanes);
       for (const kind of Object.keys(tops)) text(context, kind, right, tops[kind] + 12, 'soft', 'right');
     });
   }
@@ -403,7 +385,6 @@
   // ---- Texts that follow the cursor ----
   const countWords = (run) => `${grouped(seriesIn(run).count(state.cursor))} allowed within the last ` +
     `${period(limit().window)}; limit ${grouped(limit().limit)}`;
-  const requestNumber = ({traffic}, row) => grouped(traffic.number ? traffic.number[row] : row + 1);
   function decisionWords({decisions, until, by, remaining, traffic}, row) {
     const wait = span(until[row] - traffic.at[row]), isDenied = decisions[row] === '0';
     return [
@@ -438,8 +419,6 @@
     return card;
   }
   const cards = [...document.querySelectorAll('.card')].map(readCard);
-  const steps = [...document.querySelectorAll('[data-steps]')].map((table) =>
-    ({scene: data.scenes[table.dataset.steps], lines: [...table.querySelectorAll('tr')].slice(1)}));
 
   const set = (element, words) => element.textContent === words || (element.textContent = words);
   function showCard(card) {
@@ -450,7 +429,7 @@
       words = countWords(card.run).slice(count.length + 1);
       width = `${Math.min(card.mark * units / limit().limit, 100)}%`;
       isOver = units > limit().limit;
-      request = row < 0 ? 'no request yet' : `Request ${requestNumber(card.run, row)}: ${decisionWords(card.run, row)}`;
+      request = row < 0 ? 'no request yet' : `Request ${grouped(row + 1)}: ${decisionWords(card.run, row)}`;
     }
     set(card.count, count);
     set(card.words, words);
@@ -465,13 +444,10 @@
     const {run} = state, row = rowAt(run), {keys, at} = run.traffic;
     const key = keys.length > 1 ? `, key ${keys[state.key]}` : '';
     const where = row < 0 ? 'before the first request'
-      : `request ${requestNumber(run, row)} of ${grouped(run.sent)} at ${timeOf(at[row])}${key}`;
+      : `request ${grouped(row + 1)} of ${grouped(run.sent)} at ${timeOf(at[row])}${key}`;
     set($('request'), (state.scene.back ? '' : `Window until ${timeOf(state.cursor)}: `) + where);
     $('cursor').value = state.cursor;
     $('cursor').setAttribute('aria-valuetext', `${countWords(run)}; ${where}`);
-    for (const {scene, lines} of steps) {
-      lines.forEach((line, i) => line.classList.toggle('now', scene === state.scene && i === row));
-    }
   }
 
   // ---- Changes ----
@@ -547,7 +523,7 @@
   // At most a thousand keys can be chosen, the worst first.
   function offerKeys() {
     const {run} = state, place = (key) => key === run.worst.key ? -1 : key;
-    const keys = run.traffic.keys.map((name, key) => [key, name]).filter(([key]) => run.isWhole(key) || place(key) < 0);
+    const keys = run.traffic.keys.map((name, key) => [key, name]);
     offer($('key'), keys.sort(([one], [other]) => place(one) - place(other)).slice(0, 1000));
     $('key').value = state.key;
     $('keys').hidden = keys.length < 2;
@@ -660,7 +636,7 @@
     $('tip').hidden = !near.length;
     if (!near.length) return;
     const row = rows[near[0]], {traffic} = run, cost = traffic.cost ? `, cost ${traffic.cost[row]}` : '';
-    const lines = [`Request ${requestNumber(run, row)} at ${timeOf(traffic.at[row])}${cost}`];
+    const lines = [`Request ${grouped(row + 1)} at ${timeOf(traffic.at[row])}${cost}`];
     for (const one of visible()) if (one.traffic === traffic) lines.push(`${one.name}: ${decisionWords(one, row)}`);
     set($('tip'), lines.join('\n'));
     $('tip').style.left = `${clamp(x + 12, 0, Math.max(detail.width - 260, 0))}px`;
@@ -671,12 +647,6 @@
     const factor = Math.exp(clamp(event.deltaY, -200, 200) * 0.003);
     if (zoom(factor, placeIn(detail, state.view, event.offsetX))) event.preventDefault();
   }, {passive: false});
-  for (const {scene, lines} of steps) {
-    lines.forEach((line, row) => line.addEventListener('click', () => {
-      if (scene !== state.scene) choose(scene, scene.runs[0]);
-      visit(scene.traffic[0].place[row], row);
-    }));
-  }
 
   // ---- Beginning ----
   if (!data.open) return;
@@ -688,8 +658,8 @@
   readColours();
   choose(worst.scene, worst.run);
   if (data.difference !== undefined) {
-    const {number, key, place} = state.run.traffic, row = number ? number.indexOf(data.differing) : data.differing - 1;
-    if (row >= 0) state.key = $('key').value = key ? key[row] : 0;
+    const {key, place} = state.run.traffic, row = data.differing - 1;
+    state.key = $('key').value = key ? key[row] : 0;
     visit(data.difference, place[row] === data.difference ? row : -1);
   }
   new ResizeObserver(() => redraw()).observe($('detail'));
