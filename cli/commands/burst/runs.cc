@@ -43,17 +43,6 @@ std::optional<std::string> why_overloaded(const Run& run) {
                      trial::rate_text(pace->sent_per_second));
 }
 
-/// The seconds that a run under the real clock will take; none if the plan limits the number of
-/// requests instead.
-std::optional<double> planned_seconds(const Plan& plan, const replay::Recording* recording) {
-  using Seconds = std::chrono::duration<double>;
-  const auto& request = plan.request;
-  if (recording != nullptr) return Seconds(recording->last() - recording->first()).count();
-  if (request.requests || plan.pattern()->rate.empty()) return std::nullopt;
-  if (request.duration) return Seconds(*request.duration).count();
-  return Seconds(traffic::kPatternWindows * request.limit.window).count();
-}
-
 // --- Traffic -------------------------------------------------------------------------------------
 
 /// The requests of one run, the origin of its times (Run::begin), and the zero of its
@@ -409,16 +398,16 @@ class Runs {
   /// What all runs of the traffic under the real clock have in common.
   traffic::RealRun real_run_of(std::size_t number, const std::string& name, const RunTraffic& run) {
     const auto& candidate = plan_.candidates[number];
-    const trial::RunInProgress shown{.name = name,
-                                     .number = number,
-                                     .of = plan_.candidates.size(),
-                                     .seconds = planned_seconds(plan_, recording_),
-                                     .requests = std::max<std::int64_t>(run.traffic->size(), 1)};
-    const auto on_progress = [this, shown](const traffic::RealProgress& progress) {
-      if (!session_.progress().enabled()) return;
-      // Leave the last column free; see Progress.
-      session_.progress().update(
-          trial::real_progress_text(shown, progress, terminal_width(STDERR_FILENO) - 1));
+    const auto requests = as_double(std::max<std::int64_t>(run.traffic->size(), 1));
+    const auto on_progress = [this, number, &name, requests](const traffic::RealProgress& now) {
+      if (now.until_first.count() > 0) {
+        const auto left = std::chrono::ceil<std::chrono::seconds>(now.until_first);
+        return session_.progress().update(
+            fmt::format("waiting {} s for the edge of a window; Ctrl-C stops", left.count()));
+      }
+      session_.show(number, as_double(now.sent) / requests,
+                    fmt::format("the traffic; {}: {} allowed, {} denied", escaped_message(name),
+                                now.allowed, now.denied));
     };
     return {.limits = candidate.limits,
             .interrupt = &invocation_.interrupt,
