@@ -17,7 +17,6 @@
 #include "limiter/limit.h"
 #include "traffic/holding.h"
 #include "traffic/measurement.h"
-#include "traffic/spending.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::cli::trial {
@@ -87,17 +86,11 @@ struct Requests {
   std::optional<Events> events = {};                   ///< if the plan asks for a page
 };
 
-/// Who held leases of a limiter.
-struct Leases {
-  traffic::Held held = {};
-  /// The names of the keys of Held::most and Held::most_ever.
+/// How a limiter handled leases or reservations.
+struct Holders {
+  traffic::HolderReport report = {};
+  /// The names of the keys of HolderReport::most and HolderReport::most_ever.
   std::string key = {}, ever_key = {};
-};
-
-/// What was reserved and spent of a limiter.
-struct Budget {
-  traffic::Spent spent = {};
-  std::string key = {};  ///< the name of the key of Spent::most
 };
 
 /// How one limiter did. Names are data: escape them before printing.
@@ -107,7 +100,7 @@ struct Run {
   /// What was sent and allowed: of a search, the schedule that allows the most; of a search for
   /// leases or reservations, nothing.
   traffic::Outcome outcome = {};
-  std::variant<Requests, Leases, Budget, SearchFindings, HolderFindings> found = {};
+  std::variant<Requests, Holders, SearchFindings, HolderFindings> found = {};
   /// What the replies of a script suggest about how they were read.
   std::optional<std::string> hint = {};
   /// Why a bundled algorithm treated the traffic so: a sentence without a full stop.
@@ -120,8 +113,7 @@ struct Run {
 
   /// Null unless this is what was found.
   const Requests* requests() const { return std::get_if<Requests>(&found); }
-  const Leases* leases() const { return std::get_if<Leases>(&found); }
-  const Budget* budget() const { return std::get_if<Budget>(&found); }
+  const Holders* holders() const { return std::get_if<Holders>(&found); }
   const SearchFindings* search() const { return std::get_if<SearchFindings>(&found); }
   const HolderFindings* holder_search() const { return std::get_if<HolderFindings>(&found); }
   /// Of requests; empty for others.
@@ -191,10 +183,6 @@ struct Verdict {
 /// but has not succeeded.
 std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio);
 
-/// How many held leases, or how many units were spent or held, over time, and the most; null and 0
-/// without --concurrency and --reserve.
-const std::vector<traffic::HeldStep>* steps_of(const Run& run);
-std::int64_t most_of(const Run& run);
 /// A sentence about a run, without a full stop, and the word before it: "why", "note".
 struct Remark {
   std::string_view label = {};

@@ -227,21 +227,28 @@ class Runs {
     };
   }
 
-  /// The result of a run, whose times are from `begin`.
-  Run finished(const traffic::Candidate& candidate, traffic::Outcome outcome,
-               const traffic::Traffic& traffic, microseconds begin) {
+  /// A run whose times are from `begin`, with what requests and holders have in common.
+  static Run begun(const traffic::Candidate& candidate, traffic::Outcome outcome,
+                   const traffic::Traffic& traffic, microseconds begin) {
     Run run{.name = std::string(name_of(candidate)),
             .is_bundled = candidate.is_bundled(),
             .outcome = std::move(outcome),
             .begin = begin};
+    for (const auto& [key, denied] : run.outcome.top_denied) {
+      run.top_denied.emplace_back(traffic.key_name(key), denied);
+    }
+    return run;
+  }
+
+  /// The result of a run of requests.
+  Run finished(const traffic::Candidate& candidate, traffic::Outcome outcome,
+               const traffic::Traffic& traffic, microseconds begin) {
+    auto run = begun(candidate, std::move(outcome), traffic, begin);
     auto& requests = std::get<trial::Requests>(run.found);
     if (events_) requests.events = events_->take();
     if (allowed_) draw_key(*allowed_, run.outcome);
     const auto& measured = run.outcome.measured;
     if (measured.allowed > 0) requests.worst_key = traffic.key_name(measured.worst.key);
-    for (const auto& [key, denied] : run.outcome.top_denied) {
-      run.top_denied.emplace_back(traffic.key_name(key), denied);
-    }
     for (const auto& one : measured.worst_keys) {
       requests.worst_keys.emplace_back(traffic.key_name(one.worst.key));
     }
@@ -325,19 +332,16 @@ class Runs {
       session_.progress().clear();  // cleaning up may write a warning
     };
     const auto& interrupt = invocation_.interrupt;
-    if (plan_.concurrency) {
-      auto holding = traffic::run_holding(*traffic, *decider, candidate.limits.front(),
-                                          hold_plan_of(candidate, plan_), interrupt, on_decision,
-                                          on_progress, zero);
-      end(holding.outcome);
-      return finished_leases(candidate, std::move(holding), *traffic, begin);
-    }
-    if (plan_.reserve) {
-      auto spending =
-          traffic::run_spending(*traffic, *decider, trial::spend_rules_of(candidate),
-                                plan_.budget.spend, interrupt, on_decision, on_progress, zero);
-      end(spending.outcome);
-      return finished_budget(candidate, std::move(spending), *traffic, begin);
+    if (has_holders(plan_)) {
+      auto found = plan_.concurrency
+                       ? traffic::run_holding(*traffic, *decider, candidate.limits.front(),
+                                              hold_plan_of(candidate, plan_), interrupt,
+                                              on_decision, on_progress, zero)
+                       : traffic::run_spending(*traffic, *decider, trial::spend_rules_of(candidate),
+                                               plan_.budget.spend, interrupt, on_decision,
+                                               on_progress, zero);
+      end(found.outcome);
+      return finished(candidate, std::move(found), *traffic, begin);
     }
     auto outcome = traffic::run_virtually(
         *traffic, *decider, candidate.limits, interrupt, on_decision, on_progress,
@@ -347,40 +351,18 @@ class Runs {
   }
 
   /// A run of leases or reservations, of which neither windows nor reported values are known.
-  static Run run_of_holders(const traffic::Candidate& candidate, traffic::Outcome outcome,
-                            const traffic::Traffic& traffic, microseconds begin) {
-    Run run{.name = std::string(name_of(candidate)),
-            .is_bundled = candidate.is_bundled(),
-            .outcome = std::move(outcome),
-            .begin = begin};
-    for (const auto& [key, denied] : run.outcome.top_denied) {
-      run.top_denied.emplace_back(traffic.key_name(key), denied);
+  static Run finished(const traffic::Candidate& candidate, traffic::HolderOutcome found,
+                      const traffic::Traffic& traffic, microseconds begin) {
+    auto run = begun(candidate, std::move(found.outcome), traffic, begin);
+    auto& holders = run.found.emplace<trial::Holders>();
+    auto& report = holders.report = std::move(found.report);
+    if (candidate.foreign) {  // its replies to releases and settles are not read
+      report.refused.reset();
+      report.refused_while_held.reset();
     }
+    if (report.most.both() > 0) holders.key = traffic.key_name(report.most.key);
+    if (report.most_ever.both() > 0) holders.ever_key = traffic.key_name(report.most_ever.key);
     run.hint = trial::holders_hint(run);
-    return run;
-  }
-
-  static Run finished_leases(const traffic::Candidate& candidate, traffic::HoldingOutcome holding,
-                             const traffic::Traffic& traffic, microseconds begin) {
-    auto run = run_of_holders(candidate, std::move(holding.outcome), traffic, begin);
-    auto& leases = run.found.emplace<trial::Leases>();
-    auto& held = leases.held = std::move(holding.held);
-    if (candidate.foreign) held.releases_refused.reset();  // its replies to them are not read
-    if (held.most.held > 0) leases.key = traffic.key_name(held.most.key);
-    if (held.most_ever.held > 0) leases.ever_key = traffic.key_name(held.most_ever.key);
-    return run;
-  }
-
-  static Run finished_budget(const traffic::Candidate& candidate, traffic::SpendingOutcome spending,
-                             const traffic::Traffic& traffic, microseconds begin) {
-    auto run = run_of_holders(candidate, std::move(spending.outcome), traffic, begin);
-    auto& budget = run.found.emplace<trial::Budget>();
-    auto& spent = budget.spent = std::move(spending.spent);
-    if (candidate.foreign) {  // its replies to settles are not read
-      spent.refused.reset();
-      spent.refused_while_held.reset();
-    }
-    if (spent.most.both() > 0) budget.key = traffic.key_name(spent.most.key);
     return run;
   }
 
