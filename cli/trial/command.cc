@@ -70,14 +70,18 @@ class ReportOutput {
     if (invocation_.json) {
       out.buffer() += json_of(report, false) + '\n';
     } else {
-      std::string text;
-      kind_.append_text(text, report, out.look());
-      out.buffer() += without_micro_sign(std::move(text), out.look().utf8);
+      out.buffer() += text_for_people(report, out.look());
     }
     out.flush();
   }
 
  private:
+  std::string text_for_people(const Report& report, const Look& look) const {
+    std::string text;
+    kind_.append_text(text, report, look);
+    return without_micro_sign(std::move(text), look.utf8);
+  }
+
   /// The text that completes a file.
   std::string text_of(ReportFormat format, const Report& report) const {
     switch (format) {
@@ -107,11 +111,8 @@ class ReportOutput {
   }
 
   std::string page_of(const Report& report) const {
-    constexpr Look kLook{.utf8 = true};
-    std::string text;
-    kind_.append_text(text, report, kLook);
-    return draw_page(fmt::format("rlctl {}: {}", invocation_.command, traffic_name(report)), text,
-                     json_of(report, true));
+    return draw_page(fmt::format("rlctl {}: {}", invocation_.command, traffic_name(report)),
+                     text_for_people(report, {.utf8 = true}), json_of(report, true));
   }
 
   void flush_lines() {

@@ -11,190 +11,140 @@ namespace {
 
 using std::chrono::microseconds;
 
-std::string times_text(std::int64_t count, std::string_view what, microseconds longest) {
-  return fmt::format("{} {}{}", grouped(count), what,
-                     longest.count() > 0 ? ", for up to " + span_text(longest) : "");
+/// What the parts of leases or of reservations are called.
+struct HolderWords {
+  std::string_view unit;     ///< what the limit counts
+  std::string_view request;  ///< what asks for it
+  std::string_view end;      ///< what gives it back
+  std::string_view hold;     ///< what lapses unless it is given back
+};
+const HolderWords& words_of(const Plan& plan) {
+  static constexpr HolderWords kOfLeases{"slot", "acquire", "release", "lease"},
+      kOfReservations{"unit", "reservation", "settle", "hold"};
+  return plan.concurrency ? kOfLeases : kOfReservations;
 }
 
-std::string units_text(std::int64_t units) {
-  return fmt::format("{} unit{}", grouped(units), plural(units));
+/// "1,200 slots"
+std::string grouped_units(std::int64_t count, const HolderWords& words) {
+  return fmt::format("{} {}{}", grouped(count), words.unit, plural(count));
+}
+std::string for_up_to(microseconds longest) {
+  return longest.count() > 0 ? ", for up to " + span_text(longest) : "";
+}
+std::string_view was_or_were(std::int64_t count) {
+  return count == 1 ? "was" : "were";
 }
 
-HoldersVerdict lease_verdict(const Report& report, const Run& run) {
-  const auto& held = run.leases()->held;
-  const auto limit = *report.plan.concurrency;
-  if (held.most.held > limit) {
-    return {fmt::format("{} held at once, {} more than the limit", held.most.held,
-                        held.most.held - limit),
-            Tone::kBad};
-  }
-  if (run.outcome.measured.allowed == 0) return {"allowed nothing", Tone::kBad};
-  if (held.leaked > 0) {
-    return {fmt::format("lost up to {}", counted(held.leaked, "slot")), Tone::kBad};
-  }
-  if (held.most_ever.held > limit) {
-    return {"within the limit but for leases that had ended, no slot lost", Tone::kWarning};
-  }
-  return {"within the limit, no slot lost", Tone::kGood};
-}
+/// The remarks on a run of holders.
+class HolderRemarks {
+ public:
+  HolderRemarks(const Report& report, const Run& run)
+      : report_(report),
+        run_(run),
+        found_(run.holders()->report),
+        words_(words_of(report.plan)),
+        limit_(report.plan.limits.front().limit) {}
 
-HoldersVerdict budget_verdict(const Report& report, const Run& run) {
-  const auto& spent = run.budget()->spent;
-  const auto limit = report.plan.limits.front().limit;
-  if (spent.exceeded > 0) {
-    return {fmt::format("{} spent or held, {} more than the limit", spent.most.both(),
-                        spent.most.both() - limit),
-            Tone::kBad};
+  std::vector<Remark> make() {
+    add_exceeded();
+    if (found_.starved > 0) {
+      add("starved", fmt::format("{} {} denied although there was room{}",
+                                 counted(found_.starved, words_.request),
+                                 was_or_were(found_.starved), for_up_to(found_.longest_starved)));
+    }
+    if (found_.leaked > 0) {
+      add("leaked", grouped_units(found_.leaked, words_) +
+                        " at once that nobody had and nobody got" +
+                        for_up_to(found_.longest_leaked));
+    }
+    add_end();
+    add_refused();
+    const auto places = static_cast<std::int64_t>(limiter::kMostReservations);
+    const bool is_budget = run_.is_bundled && report_.plan.reserve;
+    if (is_budget && found_.starved > 0 && limit_ / report_.plan.budget.spend.units >= places) {
+      add("why", fmt::format("{} holds at most {} reservations of a key", run_.name, places));
+    }
+    if (run_.hint) add("hint", *run_.hint);
+    return std::move(remarks_);
   }
-  if (run.outcome.measured.allowed == 0) return {"allowed nothing", Tone::kBad};
-  if (spent.end && spent.end->too_many > 0) {
-    return {fmt::format("allowed {} above the limit at the end", units_text(spent.end->too_many)),
-            Tone::kBad};
-  }
-  if (spent.end && spent.end->taken > 0) {
-    return {"lost " + units_text(spent.end->taken), Tone::kBad};
-  }
-  if (spent.leaked > 0) {
-    return {fmt::format("denied although up to {} were free", units_text(spent.leaked)),
-            Tone::kBad};
-  }
-  if (spent.refused_while_held.value_or(0) > 0) {
-    return {"refused to settle what was held", Tone::kBad};
-  }
-  if (spent.refused.value_or(0) > 0) {
-    return {"within the limit, but some settles came too late to count", Tone::kWarning};
-  }
-  return {"within the limit, no unit lost", Tone::kGood};
-}
 
-std::vector<Remark> remarks_on_leases(const Report& report, const Run& run) {
-  const auto& held = run.leases()->held;
-  const auto limit = *report.plan.concurrency;
-  const auto name = report.runs.size() > 1 ? escaped_message(run.name) + ": " : std::string();
-  std::vector<Remark> remarks;
-  const auto add = [&](std::string_view label, const std::string& text) {
-    remarks.push_back({label, name + text});
-  };
-  const auto key_of = [&](const std::string& key) {
-    return traffic_keys(report) > 1 ? " of key " + quoted_and_masked(key) : std::string();
-  };
-  if (held.most.held > limit) {
-    add("held", fmt::format("{} at once{}, whose leases had not ended, {} more than the limit",
-                            held.most.held, key_of(run.leases()->key), held.most.held - limit));
+ private:
+  void add(std::string_view label, const std::string& text) {
+    const bool says_name = report_.runs.size() > 1;
+    remarks_.push_back({label, (says_name ? escaped_message(run_.name) + ": " : "") + text});
   }
-  if (held.most_ever.lapsed > 0) {
-    add("lapsed", fmt::format("{} held at once{}, {} of them although {} lease had ended{}",
-                              held.most_ever.held, key_of(run.leases()->ever_key),
-                              held.most_ever.lapsed, held.most_ever.lapsed == 1 ? "its" : "their",
-                              report.plan.leases.hold.renews ? "" : ": --renew keeps them"));
+  std::string of_key(const std::string& key) const {
+    return traffic_keys(report_) > 1 ? " of key " + quoted_and_masked(key) : std::string();
   }
-  if (held.starved > 0) {
-    add("starved", times_text(held.starved,
-                              fmt::format("acquire{} denied although a slot was free",
-                                          held.starved == 1 ? " was" : "s were"),
-                              held.longest_starved));
-  }
-  if (!held.end) {
-    add("end", "nobody asked for all slots when everybody had gone: some may be lost");
-  } else if (held.end->keys < run.outcome.measured.keys) {
-    add("end", fmt::format("of {} keys only {} were asked for all slots when everybody had gone",
-                           grouped(run.outcome.measured.keys), grouped(held.end->keys)));
-  }
-  if (held.leaked > 0) {
-    add("leaked", times_text(held.leaked,
-                             fmt::format("slot{} at once that nobody had and nobody got",
-                                         plural(held.leaked)),
-                             held.longest_leaked));
-  }
-  if (held.end && held.end->taken > 0) {
-    add("at the end",
-        fmt::format("{} {} still taken {} after the last holder had gone",
-                    counted(held.end->taken, "slot"), held.end->taken == 1 ? "was" : "were",
-                    span_text(held.end->after)));
-  }
-  if (held.releases_refused.value_or(0) > 0) {
-    add("refused", times_text(*held.releases_refused,
-                              fmt::format("release{} of a lease that had not ended",
-                                          plural(*held.releases_refused)),
-                              {}));
-  }
-  if (held.renewals_refused > 0) {
-    add("refused", times_text(held.renewals_refused,
-                              fmt::format("renewal{} of a lease that had not ended",
-                                          plural(held.renewals_refused)),
-                              {}));
-  }
-  if (run.hint) add("hint", *run.hint);
-  return remarks;
-}
 
-std::vector<Remark> remarks_on_budget(const Report& report, const Run& run) {
-  const auto& spent = run.budget()->spent;
-  const auto limit = report.plan.limits.front().limit;
-  const auto name = report.runs.size() > 1 ? escaped_message(run.name) + ": " : std::string();
-  std::vector<Remark> remarks;
-  const auto add = [&](std::string_view label, const std::string& text) {
-    remarks.push_back({label, name + text});
-  };
-  if (spent.exceeded > 0) {
-    add("exceeded",
-        fmt::format(
-            "{} allowed although more than the limit was then spent or held{}: at most {} "
-            "spent and {} held, {} more than the limit",
-            spent.exceeded == 1 ? "1 reservation was"
-                                : grouped(spent.exceeded) + " reservations were",
-            traffic_keys(report) > 1 ? " by key " + quoted_and_masked(run.budget()->key) : "",
-            spent.most.spent, spent.most.held, spent.most.both() - limit));
+  void add_exceeded() {
+    const auto& most = found_.most;
+    const auto& ever = found_.most_ever;
+    if (most.both() > limit_) {
+      const auto used = report_.plan.concurrency
+                            ? fmt::format("{} held", most.held)
+                            : fmt::format("{} spent and {} held", most.spent, most.held);
+      add("exceeded", fmt::format("{} at once{}, {} more than the limit", used,
+                                  of_key(run_.holders()->key), most.both() - limit_));
+    } else if (found_.overspent > 0) {
+      add("overspent",
+          fmt::format("settles brought a key up to {} above the limit: they state what "
+                      "happened, which is not the limiter's fault",
+                      grouped_units(found_.overspent, words_)));
+    }
+    if (ever.lapsed > 0) {
+      add("lapsed", fmt::format("{} held at once{}, {} of them although {} lease had ended{}",
+                                ever.held, of_key(run_.holders()->ever_key), ever.lapsed,
+                                ever.lapsed == 1 ? "its" : "their",
+                                report_.plan.leases.hold.renews ? "" : ": --renew keeps them"));
+    }
   }
-  if (spent.overspent > 0 && spent.exceeded == 0) {
-    add("overspent", fmt::format("settles brought a key up to {} above the limit: they state what "
-                                 "happened, which is not the limiter's fault",
-                                 units_text(spent.overspent)));
+
+  void add_end() {
+    const auto& end = found_.end;
+    const auto asked = fmt::format("asked for all {}s when everybody had gone", words_.unit);
+    if (!end) return add("end", fmt::format("nobody {}: some may be lost", asked));
+    if (end->keys < run_.outcome.measured.keys) {
+      add("end", fmt::format("of {} keys only {} were {}", grouped(run_.outcome.measured.keys),
+                             grouped(end->keys), asked));
+    }
+    if (end->too_many > 0) {
+      add("at the end", fmt::format("those who {} got up to {} above the limit", asked,
+                                    grouped_units(end->too_many, words_)));
+    }
+    if (end->taken > 0) {
+      add("at the end", fmt::format("{} {} still taken {} after the last holder had gone",
+                                    grouped_units(end->taken, words_), was_or_were(end->taken),
+                                    span_text(end->after)));
+    }
   }
-  if (spent.starved > 0) {
-    add("starved", fmt::format("{} denied although there was room{}",
-                               spent.starved == 1 ? "1 reservation was"
-                                                  : grouped(spent.starved) + " reservations were",
-                               spent.longest_starved.count() > 0
-                                   ? ", for up to " + span_text(spent.longest_starved)
-                                   : ""));
+
+  void add_refused() {
+    const auto while_held = found_.refused_while_held.value_or(0);
+    const auto late = found_.refused.value_or(0) - while_held;
+    if (while_held > 0) {
+      add("refused", fmt::format("{} of a {} that had not ended", counted(while_held, words_.end),
+                                 words_.hold));
+    }
+    if (found_.renewals_refused > 0) {
+      add("refused",
+          counted(found_.renewals_refused, "renewal") + " of a lease that had not ended");
+    }
+    if (late > 0) {
+      add("refused",
+          fmt::format("{} after the hold had ended, so that the units were not spent{}",
+                      counted(late, words_.end),
+                      run_.is_bundled ? ": a reservation is remembered for as long again" : ""));
+    }
   }
-  if (spent.leaked > 0) {
-    add("leaked", units_text(spent.leaked) + " at once that nobody had and nobody got");
-  }
-  if (!spent.end) {
-    add("end", "nobody asked for all units when everybody had gone: some may be lost");
-  } else if (spent.end->keys < run.outcome.measured.keys) {
-    add("end", fmt::format("of {} keys only {} were asked for all units when everybody had gone",
-                           grouped(run.outcome.measured.keys), grouped(spent.end->keys)));
-  }
-  if (spent.end && spent.end->too_many > 0) {
-    add("at the end", fmt::format("those who asked when everybody had gone got up to {} above the "
-                                  "limit",
-                                  units_text(spent.end->too_many)));
-  }
-  if (spent.end && spent.end->taken > 0) {
-    add("at the end",
-        fmt::format("{} {} still taken when all holds had ended", units_text(spent.end->taken),
-                    spent.end->taken == 1 ? "was" : "were"));
-  }
-  if (spent.refused_while_held.value_or(0) > 0) {
-    add("refused", fmt::format("{} of a reservation whose hold had not ended",
-                               counted(*spent.refused_while_held, "settle")));
-  }
-  if (spent.refused.value_or(0) > spent.refused_while_held.value_or(0)) {
-    add("refused",
-        fmt::format("{} after the hold had ended, so that the units were not spent{}",
-                    counted(*spent.refused - *spent.refused_while_held, "settle"),
-                    run.is_bundled ? ": a reservation is remembered for as long again" : ""));
-  }
-  const auto places = static_cast<std::int64_t>(limiter::kMostReservations);
-  if (run.is_bundled && spent.starved > 0 && limit / report.plan.budget.spend.units >= places) {
-    add("why", fmt::format("{} holds at most {} reservations of a key", run.name, places));
-  }
-  if (run.hint) add("hint", *run.hint);
-  return remarks;
-}
+
+  const Report& report_;
+  const Run& run_;
+  const traffic::HolderReport& found_;
+  const HolderWords& words_;
+  std::int64_t limit_;
+  std::vector<Remark> remarks_;
+};
 
 }  // namespace
 
@@ -227,11 +177,42 @@ std::string reservations_text(const Plan& plan) {
 }
 
 HoldersVerdict holders_verdict(const Report& report, const Run& run) {
-  return run.budget() != nullptr ? budget_verdict(report, run) : lease_verdict(report, run);
+  const auto& found = run.holders()->report;
+  const auto& words = words_of(report.plan);
+  const auto limit = report.plan.limits.front().limit, most = found.most.both();
+  if (most > limit) {
+    return {fmt::format("{} {}, {} more than the limit", most,
+                        report.plan.concurrency ? "held at once" : "spent or held", most - limit),
+            Tone::kBad};
+  }
+  if (run.outcome.measured.allowed == 0) return {"allowed nothing", Tone::kBad};
+  if (found.end && found.end->too_many > 0) {
+    return {fmt::format("allowed {} above the limit at the end",
+                        grouped_units(found.end->too_many, words)),
+            Tone::kBad};
+  }
+  if (found.end && found.end->taken > 0) {
+    return {"lost " + grouped_units(found.end->taken, words), Tone::kBad};
+  }
+  if (found.leaked > 0) {
+    return {fmt::format("denied although up to {} {} free", grouped_units(found.leaked, words),
+                        was_or_were(found.leaked)),
+            Tone::kBad};
+  }
+  if (found.refused_while_held.value_or(0) > 0) {
+    return {fmt::format("refused to {} what was held", words.end), Tone::kBad};
+  }
+  if (found.refused.value_or(0) > 0) {
+    return {"within the limit, but some settles came too late to count", Tone::kWarning};
+  }
+  if (found.most_ever.held > limit) {
+    return {"within the limit but for leases that had ended, no slot lost", Tone::kWarning};
+  }
+  return {fmt::format("within the limit, no {} lost", words.unit), Tone::kGood};
 }
 
 std::vector<Remark> remarks_on_holders(const Report& report, const Run& run) {
-  return run.budget() != nullptr ? remarks_on_budget(report, run) : remarks_on_leases(report, run);
+  return HolderRemarks(report, run).make();
 }
 
 }  // namespace rlctl::cli::trial

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cli/trial/events.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::trial {
@@ -28,15 +27,7 @@ void write_column(JsonWriter& json, std::string_view name, const std::vector<Eve
   json.end_array();
 }
 
-template <typename Number>
-void write_numbers(JsonWriter& json, std::string_view name, const std::vector<Number>& numbers) {
-  json.name(name).begin_array();
-  for (const auto number : numbers) json.value(number);
-  json.end_array();
-}
-
 bool have_same_requests(const Events& one, const Events& other) {
-  if (!one.is_complete || !other.is_complete) return false;
   return std::equal(one.single.begin(), one.single.end(), other.single.begin(), other.single.end(),
                     [&](const Event& a, const Event& b) {
                       return a.at == b.at && a.cost == b.cost &&
@@ -51,9 +42,6 @@ void write_requests(JsonWriter& json, const Events& events) {
   write_column(json, "at_us", events.single, [](const Event& e) { return e.at.count(); });
   write_column(json, "key", events.single, [](const Event& e) { return e.key; });
   write_column(json, "cost", events.single, [](const Event& e) { return e.cost; });
-  if (!events.is_complete) {
-    write_column(json, "request", events.single, [](const Event& e) { return e.number; });
-  }
   json.end_object();
 }
 
@@ -80,19 +68,6 @@ void write_ends_of_waits(JsonWriter& json, const std::vector<Event>& events) {
   json.end_array();
 }
 
-void write_bins(JsonWriter& json, std::string_view name, const traffic::Timeline& timeline) {
-  std::vector<std::int64_t> allowed, denied;
-  for (const auto& bin : timeline.bins()) {
-    allowed.push_back(bin.allowed);
-    denied.push_back(bin.denied);
-  }
-  json.name(name).begin_object();
-  json.field("from_us", timeline.first()).field("width_us", timeline.width());
-  write_numbers(json, "allowed", allowed);
-  write_numbers(json, "denied", denied);
-  json.end_object();
-}
-
 void write_decisions(JsonWriter& json, const Run& run, std::size_t traffic) {
   const auto& events = *run.requests()->events;
   std::string decisions;
@@ -102,12 +77,6 @@ void write_decisions(JsonWriter& json, const Run& run, std::size_t traffic) {
   write_column(json, "remaining", events.single, [](const Event& e) { return e.remaining; });
   write_ends_of_waits(json, events.single);
   write_column(json, "denied_by", events.single, [](const Event& e) { return e.denied_by; });
-  write_object(json, "rest", !events.is_complete, [&] {
-    write_numbers(json, "whole_keys", events.whole);
-    json.field("from_us", events.from).field("to_us", events.to);
-    write_bins(json, "requests", run.outcome.timeline);
-    write_bins(json, "units", run.outcome.departures);
-  });
   json.end_object();
 }
 

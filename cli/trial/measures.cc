@@ -32,15 +32,14 @@ namespace {
 
 using std::chrono::microseconds;
 using traffic::EndProbe;
-using traffic::Held;
+using traffic::HolderReport;
 using traffic::Measured;
 using traffic::Minute;
-using traffic::MostHeld;
 using traffic::Pace;
 using traffic::RemainingError;
 using traffic::ResetError;
 using traffic::RetryError;
-using traffic::Spent;
+using traffic::UnitsUsed;
 using traffic::Worst;
 
 // --- Values of runs ------------------------------------------------------------------------------
@@ -85,39 +84,24 @@ Value of_reported(const Run& run) {
   return all.compared > 0 ? value_of(all.*member) : Value();
 }
 
-/// The value that these members of what is known of leases lead to; unknown without leases.
+/// The value that these members of what is known of holders lead to; unknown without holders.
 template <auto... members>
-Value of_held(const Run& run) {
-  return run.leases() ? value_of((run.leases()->held.*....*members)) : Value();
+Value of_holders(const Run& run) {
+  return run.holders() ? value_of((run.holders()->report.*....*members)) : Value();
 }
-/// A member of what the end showed about leases.
+/// A member of what the end showed about holders.
 template <auto member>
 Value of_end(const Run& run) {
-  return run.leases() && run.leases()->held.end ? value_of((*run.leases()->held.end).*member)
-                                                : Value();
-}
-Value held_at(const Run& run) {
-  return run.leases() && run.leases()->held.most.held > 0 ? value_of(run.leases()->held.most.at)
-                                                          : Value();
-}
-
-/// The value that these members of what is known of reservations lead to; unknown without them.
-template <auto... members>
-Value of_spent(const Run& run) {
-  return run.budget() ? value_of((run.budget()->spent.*....*members)) : Value();
-}
-/// A member of what the end showed about reservations.
-template <auto member>
-Value of_end_of_budget(const Run& run) {
-  return run.budget() && run.budget()->spent.end ? value_of((*run.budget()->spent.end).*member)
-                                                 : Value();
-}
-Value used_at(const Run& run) {
-  return run.budget() && run.budget()->spent.most.both() > 0 ? value_of(run.budget()->spent.most.at)
-                                                             : Value();
+  const auto* holders = run.holders();
+  return holders != nullptr && holders->report.end ? value_of((*holders->report.end).*member)
+                                                   : Value();
 }
 Value most_used(const Run& run) {
-  return run.budget() ? value_of(run.budget()->spent.most.both()) : Value();
+  return run.holders() ? value_of(run.holders()->report.most.both()) : Value();
+}
+Value most_used_at(const Run& run) {
+  return most_used(run) != Value(0) ? of_holders<&HolderReport::most, &UnitsUsed::at>(run)
+                                    : Value();
 }
 
 // The values that need at least one request.
@@ -164,26 +148,15 @@ Ceiling ceiling_of_delay(const Run& run) {
   return measured(run).allowed == 0 ? nothing_allowed() : Ceiling{};
 }
 
-/// Where somebody was denied, or more leases were asked for at the end than there are, another
-/// limiter could have given too many.
-Ceiling ceiling_of_held(const Run& run) {
+/// Where a request was denied, or the end asked for more than there is, another limiter could have
+/// allowed too much.
+Ceiling ceiling_of_holders(const Run& run) {
   if (measured(run).allowed == 0) return nothing_allowed();
-  if (measured(run).denied > 0 || !run.leases() || run.leases()->held.end) return {};
-  return {.most = as_double(run.leases()->held.most_ever.held),
+  if (measured(run).denied > 0 || !run.holders() || run.holders()->report.end) return {};
+  return {.most = as_double(run.holders()->report.most_ever.both()),
           .why =
-              "nobody was denied, and nobody asked for all leases at the end; send more, or "
-              "lower --concurrency"};
-}
-
-/// Where somebody was denied, or more units were asked for at the end than there are, another
-/// limiter could have given too many.
-Ceiling ceiling_of_used(const Run& run) {
-  if (measured(run).allowed == 0) return nothing_allowed();
-  if (measured(run).denied > 0 || !run.budget() || run.budget()->spent.end) return {};
-  return {.most = as_double(run.budget()->spent.most.both()),
-          .why =
-              "nobody was denied, and nobody asked for all units at the end; send more, or "
-              "lower --limit"};
+              "nothing was denied, and the end did not ask for the whole limit; send more, or "
+              "lower the limit"};
 }
 
 Ceiling ceiling_of_retry(const Run& run) {
@@ -231,11 +204,11 @@ std::string span_of(const Cell& cell) {
   return span_text(cell.time());
 }
 
-/// How many held, and whether that was too many.
-std::string held_of(const Cell& cell) {
-  const auto held = std::get<std::int64_t>(*cell.value);
-  return cell.tone(fmt::format("{} of {}", held, *cell.report.plan.concurrency),
-                   held > *cell.report.plan.concurrency ? Tone::kBad : Tone::kGood);
+/// How much was used at once, and whether that was too much.
+std::string used_of(const Cell& cell) {
+  const auto used = std::get<std::int64_t>(*cell.value);
+  const auto limit = cell.report.plan.limits.front().limit;
+  return cell.tone(fmt::format("{} of {}", used, limit), used > limit ? Tone::kBad : Tone::kGood);
 }
 
 /// A number that should be 0.
@@ -250,12 +223,6 @@ bool has_crashes(const Report& report) {
 
 bool has_renewals(const Report& report) {
   return report.plan.leases.hold.renews;
-}
-
-std::string used_of(const Cell& cell) {
-  const auto used = std::get<std::int64_t>(*cell.value);
-  const auto limit = cell.report.plan.limits.front().limit;
-  return cell.tone(fmt::format("{} of {}", used, limit), used > limit ? Tone::kBad : Tone::kGood);
 }
 
 /// Without denials, nobody was shut out.
@@ -386,52 +353,43 @@ constexpr Measure kMemoryMeasures[] = {
     {"bytes_per_key", bytes_per_key, kInAll, {"bytes/key", bytes_of}},
 };
 
-constexpr Measure kHoldingMeasures[] = {
-    {"held",
-     of_held<&Held::most, &MostHeld::held>,
-     kInJson | kInAssert,
-     {"held", held_of},
-     ceiling_of_held},
-    {"held_at_us", held_at, kInJson},
+constexpr Measure kLeaseMeasures[] = {
+    {"held", most_used, kInAll, {"held", used_of}, ceiling_of_holders},
+    {"held_at_us", most_used_at, kInJson},
     {"held_ever",
-     of_held<&Held::most_ever, &MostHeld::held>,
-     kInJson | kInAssert,
+     of_holders<&HolderReport::most_ever, &UnitsUsed::held>,
+     kInAll,
      {},
-     ceiling_of_held},
-    {"lapsed", of_held<&Held::most_ever, &MostHeld::lapsed>, kInJson},
-    {"starved", of_held<&Held::starved>, kInJson | kInAssert, {"starved", zero_of}},
-    {"longest_starved_us", of_held<&Held::longest_starved>, kInJson | kInAssert},
-    {"leaked", of_held<&Held::leaked>, kInJson | kInAssert, {"leaked", zero_of}},
-    {"longest_leaked_us", of_held<&Held::longest_leaked>, kInJson | kInAssert},
-    {"released", of_held<&Held::released>, kInJson},
-    {"lockout", of<&Measured::longest_shut_out>, kInText, {"longest lockout", shut_out_of}},
-    {"crashed", of_held<&Held::crashed>, kInJson, {"died", nullptr, has_crashes}},
-    {"renewed", of_held<&Held::renewed>, kInJson, {"renewals", nullptr, has_renewals}},
-    {"releases_refused", of_held<&Held::releases_refused>, kInJson | kInAssert},
-    {"renewals_refused", of_held<&Held::renewals_refused>, kInJson | kInAssert},
-    {"end_after_us", of_end<&EndProbe::after>, kInJson},
-    {"end_keys", of_end<&EndProbe::keys>, kInJson},
-    {"end_taken", of_end<&EndProbe::taken>, kInJson | kInAssert},
+     ceiling_of_holders},
+    {"lapsed", of_holders<&HolderReport::most_ever, &UnitsUsed::lapsed>, kInJson},
+    {"longest_leaked_us", of_holders<&HolderReport::longest_leaked>},
+    {"released", of_holders<&HolderReport::finished>, kInJson},
+    {"renewed", of_holders<&HolderReport::renewed>, kInJson, {"renewals", nullptr, has_renewals}},
+    {"renewals_refused", of_holders<&HolderReport::renewals_refused>},
 };
 
-constexpr Measure kSpendingMeasures[] = {
-    {"used", most_used, kInJson | kInAssert, {"used", used_of}, ceiling_of_used},
-    {"used_at_us", used_at, kInJson},
-    {"exceeded", of_spent<&Spent::exceeded>, kInJson | kInAssert, {"exceeded", zero_of}},
-    {"starved", of_spent<&Spent::starved>, kInJson | kInAssert, {"starved", zero_of}},
-    {"longest_starved_us", of_spent<&Spent::longest_starved>, kInJson | kInAssert},
-    {"leaked", of_spent<&Spent::leaked>, kInJson | kInAssert, {"leaked", zero_of}},
+constexpr Measure kBudgetMeasures[] = {
+    {"used", most_used, kInAll, {"used", used_of}, ceiling_of_holders},
+    {"used_at_us", most_used_at, kInJson},
+    {"exceeded", of_holders<&HolderReport::exceeded>, kInAll, {"exceeded", zero_of}},
+    {"overspent", of_holders<&HolderReport::overspent>},
+    {"settled", of_holders<&HolderReport::finished>, kInJson, {"settled"}},
+    {"late", of_holders<&HolderReport::late>, kInJson, {"late"}},
+    {"refused", of_holders<&HolderReport::refused>},
+};
+
+/// Those of leases and of reservations.
+constexpr Measure kHolderMeasures[] = {
+    {"starved", of_holders<&HolderReport::starved>, kInAll, {"starved", zero_of}},
+    {"longest_starved_us", of_holders<&HolderReport::longest_starved>},
+    {"leaked", of_holders<&HolderReport::leaked>, kInAll, {"leaked", zero_of}},
     {"lockout", of<&Measured::longest_shut_out>, kInText, {"longest lockout", shut_out_of}},
-    {"settled", of_spent<&Spent::settled>, kInJson, {"settled"}},
-    {"late", of_spent<&Spent::late>, kInJson, {"late"}},
-    {"died", of_spent<&Spent::died>, kInJson, {"died", nullptr, has_crashes}},
-    {"overspent", of_spent<&Spent::overspent>, kInJson | kInAssert},
-    {"refused", of_spent<&Spent::refused>, kInJson | kInAssert},
-    {"refused_while_held", of_spent<&Spent::refused_while_held>, kInJson | kInAssert},
-    {"end_after_us", of_end_of_budget<&EndProbe::after>, kInJson},
-    {"end_keys", of_end_of_budget<&EndProbe::keys>, kInJson},
-    {"end_taken", of_end_of_budget<&EndProbe::taken>, kInJson | kInAssert},
-    {"end_too_many", of_end_of_budget<&EndProbe::too_many>, kInAssert},
+    {"died", of_holders<&HolderReport::died>, kInJson, {"died", nullptr, has_crashes}},
+    {"refused_while_held", of_holders<&HolderReport::refused_while_held>},
+    {"end_after_us", of_end<&EndProbe::after>, kInJson},
+    {"end_keys", of_end<&EndProbe::keys>, kInJson},
+    {"end_taken", of_end<&EndProbe::taken>},
+    {"end_too_many", of_end<&EndProbe::too_many>},
 };
 
 constexpr Measure kPaceMeasures[] = {
@@ -517,20 +475,11 @@ void add_columns(Table& table, const MeasureGroup& group, const Report& report, 
   }
 }
 
-Table holders_table(const Report& report, const MeasureGroup& group, const Look& look,
-                    microseconds origin) {
-  auto table = table_of_runs(report);
-  add_columns(table, kCountGroup, report, look, origin);
-  add_columns(table, group, report, look, origin);
-  return table;
-}
-
 std::vector<AssertedMeasure> measures_of_holders(const MeasureGroup& group) {
   std::vector<AssertedMeasure> all;
   add_asserted(all, kCountGroup);
   all.erase(all.begin());  // the worst window
-  add_asserted(all, kDenialGroup);
-  add_asserted(all, group);
+  for (const auto* each : {&kDenialGroup, &group, &kHolderGroup}) add_asserted(all, *each);
   return all;
 }
 
@@ -540,8 +489,8 @@ const MeasureGroup kCountGroup{"", kCountMeasures}, kWorstGroup{"worst", kWorstM
     kDenialGroup{"", kDenialMeasures}, kRetryGroup{"retry_after", kRetryMeasures},
     kRemainingGroup{"remaining", kRemainingMeasures}, kResetGroup{"reset_after", kResetMeasures},
     kMemoryGroup{"", kMemoryMeasures}, kPaceGroup{"", kPaceMeasures},
-    kMinuteGroup{"worst_minute", kMinuteMeasures}, kHoldingGroup{"", kHoldingMeasures},
-    kSpendingGroup{"", kSpendingMeasures};
+    kMinuteGroup{"worst_minute", kMinuteMeasures}, kLeaseGroup{"", kLeaseMeasures},
+    kBudgetGroup{"", kBudgetMeasures}, kHolderGroup{"", kHolderMeasures};
 
 std::optional<std::uint64_t> seed_of(const Report& report) {
   return report.plan.pattern() ? std::optional(report.plan.request.seed) : std::nullopt;
@@ -556,18 +505,13 @@ std::string percent_text(double share) {
 
 Table decisions_table(const Report& report, const Look& look, microseconds origin) {
   auto table = table_of_runs(report);
-  for (const auto* group : kRequestGroups) add_columns(table, *group, report, look, origin);
-  add_columns(table, kMinuteGroup, report, look, origin);
-  add_columns(table, kPaceGroup, report, look, origin);
+  std::vector<const MeasureGroup*> groups(kRequestGroups.begin(), kRequestGroups.end());
+  groups.insert(groups.end(), {&kMinuteGroup, &kPaceGroup});
+  if (has_holders(report.plan)) {
+    groups = {&kCountGroup, report.plan.concurrency ? &kLeaseGroup : &kBudgetGroup, &kHolderGroup};
+  }
+  for (const auto* group : groups) add_columns(table, *group, report, look, origin);
   return table;
-}
-
-Table leases_table(const Report& report, const Look& look, microseconds origin) {
-  return holders_table(report, kHoldingGroup, look, origin);
-}
-
-Table budget_table(const Report& report, const Look& look, microseconds origin) {
-  return holders_table(report, kSpendingGroup, look, origin);
 }
 
 std::vector<AssertedMeasure> traffic_measures() {
@@ -577,11 +521,11 @@ std::vector<AssertedMeasure> traffic_measures() {
 }
 
 std::vector<AssertedMeasure> lease_measures() {
-  return measures_of_holders(kHoldingGroup);
+  return measures_of_holders(kLeaseGroup);
 }
 
 std::vector<AssertedMeasure> budget_measures() {
-  return measures_of_holders(kSpendingGroup);
+  return measures_of_holders(kBudgetGroup);
 }
 
 std::vector<AssertedMeasure> holder_search_measures(bool of_budget) {

@@ -56,7 +56,7 @@ struct MeasureGroup {
   std::span<const Measure> measures;
 };
 extern const MeasureGroup kCountGroup, kWorstGroup, kDenialGroup, kRetryGroup, kRemainingGroup,
-    kResetGroup, kMemoryGroup, kPaceGroup, kMinuteGroup, kHoldingGroup, kSpendingGroup;
+    kResetGroup, kMemoryGroup, kPaceGroup, kMinuteGroup, kLeaseGroup, kBudgetGroup, kHolderGroup;
 
 /// None for a log, which uses no random numbers.
 std::optional<std::uint64_t> seed_of(const Report& report);
@@ -66,10 +66,6 @@ std::optional<std::uint64_t> seed_of(const Report& report);
 /// A table for people: what each limiter decided. `origin` is that of the times, relative to
 /// Run::begin.
 Table decisions_table(const Report& report, const Look& look, std::chrono::microseconds origin);
-/// A table for people: what each limiter decided about leases, with --concurrency.
-Table leases_table(const Report& report, const Look& look, std::chrono::microseconds origin);
-/// A table for people: what each limiter decided about reservations, with --reserve.
-Table budget_table(const Report& report, const Look& look, std::chrono::microseconds origin);
 /// The cell for a value that is unknown or does not exist.
 inline constexpr std::string_view kNoValue = "-";
 /// "2.770 %"; a nonzero share never prints as 0.

@@ -94,8 +94,8 @@ TimeAxis axis_of(const Report& report, microseconds window, std::size_t most_col
     first = first ? std::min(*first, begin) : begin;
     // Those of a search go on after the last request.
     last = std::max(last, std::max(timeline.end(), run.outcome.departures.end()) - run.begin);
-    if (const auto* steps = steps_of(run); steps != nullptr && !steps->empty()) {
-      last = std::max(last, steps->back().at - run.begin);
+    if (const auto* holders = run.holders(); holders != nullptr && !holders->report.steps.empty()) {
+      last = std::max(last, holders->report.steps.back().at - run.begin);
     }
     // As the bins of the timelines do, columns begin at multiples of their width from this, which
     // is the same for all runs.
@@ -127,11 +127,13 @@ Picture picture_of(const Report& report, std::size_t most_columns) {
     own.to += run.begin;
     auto& panel = picture.panels.emplace_back();
     panel.requests = run.outcome.timeline.columns(own.from, column_width(own), own.columns);
-    const auto* steps = steps_of(run);
-    if (steps != nullptr) {
-      for (const auto& [at, held] : *steps) panel.steps.push_back({at - run.begin, held});
+    if (const auto* holders = run.holders()) {
+      for (const auto& [at, held] : holders->report.steps) {
+        panel.steps.push_back({at - run.begin, held});
+      }
+      continue;
     }
-    if (!picture.has_chart || steps != nullptr) continue;
+    if (!picture.has_chart) continue;
     panel.steps = steps_within_window(run.outcome.departures, limit.window);
     for (auto& step : panel.steps) step.at -= run.begin;
   }
@@ -168,8 +170,9 @@ class Plot {
       : out_(out), report_(report), look_(look), glyphs_(glyphs(look.utf8)) {
     auto most = report.plan.limits.front().limit;
     for (const auto& run : report.runs) {
-      most = std::max(most,
-                      has_holders(report.plan) ? most_of(run) : run.outcome.measured.worst.allowed);
+      const auto* holders = run.holders();
+      most = std::max(most, holders != nullptr ? holders->report.most_ever.both()
+                                               : run.outcome.measured.worst.allowed);
     }
     gutter_ = std::max(gutter_, std::to_string(most).size());
     const auto taken = gutter_ + 2;
@@ -211,10 +214,9 @@ class Plot {
   void append_run(const Run& run, const Panel& panel) {
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
-    const bool of_holders = steps_of(run) != nullptr;
     const auto [verdict, verdict_tone] =
-        of_holders ? holders_verdict(report_, run)
-                   : HoldersVerdict{verdict_of(run), kept ? kept->tone : Tone::kBad};
+        run.holders() ? holders_verdict(report_, run)
+                      : HoldersVerdict{verdict_of(run), kept ? kept->tone : Tone::kBad};
     const auto name = escaped_message(run.name);
     const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
     out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");

@@ -125,11 +125,6 @@ inline bool writes(const Plan& plan, ReportFormat format) {
 inline bool has_holders(const Plan& plan) {
   return plan.concurrency || plan.reserve;
 }
-/// Whether the single requests are kept, for the files that show them.
-inline bool keeps_events(const Plan& plan) {
-  return !has_holders(plan) &&
-         (writes(plan, ReportFormat::kHtml) || writes(plan, ReportFormat::kJson));
-}
 /// Whether one of the candidates is a program.
 bool has_programs(const Plan& plan);
 

@@ -120,16 +120,6 @@ std::optional<std::string> why_late(const Run& run) {
                      latency_text(pace->lag));
 }
 
-const std::vector<traffic::HeldStep>* steps_of(const Run& run) {
-  if (run.budget()) return &run.budget()->spent.steps;
-  return run.leases() ? &run.leases()->held.steps : nullptr;
-}
-
-std::int64_t most_of(const Run& run) {
-  if (run.budget()) return run.budget()->spent.most.both();
-  return run.leases() ? run.leases()->held.most_ever.held : 0;
-}
-
 std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio) {
   if (allowed == 0) return Verdict{"allows nothing", Tone::kBad};
   if (ratio <= 1) return Verdict{"never above the limit", Tone::kGood};

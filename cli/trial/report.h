@@ -13,12 +13,10 @@
 #include "adversary/probes.h"
 #include "adversary/search.h"
 #include "cli/terminal/terminal.h"
-#include "cli/trial/events.h"
 #include "cli/trial/plan.h"
 #include "limiter/limit.h"
 #include "traffic/holding.h"
 #include "traffic/measurement.h"
-#include "traffic/spending.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::cli::trial {
@@ -51,6 +49,28 @@ struct HolderFindings {
   std::chrono::microseconds tick{1};  ///< times are multiples of this
 };
 
+/// A request and its decision.
+struct Event {
+  std::chrono::microseconds at{0};
+  /// How long an allowed request is delayed, or the retry_after of a denied one, with kNever and
+  /// kTimeNotTold.
+  std::chrono::microseconds wait{0};
+  std::int64_t remaining = limiter::kNotTold;
+  std::int64_t cost = 1;  ///< below 0: a refund
+  std::uint32_t key = 0;  ///< an index of Events::keys
+  int denied_by = 0;      ///< as in limiter::Decision
+  bool allowed = false;
+};
+
+/// The requests of a run, in the order of the traffic. They are kept only for the files that show
+/// them, a page and its JSON.
+struct Events {
+  static constexpr std::int64_t kMost = 100'000;
+
+  std::vector<Event> single = {};
+  std::vector<std::string> keys = {};
+};
+
 /// The most units that the traffic asked for within one window.
 struct OfferedLoad {
   traffic::Worst worst = {};
@@ -65,20 +85,14 @@ struct Requests {
   std::optional<OfferedLoad> offered = {};             ///< if assertions need it
   std::optional<std::int64_t> burst = {};              ///< the burst of the suggestion, if any
   std::optional<traffic::Suggestion> suggestion = {};  ///< if the plan asks for one
-  std::optional<Events> events = {};                   ///< if the plan asks for a page
+  std::optional<Events> events = {};                   ///< if a file has them
 };
 
-/// Who held leases of a limiter.
-struct Leases {
-  traffic::Held held = {};
-  /// The names of the keys of Held::most and Held::most_ever.
+/// How a limiter handled leases or reservations.
+struct Holders {
+  traffic::HolderReport report = {};
+  /// The names of the keys of HolderReport::most and HolderReport::most_ever.
   std::string key = {}, ever_key = {};
-};
-
-/// What was reserved and spent of a limiter.
-struct Budget {
-  traffic::Spent spent = {};
-  std::string key = {};  ///< the name of the key of Spent::most
 };
 
 /// How one limiter did. Names are data: escape them before printing.
@@ -88,7 +102,7 @@ struct Run {
   /// What was sent and allowed: of a search, the schedule that allows the most; of a search for
   /// leases or reservations, nothing.
   traffic::Outcome outcome = {};
-  std::variant<Requests, Leases, Budget, SearchFindings, HolderFindings> found = {};
+  std::variant<Requests, Holders, SearchFindings, HolderFindings> found = {};
   /// What the replies of a script suggest about how they were read.
   std::optional<std::string> hint = {};
   /// Why a bundled algorithm treated the traffic so: a sentence without a full stop.
@@ -101,8 +115,7 @@ struct Run {
 
   /// Null unless this is what was found.
   const Requests* requests() const { return std::get_if<Requests>(&found); }
-  const Leases* leases() const { return std::get_if<Leases>(&found); }
-  const Budget* budget() const { return std::get_if<Budget>(&found); }
+  const Holders* holders() const { return std::get_if<Holders>(&found); }
   const SearchFindings* search() const { return std::get_if<SearchFindings>(&found); }
   const HolderFindings* holder_search() const { return std::get_if<HolderFindings>(&found); }
   /// Of requests; empty for others.
@@ -172,10 +185,6 @@ struct Verdict {
 /// but has not succeeded.
 std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio);
 
-/// How many held leases, or how many units were spent or held, over time, and the most; null and 0
-/// without --concurrency and --reserve.
-const std::vector<traffic::HeldStep>* steps_of(const Run& run);
-std::int64_t most_of(const Run& run);
 /// A sentence about a run, without a full stop, and the word before it: "why", "note".
 struct Remark {
   std::string_view label = {};

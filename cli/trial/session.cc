@@ -39,13 +39,6 @@ void Session::show(std::size_t number, double share, std::string_view what) {
   progress_.update((static_cast<double>(number) + std::min(share, 1.0)) / runs, what);
 }
 
-void Session::show(const SearchInProgress& search) {
-  constexpr std::size_t kMostColumns = 80;
-  if (!progress_.enabled()) return;
-  const auto columns = terminal_width(STDERR_FILENO);
-  progress_.update(search_progress_text(search, std::min(columns - 1, kMostColumns)));
-}
-
 void Session::warn(const std::string& text) {
   if (!is_silent_) cli::warn("warning: " + text, invocation_.command);
 }

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "cli/terminal/output.h"
-#include "cli/trial/progress.h"
 #include "cli/trial/report.h"
 #include "cli/trial/server.h"
 
@@ -29,7 +28,6 @@ class Session {
   Progress& progress() { return progress_; }
   /// The progress of run `number`: its share of the work, and what all runs do.
   void show(std::size_t number, double share, std::string_view what);
-  void show(const SearchInProgress& search);
 
   // ---- Warnings ----
 

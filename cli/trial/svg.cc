@@ -273,7 +273,7 @@ class Drawing {
   }
 
   std::string verdict_of(const Run& run) const {
-    if (steps_of(run) != nullptr) return holders_verdict(report_, run).text;
+    if (run.holders()) return holders_verdict(report_, run).text;
     if (run.search())
       return finding_verdict(run.search()->result.most, *run.search(), {.utf8 = true});
     const auto& worst = run.outcome.measured.worst;
@@ -289,7 +289,7 @@ class Drawing {
   }
 
   bool is_good(const Run& run) const {
-    if (steps_of(run) != nullptr) return holders_verdict(report_, run).tone != Tone::kBad;
+    if (run.holders()) return holders_verdict(report_, run).tone != Tone::kBad;
     const auto& worst = run.outcome.measured.worst;
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
     return kept && kept->tone == Tone::kGood;

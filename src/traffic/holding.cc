@@ -52,10 +52,10 @@ class HoldMeasurement {
     auto& key = at(holder.key, now);
     const bool is_live = earliest_end(holder) > now;
     if (!allowed) {
-      held_.renewals_refused += is_live ? 1 : 0;
+      found_.renewals_refused += is_live ? 1 : 0;
       return;
     }
-    ++held_.renewed;
+    ++found_.renewed;
     remove(key, holder, now);
     holder.lease_end = std::max(holder.lease_end, now + limit_.window);
     key.live.insert(earliest_end(holder));
@@ -63,14 +63,14 @@ class HoldMeasurement {
   }
   void release(const Holder& holder, microseconds now, bool allowed) {
     auto& key = at(holder.key, now);
-    if (!allowed && earliest_end(holder) > now) ++*held_.releases_refused;
-    ++held_.released;
+    if (!allowed && earliest_end(holder) > now) ++*found_.refused_while_held;
+    ++found_.finished;
     remove(key, holder, now);
     note_held(key, holder.key, now);
   }
   void die(const Holder& holder, microseconds now) {
     auto& key = at(holder.key, now);
-    ++held_.crashed;
+    ++found_.died;
     remove(key, holder, now);
     if (latest_end(holder) > now) key.dead.insert(latest_end(holder));
     note_held(key, holder.key, now);
@@ -79,19 +79,19 @@ class HoldMeasurement {
   std::size_t keys() const { return keys_.size(); }
   /// At the end, new holders acquired `allowed` leases of this key at once.
   void probe(std::uint32_t key, std::int64_t allowed, microseconds now) {
-    held_.leaked = std::max(held_.leaked, limit_.limit - allowed);
-    if (allowed <= std::max(limit_.limit, held_.most.held)) return;
-    held_.most = {.held = allowed, .key = key, .at = now};
-    if (allowed > held_.most_ever.held) held_.most_ever = held_.most;
+    found_.leaked = std::max(found_.leaked, limit_.limit - allowed);
+    if (allowed <= std::max(limit_.limit, found_.most.held)) return;
+    found_.most = {.held = allowed, .key = key, .at = now};
+    if (allowed > found_.most_ever.held) found_.most_ever = found_.most;
   }
-  Held finish(microseconds end) {
+  HolderReport finish(microseconds end) {
     for (auto& key : keys_) {
       if (key.starved_since) end_starved(key, key.last_acquire);
       if (key.leaked_since) end_leaked(key, end);
     }
-    const auto drawn = held_.most_ever.key;
-    if (drawn < series_.size()) held_.steps = series_[drawn].take();
-    return held_;
+    const auto drawn = found_.most_ever.key;
+    if (drawn < series_.size()) found_.steps = series_[drawn].take();
+    return found_;
   }
 
  private:
@@ -130,11 +130,11 @@ class HoldMeasurement {
   static std::int64_t occupied(const Key& key) { return holding(key) + std::ssize(key.dead); }
 
   void note_held(const Key& key, std::uint32_t number, microseconds now) {
-    if (std::ssize(key.live) > held_.most.held) {
-      held_.most = {.held = std::ssize(key.live), .key = number, .at = now};
+    if (std::ssize(key.live) > found_.most.held) {
+      found_.most = {.held = std::ssize(key.live), .key = number, .at = now};
     }
-    if (holding(key) > held_.most_ever.held) {
-      held_.most_ever = {.held = holding(key), .lapsed = key.lapsed, .key = number, .at = now};
+    if (holding(key) > found_.most_ever.held) {
+      found_.most_ever = {.held = holding(key), .lapsed = key.lapsed, .key = number, .at = now};
     }
     if (number >= kDrawnKeys) return;
     if (number >= series_.size()) series_.resize(number + std::size_t{1});
@@ -143,17 +143,17 @@ class HoldMeasurement {
   void deny(Key& key, microseconds now) {
     const auto free = limit_.limit - occupied(key);
     if (free <= 0) return;
-    ++held_.starved;
-    held_.leaked = std::max(held_.leaked, free);
+    ++found_.starved;
+    found_.leaked = std::max(found_.leaked, free);
     if (!key.starved_since) key.starved_since = now;
     if (!key.leaked_since) key.leaked_since = now;
   }
   void end_starved(Key& key, microseconds now) {
-    held_.longest_starved = std::max(held_.longest_starved, now - *key.starved_since);
+    found_.longest_starved = std::max(found_.longest_starved, now - *key.starved_since);
     key.starved_since.reset();
   }
   void end_leaked(Key& key, microseconds now) {
-    held_.longest_leaked = std::max(held_.longest_leaked, now - *key.leaked_since);
+    found_.longest_leaked = std::max(found_.longest_leaked, now - *key.leaked_since);
     key.leaked_since.reset();
   }
 
@@ -161,7 +161,7 @@ class HoldMeasurement {
   microseconds tick_;
   std::vector<Key> keys_;
   std::vector<HeldSeries> series_;  ///< by key
-  Held held_;
+  HolderReport found_;
 };
 
 // ---- The events ----
@@ -204,13 +204,13 @@ class HoldingRun final : public FollowUps {
         fates_(plan),
         measurement_(limit, plan.tick) {}
 
-  HoldingOutcome run(const Interrupt& interrupt, const OnProgress& on_progress) {
+  HolderOutcome run(const Interrupt& interrupt, const OnProgress& on_progress) {
     bool is_interrupted = !FollowUps::run(interrupt, on_progress);
-    HoldingOutcome result;
+    HolderOutcome result;
     std::optional<EndProbe> end;
     if (!is_interrupted) end = probe(is_interrupted);
-    result.held = measurement_.finish(now());
-    if (!is_interrupted) result.held.end = end;
+    result.report = measurement_.finish(now());
+    if (!is_interrupted) result.report.end = end;
     result.outcome = finish(is_interrupted);
     return result;
   }
@@ -307,10 +307,10 @@ void HeldSeries::merge() {
   steps_.resize(steps_.size() / 2);
 }
 
-HoldingOutcome run_holding(Traffic& traffic, Decider& decider, const limiter::Limit& limit,
-                           const HoldPlan& plan, const Interrupt& interrupt,
-                           const OnDecision& on_decision, const OnProgress& on_progress,
-                           std::optional<microseconds> zero) {
+HolderOutcome run_holding(Traffic& traffic, Decider& decider, const limiter::Limit& limit,
+                          const HoldPlan& plan, const Interrupt& interrupt,
+                          const OnDecision& on_decision, const OnProgress& on_progress,
+                          std::optional<microseconds> zero) {
   return HoldingRun(traffic, decider, limit, plan, on_decision, zero).run(interrupt, on_progress);
 }
 

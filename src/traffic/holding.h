@@ -58,13 +58,15 @@ class HeldSeries {
   std::vector<HeldStep> steps_;
 };
 
-/// The most holders of one key at once. A holder holds from its allowed acquire until it releases
-/// its lease or dies.
-struct MostHeld {
-  std::int64_t held = 0;
-  std::int64_t lapsed = 0;  ///< how many of them held on although their lease had ended
+/// The most units of one key in use at once. Each holder of a lease has one unit, from its allowed
+/// acquire until it releases the lease or dies; a reservation has its units until it is settled.
+struct UnitsUsed {
+  std::int64_t spent = 0, held = 0;
+  std::int64_t lapsed = 0;  ///< how many of the held ones have a lease that had ended
   std::uint32_t key = 0;
   microseconds at{0};  ///< since 1970, when it was reached first
+
+  std::int64_t both() const { return spent + held; }
 };
 
 /// What acquires or reservations show long after everybody has gone: new holders ask at one
@@ -77,42 +79,53 @@ struct EndProbe {
   std::int64_t too_many = 0;
 };
 
-/// How a limiter gave leases.
-struct Held {
-  std::int64_t released = 0, crashed = 0, renewed = 0;  ///< holders; holders; renewals
-  /// Those whose leases had not ended: `lapsed` is 0. More than the limit also if the end shows it.
-  MostHeld most = {};
-  MostHeld most_ever = {};  ///< with those whose leases had ended
-  /// Acquires that were denied although fewer than the limit held, or had died within their lease,
-  /// and the longest time from such a denial until the next allowed acquire of the key, or its last
-  /// acquire.
+/// How a limiter handled leases or reservations.
+struct HolderReport {
+  std::int64_t finished = 0;  ///< holders who released or settled
+  std::int64_t late = 0;      ///< of them, those who settled after the hold had ended
+  std::int64_t died = 0;      ///< holders
+  std::int64_t renewed = 0;   ///< renewals
+  /// Of leases, those that had not ended: `lapsed` is 0; more than the limit also if the end shows
+  /// it. Of reservations, what was spent in a window or held when one was allowed.
+  UnitsUsed most = {};
+  UnitsUsed most_ever = {};  ///< with the leases that had ended; of reservations the same
+  /// How many reservations were allowed although more than the limit was used then.
+  std::int64_t exceeded = 0;
+  /// By how much settles that cost more than they freed brought a key above the limit, at most:
+  /// they state what happened, which is nobody's fault unless `exceeded`.
+  std::int64_t overspent = 0;
+  /// How many were denied although there was room, for which a holder that died counts until the
+  /// end of its lease or hold; and the longest time from such a denial until the next allowed
+  /// request of the key, or its last request.
   std::int64_t starved = 0;
   microseconds longest_starved{0};
-  /// The most slots that nobody had at such a denial, or at the end, and the longest time from one
-  /// until as many held as the limit allows, or until the end.
+  /// The most units that nobody had at such a denial, or at the end; of leases, the longest time
+  /// from one until as many held as the limit allows, or until the end.
   std::int64_t leaked = 0;
   microseconds longest_leaked{0};
-  /// While the lease had not ended.
-  std::optional<std::int64_t> releases_refused = 0;  ///< std::nullopt: not known
-  std::int64_t renewals_refused = 0;
-  /// std::nullopt if it was interrupted, or if the limit is above 10,000.
+  /// Releases and settles that the limiter refused before the lease or the hold had ended; and all
+  /// settles that it refused, of which nothing is spent. std::nullopt: not known.
+  std::optional<std::int64_t> refused_while_held = 0, refused = 0;
+  std::int64_t renewals_refused = 0;  ///< of leases that had not ended
+  /// std::nullopt if it was interrupted, or if a key has room for too many holders.
   std::optional<EndProbe> end = {};
-  /// How many held the key of `most_ever` over time; empty if it is not among the first thousand.
+  /// The units used of the key of `most_ever` over time; empty if it is not among the first
+  /// thousand.
   std::vector<HeldStep> steps = {};
 };
 
-struct HoldingOutcome {
-  Outcome outcome = {};  ///< of the acquires; its windows and reports mean nothing
-  Held held = {};
+struct HolderOutcome {
+  Outcome outcome = {};  ///< of the acquires or reservations; its windows and reports mean nothing
+  HolderReport report = {};
 };
 
 /// Gives the acquires of `traffic`, and the renewals and releases that follow from the decisions,
 /// to the decider in the order of their times; at equal times releases come first, then renewals.
 /// The limit is the number of leases, and its window their duration. Like run_virtually(), whose
 /// parameters these are; `on_decision` gets all events.
-HoldingOutcome run_holding(Traffic& traffic, Decider& decider, const limiter::Limit& limit,
-                           const HoldPlan& plan, const Interrupt& interrupt,
-                           const OnDecision& on_decision = {}, const OnProgress& on_progress = {},
-                           std::optional<microseconds> zero = {});
+HolderOutcome run_holding(Traffic& traffic, Decider& decider, const limiter::Limit& limit,
+                          const HoldPlan& plan, const Interrupt& interrupt,
+                          const OnDecision& on_decision = {}, const OnProgress& on_progress = {},
+                          std::optional<microseconds> zero = {});
 
 }  // namespace rlctl::traffic

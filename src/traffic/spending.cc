@@ -110,12 +110,7 @@ void SpendMeasurement::add(const Arrival& arrival, bool allowed) {
   } else {
     key.last_asked = arrival.at;
     if (key.starved_since) end_starved(key, arrival.at);
-    if (arrival.event == Event::kReserve) {
-      reserve(key, arrival);
-    } else {
-      spend(key, arrival.cost, arrival.at, true, false);
-      note_allowed(key, arrival.key, arrival.at);
-    }
+    reserve(key, arrival);
   }
   draw(key, arrival.key, arrival.at);
 }
@@ -123,44 +118,31 @@ void SpendMeasurement::add(const Arrival& arrival, bool allowed) {
 void SpendMeasurement::reserve(Key& key, const Arrival& arrival) {
   const auto until = arrival.at + arrival.hold;
   const auto perhaps_until = until + rules_.tick;
-  auto& its = reservations_[arrival.holder];
-  const bool is_known = its.units > 0 && arrival.at < its.forgotten_at + rules_.tick;
-  if (is_known) {
-    // It changes nothing, unless the limiter has forgotten it, or renews it.
-    drop_hold(key.perhaps_held, key.units_perhaps_held, its.perhaps_until, its.units);
-    its.is_again = true;
-  } else {
-    its = {.key = arrival.key,
-           .units = arrival.cost,
-           .until = until,
-           .forgotten_at = until + arrival.hold};
-    key.held.emplace(until - rules_.tick, its.units);
-    key.units_held += its.units;
-  }
-  its.perhaps_until = perhaps_until;
-  key.perhaps_held.emplace(perhaps_until, its.units);
-  key.units_perhaps_held += its.units;
+  reservations_[arrival.holder] = {.units = arrival.cost,
+                                   .until = until,
+                                   .perhaps_until = perhaps_until,
+                                   .forgotten_at = until + arrival.hold};
+  key.held.emplace(until - rules_.tick, arrival.cost);
+  key.units_held += arrival.cost;
+  key.perhaps_held.emplace(perhaps_until, arrival.cost);
+  key.units_perhaps_held += arrival.cost;
   end_of_holds_ = std::max(end_of_holds_, perhaps_until);
-  if (!is_known) note_allowed(key, arrival.key, arrival.at);
+  note_allowed(key, arrival.key, arrival.at);
 }
 
 void SpendMeasurement::settle(Key& key, const Arrival& arrival, bool allowed) {
   const auto found = reservations_.find(arrival.holder);
-  if (found == reservations_.end()) return;  // nothing was reserved, so that nothing is spent
+  // Nothing is spent of what was not reserved, or is settled already.
+  if (found == reservations_.end() || found->second.is_settled) return;
   auto& its = found->second;
   const auto now = arrival.at;
-  if (its.is_settled) {
-    // What was reserved once more may be spent once more.
-    if (its.is_again && allowed) spend(key, arrival.actual, now, false, true);
-    return;
-  }
   const bool is_late = now >= its.until;
   if (!allowed) {
     ++*found_.refused;
     if (now < its.until - rules_.tick) ++*found_.refused_while_held;
     return;
   }
-  ++found_.settled;
+  ++found_.finished;
   if (is_late) ++found_.late;
   its.is_settled = true;
   const auto held_before = key.units_held;
@@ -168,7 +150,7 @@ void SpendMeasurement::settle(Key& key, const Arrival& arrival, bool allowed) {
   drop_hold(key.perhaps_held, key.units_perhaps_held, its.perhaps_until, its.units);
   // Later, the limiter may not know it any more.
   const bool is_certain = now < its.forgotten_at - rules_.tick;
-  spend(key, arrival.actual, now, is_certain, true);
+  spend(key, arrival.actual, now, is_certain);
   if (!is_certain || key.units_held + arrival.actual <= held_before) return;
   for (std::size_t kind = 0; kind < kinds(); ++kind) {
     auto& of_kind = exceeded_[kind];
@@ -177,8 +159,7 @@ void SpendMeasurement::settle(Key& key, const Arrival& arrival, bool allowed) {
   }
 }
 
-void SpendMeasurement::spend(Key& key, std::int64_t units, microseconds now, bool is_certain,
-                             bool is_settle) {
+void SpendMeasurement::spend(Key& key, std::int64_t units, microseconds now, bool is_certain) {
   if (!rules_.has_clock_windows) {
     key.recent.emplace_back(now, units);
     key.units_recent += units;
@@ -186,7 +167,7 @@ void SpendMeasurement::spend(Key& key, std::int64_t units, microseconds now, boo
   if (!is_certain) return;
   for (std::size_t kind = 0; kind < kinds(); ++kind) {
     auto& window = key.windows[kind];
-    const bool may_begin = kind == kFromSpent ? units > 0 : kind == kFromFirst || is_settle;
+    const bool may_begin = kind != kFromSpent || units > 0;
     const bool begins = now >= window.end && may_begin;
     if (begins) window = {.begin = now, .end = now + rules_.limit.window};
     const bool is_first = begins || kind == kFromSettle || kind == kFromSpent;
@@ -229,7 +210,7 @@ void SpendMeasurement::end_starved(Key& key, microseconds now) {
   key.starved_since.reset();
 }
 
-Spent SpendMeasurement::finish(std::optional<EndProbe> end) {
+HolderReport SpendMeasurement::finish(std::optional<EndProbe> end) {
   for (auto& key : keys_) {
     if (key.starved_since) end_starved(key, key.last_asked);
   }
@@ -240,7 +221,7 @@ Spent SpendMeasurement::finish(std::optional<EndProbe> end) {
   const auto best = std::min_element(
       exceeded_.begin(), exceeded_.begin() + static_cast<std::ptrdiff_t>(kinds()),
       [&](const auto& one, const auto& other) { return highest(one) < highest(other); });
-  found_.most = best->most;
+  found_.most = found_.most_ever = best->most;
   found_.exceeded = best->times;
   found_.overspent = best->overspent;
   if (end) end->too_many = best->at_end;
@@ -275,12 +256,12 @@ class SpendingRun final : public FollowUps {
         random_(plan.seed + 0x9E3779B97F4A7C15U),
         measurement_(rules) {}
 
-  SpendingOutcome run(const Interrupt& interrupt, const OnProgress& on_progress) {
+  HolderOutcome run(const Interrupt& interrupt, const OnProgress& on_progress) {
     bool is_interrupted = !FollowUps::run(interrupt, on_progress);
     std::optional<EndProbe> end;
     if (!is_interrupted) end = probe(is_interrupted);
-    SpendingOutcome result{.outcome = finish(is_interrupted), .spent = measurement_.finish(end)};
-    result.spent.died = died_;
+    HolderOutcome result{.outcome = finish(is_interrupted), .report = measurement_.finish(end)};
+    result.report.died = died_;
     return result;
   }
 
@@ -318,13 +299,14 @@ class SpendingRun final : public FollowUps {
   void take(const Step& step, const Decision& decision) override {
     const auto arrival = *event_of(step);
     measurement_.add(arrival, decision.allowed);
-    const auto found = spenders_.find(step.holder);
-    const auto& spender = found->second;
-    if (step.act == kReserves && decision.allowed && spender.dies) ++died_;
-    if (step.act == kReserves && decision.allowed && !spender.dies) {
-      return follow_with({spender.settles_at, kSettles, step.holder});
+    const auto settles_at = next_after(step);
+    if (step.act == kReserves && decision.allowed) {
+      if (settles_at != microseconds::max()) {
+        return follow_with({settles_at, kSettles, step.holder});
+      }
+      ++died_;
     }
-    spenders_.erase(found);
+    spenders_.erase(step.holder);
   }
 
   /// Asks for all units that should be free when all holds have ended, and again when what was
@@ -391,10 +373,10 @@ class SpendingRun final : public FollowUps {
 
 }  // namespace
 
-SpendingOutcome run_spending(Traffic& traffic, Decider& decider, const SpendRules& rules,
-                             const SpendPlan& plan, const Interrupt& interrupt,
-                             const OnDecision& on_decision, const OnProgress& on_progress,
-                             std::optional<microseconds> zero) {
+HolderOutcome run_spending(Traffic& traffic, Decider& decider, const SpendRules& rules,
+                           const SpendPlan& plan, const Interrupt& interrupt,
+                           const OnDecision& on_decision, const OnProgress& on_progress,
+                           std::optional<microseconds> zero) {
   return SpendingRun(traffic, decider, rules, plan, on_decision, zero).run(interrupt, on_progress);
 }
 

@@ -40,42 +40,8 @@ struct SpendRules {
   microseconds tick{0};
 };
 
-/// The units of a key after a reservation or a request was allowed.
-struct UnitsUsed {
-  std::int64_t spent = 0, held = 0;
-  std::uint32_t key = 0;
-  microseconds at{0};  ///< since 1970
-
-  std::int64_t both() const { return spent + held; }
-};
-
-/// How a limiter kept a budget.
-struct Spent {
-  /// Holders who settled; of them, those after the hold had ended.
-  std::int64_t settled = 0, late = 0;
-  std::int64_t died = 0;
-  /// The most units that were spent in a window or held, when one was allowed.
-  UnitsUsed most = {};
-  std::int64_t exceeded = 0;  ///< how many were allowed although more than the limit was used then
-  /// By how much settles that cost more than they freed brought a key above the limit, at most:
-  /// they state what happened, which is nobody's fault unless `exceeded`.
-  std::int64_t overspent = 0;
-  /// What was denied although there was room, and the longest time from such a denial until the
-  /// next allowed one of the key, or its last.
-  std::int64_t starved = 0;
-  microseconds longest_starved{0};
-  std::int64_t leaked = 0;  ///< the most units that nobody had at such a denial, or at the end
-  /// Settles that the limiter refused, of which nothing is spent; and those before the hold had
-  /// ended. std::nullopt: not known.
-  std::optional<std::int64_t> refused = 0, refused_while_held = 0;
-  /// std::nullopt if it was interrupted, or if a key has room for too many reservations.
-  std::optional<EndProbe> end = {};
-  /// The units used of the key of `most` over time; empty if it is not among the first thousand.
-  std::vector<HeldStep> steps = {};
-};
-
-/// Follows what is spent and held, from events and their decisions in order. An event is about the
-/// reservation of its holder, or, without one, spends its cost at once.
+/// Follows what is spent and held, from reservations, settles and their decisions in order. A
+/// holder reserves once.
 class SpendMeasurement {
  public:
   explicit SpendMeasurement(const SpendRules& rules) : rules_(rules) {}
@@ -91,7 +57,7 @@ class SpendMeasurement {
   /// At the end, nobody had or got so many units of a key.
   void note_leak(std::int64_t units) { found_.leaked = std::max(found_.leaked, units); }
   /// `end` gets by how much it exceeded the limit.
-  Spent finish(std::optional<EndProbe> end = {});
+  HolderReport finish(std::optional<EndProbe> end = {});
 
  private:
   struct Window {
@@ -117,18 +83,16 @@ class SpendMeasurement {
     microseconds last_asked{0};
   };
   struct Reservation {
-    std::uint32_t key = 0;
     std::int64_t units = 0;
-    microseconds until{0}, forgotten_at{0};
-    microseconds perhaps_until{0};              ///< of the last reserve
-    bool is_settled = false, is_again = false;  ///< was reserved again
+    microseconds until{0}, perhaps_until{0}, forgotten_at{0};
+    bool is_settled = false;
   };
 
   Key& at(std::uint32_t number, microseconds now);
   void roll(Window& window, WindowKind kind, microseconds now) const;
   void reserve(Key& key, const Arrival& arrival);
   void settle(Key& key, const Arrival& arrival, bool allowed);
-  void spend(Key& key, std::int64_t units, microseconds now, bool is_certain, bool is_settle);
+  void spend(Key& key, std::int64_t units, microseconds now, bool is_certain);
   void note_allowed(Key& key, std::uint32_t number, microseconds now);
   void deny(Key& key, const Arrival& arrival);
   void end_starved(Key& key, microseconds now);
@@ -144,7 +108,7 @@ class SpendMeasurement {
   std::vector<HeldSeries> series_;  ///< by key
   microseconds end_of_holds_{0};
   bool has_traffic_ = true;
-  Spent found_;
+  HolderReport found_;
 };
 
 // ---- Running ----
@@ -161,17 +125,12 @@ struct SpendPlan {
   std::uint64_t seed = 1;  ///< for all of this, which is the same for every limiter
 };
 
-struct SpendingOutcome {
-  Outcome outcome = {};  ///< of the reservations; its windows and reports mean nothing
-  Spent spent = {};
-};
-
 /// Gives the reservations of `traffic`, and the settles that follow from the decisions, to the
 /// decider in the order of their times; at equal times settles come first. Like run_virtually(),
 /// whose parameters these are; `on_decision` gets all events.
-SpendingOutcome run_spending(Traffic& traffic, Decider& decider, const SpendRules& rules,
-                             const SpendPlan& plan, const Interrupt& interrupt,
-                             const OnDecision& on_decision = {}, const OnProgress& on_progress = {},
-                             std::optional<microseconds> zero = {});
+HolderOutcome run_spending(Traffic& traffic, Decider& decider, const SpendRules& rules,
+                           const SpendPlan& plan, const Interrupt& interrupt,
+                           const OnDecision& on_decision = {}, const OnProgress& on_progress = {},
+                           std::optional<microseconds> zero = {});
 
 }  // namespace rlctl::traffic

@@ -27,7 +27,7 @@ make_pages() {
   rlctl adversary -q --model gcra --cost 1,-1 -o back.html
   rlctl burst poisson -q --model --limit 9/7s sliding-window-counter --compare sliding-window-log \
     -o against.html || (($? == 1)) # they decide differently
-  perl -e 'srand 1; my $t = 1795600000; for (1 .. 120000) { $t += rand 0.4; my $k = int(50 * rand() ** 3);
+  perl -e 'srand 1; my $t = 1795600000; for (1 .. 90000) { $t += rand 0.4; my $k = int(50 * rand() ** 3);
     printf "%.6f 10.0.%d.%d 1\n", $t, $k / 250, $k % 250 }' >access.log
   rlctl burst -q --model --replay access.log --limit 20/60s fixed-window gcra --suggest 1% \
     -o replay.html -o replay.jsonl
@@ -50,7 +50,7 @@ passed() {
 @test "playing moves the window through the run, and ends" { passed play; }
 @test "a page with 100,000 requests zooms and plays" { passed frames; }
 @test "the count at 1,000 places is that of the model's decisions, for each algorithm" { passed counts; }
-@test "with more than 100,000 requests, bins are shown, and the keys denied most exactly" { passed bins; }
+@test "of a log with many keys, the page counts the chosen one" { passed log; }
 @test "of several limits, one is chosen" { passed limits; }
 @test "a search is shown step by step; where the clock steps back, by the number of the request" { passed search; }
 @test "--compare opens at the first difference" { passed difference; }

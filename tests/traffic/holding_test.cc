@@ -25,7 +25,7 @@ struct Asked {
 };
 
 struct Result {
-  HoldingOutcome found;
+  HolderOutcome found;
   std::vector<Asked> asked;
 };
 
@@ -39,9 +39,10 @@ Result run(Traffic&& traffic, Decider& decider, const Limit& limit, const HoldPl
   return result;
 }
 
-Held run_model(const std::vector<microseconds>& times, const Limit& limit, const HoldPlan& plan) {
+HolderReport run_model(const std::vector<microseconds>& times, const Limit& limit,
+                       const HoldPlan& plan) {
   LeaseModelDecider model(limit);
-  return run(Arrivals(times), model, limit, plan).found.held;
+  return run(Arrivals(times), model, limit, plan).found.report;
 }
 
 std::string texts(const std::vector<Asked>& asked) {
@@ -60,10 +61,10 @@ TEST_CASE("holding: a holder releases its lease, at equal times before another a
   const auto result = run(Arrivals({0s, 1s, 2s}), model, {1, 30s, {}}, HoldPlan{.hold = 2s});
   CHECK(texts(result.asked) ==
         "0 h1 acquire; 1 h2 acquire no; 2 h1 release; 2 h3 acquire; 4 h3 release; ");
-  const auto& held = result.found.held;
+  const auto& held = result.found.report;
   CHECK(held.most.held == 1);
   CHECK(held.most.at == kVirtualStart);
-  CHECK(held.released == 2);
+  CHECK(held.finished == 2);
   CHECK(held.starved == 0);
   CHECK(result.found.outcome.measured.denied == 1);
   REQUIRE(held.end);
@@ -78,8 +79,8 @@ TEST_CASE("holding: leases are renewed each third, until they are released") {
   LeaseModelDecider model({1, 6s, {}});
   const auto result = run(Arrivals({0s}), model, {1, 6s, {}}, HoldPlan{.hold = 6s, .renews = true});
   CHECK(texts(result.asked) == "0 h1 acquire; 2 h1 renew; 4 h1 renew; 6 h1 release; ");
-  CHECK(result.found.held.renewed == 2);
-  CHECK(result.found.held.renewals_refused == 0);
+  CHECK(result.found.report.renewed == 2);
+  CHECK(result.found.report.renewals_refused == 0);
 }
 
 TEST_CASE("holding: who holds on after the lease has ended is counted apart") {
@@ -88,7 +89,7 @@ TEST_CASE("holding: who holds on after the lease has ended is counted apart") {
   CHECK(held.most_ever.held == 2);
   CHECK(held.most_ever.lapsed == 1);
   CHECK(held.most_ever.at == kVirtualStart + 10s);
-  CHECK(held.releases_refused == 0);  // of a lease that has ended
+  CHECK(held.refused_while_held == 0);  // of a lease that has ended
 }
 
 TEST_CASE("holding: a limiter that never frees a slot leaks it, during the traffic and after it") {
@@ -96,7 +97,7 @@ TEST_CASE("holding: a limiter that never frees a slot leaks it, during the traff
   Answers counter(
       [&](const Arrival& arrival) { return arrival.event != Event::kRequest || ++acquired <= 2; });
   const auto held =
-      run(Arrivals({0s, 0s, 5s, 9s}), counter, {2, 30s, {}}, HoldPlan{.hold = 1s}).found.held;
+      run(Arrivals({0s, 0s, 5s, 9s}), counter, {2, 30s, {}}, HoldPlan{.hold = 1s}).found.report;
   CHECK(held.starved == 2);
   CHECK(held.longest_starved == 4s);
   CHECK(held.leaked == 2);
@@ -108,7 +109,7 @@ TEST_CASE("holding: a limiter that never frees a slot leaks it, during the traff
 TEST_CASE("holding: one that allows everything exceeds the limit, and the probe shows it too") {
   Answers open([](const Arrival&) { return true; });
   const auto held =
-      run(Arrivals({0s, 0s, 0s, 9s}), open, {2, 30s, {}}, HoldPlan{.hold = 1s}).found.held;
+      run(Arrivals({0s, 0s, 0s, 9s}), open, {2, 30s, {}}, HoldPlan{.hold = 1s}).found.report;
   CHECK(held.most.held == 5);
   CHECK(held.most.at == kVirtualStart + 70s);
   REQUIRE(held.end);
@@ -119,8 +120,8 @@ TEST_CASE("holding: refusals to release or renew count while the lease has not e
   Answers stubborn([](const Arrival& arrival) { return arrival.event == Event::kRequest; });
   const auto held =
       run(Arrivals({0s, 1s}), stubborn, {2, 9s, {}}, HoldPlan{.hold = 5s, .renews = true})
-          .found.held;
-  CHECK(held.releases_refused == 2);
+          .found.report;
+  CHECK(held.refused_while_held == 2);
   CHECK(held.renewals_refused == 2);  // then nobody tries again
 }
 
@@ -135,8 +136,8 @@ TEST_CASE("holding: times and deaths are the same whatever the limiter decides")
   for (const auto& [arrival, allowed] : all.asked) {
     if (arrival.event == Event::kRelease) released[arrival.holder] = arrival.at;
   }
-  CHECK(all.found.held.crashed > 400);
-  CHECK(all.found.held.crashed < 600);
+  CHECK(all.found.report.died > 400);
+  CHECK(all.found.report.died < 600);
   microseconds sum{0};
   for (const auto& [holder, at] : released) sum += at - kVirtualStart - (holder - 1) * 1s;
   const auto mean = sum / static_cast<std::int64_t>(released.size());
@@ -153,7 +154,7 @@ TEST_CASE("holding: a coarse clock may end a lease early or late, which is held 
     Answers answers([&](const Arrival& arrival) {
       return arrival.holder == 1 || (allowed && arrival.holder == 2);
     });
-    return run(Arrivals({0s, second}), answers, limit, plan).found.held;
+    return run(Arrivals({0s, second}), answers, limit, plan).found.report;
   };
   CHECK(ask(10s - 1ms, true, {.hold = 20s}).most.held == 2);
   CHECK(ask(10s - 1ms, true, {.hold = 20s, .tick = 1ms}).most.held == 1);
@@ -168,7 +169,7 @@ TEST_CASE("holding: an interrupt ends it, and nothing is said of the end") {
   interrupt.raise(SIGINT);
   const auto result = run_holding(traffic, model, {1, 30s, {}}, HoldPlan{.hold = 1s}, interrupt);
   CHECK(result.outcome.interrupted);
-  CHECK_FALSE(result.held.end);
+  CHECK_FALSE(result.report.end);
 }
 
 // ---- Against a model written apart ----
@@ -305,14 +306,14 @@ TEST_CASE("holding: what is measured is what a slow simulation finds, whatever i
     });
     const auto [found, asked] = run(Arrivals(arrivals), answers, limit, plan);
     const auto slow = slow_measure(asked, fates_of(arrivals, plan), limit);
-    const auto& held = found.held;
+    const auto& held = found.report;
     CHECK(held.most.held == slow.most);
     CHECK(held.most_ever.held == slow.most_ever);
     CHECK(held.starved == slow.starved);
     CHECK(held.longest_starved == slow.longest_starved);
     CHECK(held.leaked == slow.leaked);
     CHECK(held.longest_leaked == slow.longest_leaked);
-    CHECK(held.releases_refused == slow.releases_refused);
+    CHECK(held.refused_while_held == slow.releases_refused);
     if (errs == 0) {
       CHECK(held.most.held <= limit.limit);
       CHECK(held.starved == 0);

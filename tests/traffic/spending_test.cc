@@ -27,7 +27,7 @@ namespace {
 constexpr Limit kLimit{.limit = 10, .window = 60s};
 
 struct Result {
-  SpendingOutcome found;
+  HolderOutcome found;
   std::string asked;
 };
 
@@ -63,8 +63,8 @@ TEST_CASE("spending: a reservation is settled with its actual cost, before anoth
   CHECK(result.asked ==
         "0 r1 reserve; 1 r2 reserve no; 2 r1 settle 4; 2 r3 reserve; "
         "4 r3 settle 4; ");
-  const auto& spent = result.found.spent;
-  CHECK(spent.settled == 2);
+  const auto& spent = result.found.report;
+  CHECK(spent.finished == 2);
   CHECK(spent.late == 0);
   CHECK(spent.most.both() == 10);
   CHECK(spent.most.at == kVirtualStart + 2s);
@@ -79,7 +79,7 @@ TEST_CASE("spending: a reservation is settled with its actual cost, before anoth
 TEST_CASE("spending: a late settle is spent although its units were given to another") {
   const auto result = run_model({0s, 5s}, {.units = 6, .hold = 5s, .settle_after = 8s});
   CHECK(result.asked == "0 r1 reserve; 5 r2 reserve; 8 r1 settle 6; 13 r2 settle 6; ");
-  const auto& spent = result.found.spent;
+  const auto& spent = result.found.report;
   CHECK(spent.late == 2);
   CHECK(spent.overspent == 2);  // which is nobody's fault
   CHECK(spent.exceeded == 0);
@@ -89,18 +89,18 @@ TEST_CASE("spending: who dies frees the units at the end of the hold") {
   const auto result =
       run_model({0s, 4s, 5s}, {.units = 6, .hold = 5s, .settle_after = 1s, .crash_share = 1});
   CHECK(result.asked == "0 r1 reserve; 4 r2 reserve no; 5 r3 reserve; ");
-  CHECK(result.found.spent.died == 2);
-  CHECK(result.found.spent.starved == 0);
-  CHECK(result.found.spent.settled == 0);
+  CHECK(result.found.report.died == 2);
+  CHECK(result.found.report.starved == 0);
+  CHECK(result.found.report.finished == 0);
 }
 
 TEST_CASE("spending: a settle that comes when the reservation is forgotten is refused") {
   const auto result = run_model({0s}, {.units = 6, .hold = 5s, .settle_after = 10s});
-  CHECK(result.found.spent.most.both() == 6);  // though the end asks for all
+  CHECK(result.found.report.most.both() == 6);  // though the end asks for all
   CHECK(result.asked == "0 r1 reserve; 10 r1 settle 6 no; ");
-  CHECK(result.found.spent.refused == 1);
-  CHECK(result.found.spent.refused_while_held == 0);
-  CHECK(result.found.spent.settled == 0);
+  CHECK(result.found.report.refused == 1);
+  CHECK(result.found.report.refused_while_held == 0);
+  CHECK(result.found.report.finished == 0);
 }
 
 TEST_CASE("spending: units lost for good are found at the end, to the unit") {
@@ -110,7 +110,7 @@ TEST_CASE("spending: units lost for good are found at the end, to the unit") {
     used += arrival.cost;
     return true;
   });
-  const auto spent = run({0s}, leaky, {.limit = kLimit}, {.units = 4, .hold = 1s}).found.spent;
+  const auto spent = run({0s}, leaky, {.limit = kLimit}, {.units = 4, .hold = 1s}).found.report;
   CHECK(spent.starved == 0);
   CHECK(spent.leaked == 10);  // it never gave back what it gave: the second time nothing was left
 }
@@ -255,7 +255,7 @@ TEST_CASE("spending: a script is told the ID, the units, the actual cost and the
 TEST_CASE("spending: what exceeds the limit at the end is told apart from what traffic shows") {
   Answers allows_all([](const Arrival&) { return true; });
   const SpendPlan plan{.units = 5, .hold = 5s, .settle_after = 1s};
-  const auto spent = run({0s}, allows_all, {.limit = kLimit}, plan).found.spent;
+  const auto spent = run({0s}, allows_all, {.limit = kLimit}, plan).found.report;
   CHECK(spent.most.both() == 5);
   CHECK(spent.exceeded == 0);
   REQUIRE(spent.end);
@@ -305,7 +305,7 @@ TEST_CASE("spending: windows of another kind are not held against a foreign limi
     const SpendPlan plan{.units = 5, .hold = 1s, .settle_after = 1us};
     return run({50s, 100s, 110s, 111s, 121s}, from_first,
                {.limit = kLimit, .has_clock_windows = has_clock_windows}, plan)
-        .found.spent;
+        .found.report;
   };
   const auto by_clock = found_with(true);
   CHECK(by_clock.exceeded == 1);  // from 1:00 to 2:00

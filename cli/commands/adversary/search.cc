@@ -30,7 +30,6 @@ using trial::Plan;
 using trial::Report;
 using trial::Run;
 using trial::SearchFindings;
-using trial::SearchInProgress;
 using trial::SearchPlan;
 
 /// See SearchFindings::clock.
@@ -150,45 +149,24 @@ class Searches {
   }
 
  private:
-  /// Shows the progress of the search against a limiter.
-  class SearchProgress {
-   public:
-    /// The searches must outlive this and its callbacks.
-    SearchProgress(Searches& searches, std::size_t number) : searches_(searches), number_(number) {}
-
-    rlctl::adversary::OnSearchProgress on_requests(std::string_view what,
-                                                   std::string_view worst_is) const {
-      return [*this, what, worst_is](std::int64_t sent, std::int64_t of, std::int64_t worst) {
-        const auto text = sent < of ? fmt::format("{} of {} {}", grouped(sent), grouped(of), what)
-                                    : fmt::format("{} {}", grouped(sent), what);
-        show(text, sent, static_cast<double>(sent) / static_cast<double>(of), worst, worst_is);
-      };
-    }
-    rlctl::adversary::OnExhaustiveProgress on_schedules(std::string_view worst_is) const {
-      return [*this, worst_is](std::int64_t tried, double share, std::int64_t worst) {
-        show(grouped(tried) + " schedules", tried, share, worst, worst_is);
-      };
-    }
-
-   private:
-    void show(std::string tried, std::int64_t count, double share, std::int64_t worst,
-              std::string_view worst_is) const {
-      const std::chrono::duration<double> passed = Clock::now() - begin_;
-      searches_.session_.show(SearchInProgress{.name = name_of(searches_.plan_.candidates[number_]),
-                                               .number = number_,
-                                               .of = searches_.plan_.candidates.size(),
-                                               .tried = std::move(tried),
-                                               .count = count,
-                                               .share = share,
-                                               .worst = worst,
-                                               .worst_is = worst_is,
-                                               .seconds = passed.count()});
-    }
-
-    Searches& searches_;
-    std::size_t number_;
-    Clock::time_point begin_ = Clock::now();
-  };
+  /// Callbacks that show the progress of the search against limiter `number`: how much was tried,
+  /// and the most that was found so far.
+  rlctl::adversary::OnSearchProgress on_events(std::size_t number, std::string_view what,
+                                               std::string_view most) {
+    return [=, this](std::int64_t sent, std::int64_t of, std::int64_t found) {
+      show(number, as_double(sent) / as_double(of),
+           fmt::format("{} {}, {} {}", grouped(sent), what, most, found));
+    };
+  }
+  rlctl::adversary::OnExhaustiveProgress on_schedules(std::size_t number, std::string_view most) {
+    return [=, this](std::int64_t tried, double share, std::int64_t found) {
+      show(number, share, fmt::format("{} schedules, {} {}", grouped(tried), most, found));
+    };
+  }
+  void show(std::size_t number, double share, const std::string& tried) {
+    const auto name = escaped_message(name_of(plan_.candidates[number]));
+    session_.show(number, share, fmt::format("the search; {}: {}", name, tried));
+  }
 
   Run search(std::size_t number, bool one_at_a_time) {
     const auto& candidate = plan_.candidates[number];
@@ -198,22 +176,21 @@ class Searches {
     if (limiter.script() != nullptr) session_.warn_of_change(*limiter.script());
     auto* script = limiter.script_trial();
     if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
-    const SearchProgress progress(*this, number);
     if (has_holders(plan_)) {
-      search_holders(run, candidate, limiter, progress);
+      search_holders(run, number, limiter);
     } else {
-      search_requests(run, candidate, limiter, progress);
+      search_requests(run, number, limiter);
     }
     session_.progress().clear();  // cleaning up may write a warning
     return run;
   }
 
-  void search_requests(Run& run, const traffic::Candidate& candidate, LimiterTrial& limiter,
-                       const SearchProgress& progress) {
+  void search_requests(Run& run, std::size_t number, LimiterTrial& limiter) {
+    const auto& candidate = plan_.candidates[number];
     auto& findings = run.found.emplace<SearchFindings>();
     findings.limit = plan_.limits.front();
     findings.clock = clock_of(candidate, findings.limit.window);
-    findings.result = find_schedules(candidate, limiter, progress, findings.tick());
+    findings.result = find_schedules(number, limiter, findings.tick());
     if (!findings.result.interrupted) {
       if (!candidate.is_bundled()) probe(candidate, limiter.trial(), findings);
       limiter.finish();
@@ -265,10 +242,9 @@ class Searches {
     findings.result.interrupted = true;
   }
 
-  void search_holders(Run& run, const traffic::Candidate& candidate, LimiterTrial& limiter,
-                      const SearchProgress& progress) {
+  void search_holders(Run& run, std::size_t number, LimiterTrial& limiter) {
     const bool reserves = plan_.reserve.has_value();
-    const auto request = holder_request_of(candidate, plan_);
+    const auto request = holder_request_of(plan_.candidates[number], plan_);
     auto& findings = run.found.emplace<trial::HolderFindings>();
     auto& result = findings.result;
     findings.tick = request.tick;
@@ -278,12 +254,12 @@ class Searches {
       const auto search_all =
           reserves ? rlctl::adversary::search_all_budgets : rlctl::adversary::search_all_leases;
       result = search_all(limiter.trial(), request, *events, session_.interrupt(),
-                          progress.on_schedules(most));
+                          on_schedules(number, most));
     } else {
       const auto search =
           reserves ? rlctl::adversary::search_budgets : rlctl::adversary::search_leases;
-      result = search(limiter.trial(), request, session_.interrupt(),
-                      progress.on_requests("events", most));
+      result =
+          search(limiter.trial(), request, session_.interrupt(), on_events(number, "events", most));
     }
     if (!result.interrupted) limiter.finish();
     run.outcome.interrupted = result.interrupted;
@@ -291,9 +267,9 @@ class Searches {
     if (result.held == 0 && !result.interrupted) run.hint = trial::holders_hint(run);
   }
 
-  rlctl::adversary::SearchResult find_schedules(const traffic::Candidate& candidate,
-                                                LimiterTrial& limiter,
-                                                const SearchProgress& progress, microseconds tick) {
+  rlctl::adversary::SearchResult find_schedules(std::size_t number, LimiterTrial& limiter,
+                                                microseconds tick) {
+    const auto& candidate = plan_.candidates[number];
     const auto& interrupt = session_.interrupt();
     const auto* unit = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
     const rlctl::adversary::SearchRequest request{
@@ -305,23 +281,23 @@ class Searches {
         .tick = tick,
         .clock_unit = unit != nullptr ? unit->tick : microseconds{0},
         .steps_back = search_.steps_back()};
-    const auto on_requests = progress.on_requests("requests", "worst");
-    const auto on_schedules = progress.on_schedules("worst");
     if (!search_.exhaustive) {
-      return rlctl::adversary::search(limiter.trial(), request, interrupt, on_requests);
+      return rlctl::adversary::search(limiter.trial(), request, interrupt,
+                                      on_events(number, "requests", "worst"));
     }
+    const auto on_progress = on_schedules(number, "worst");
     if (auto* script = limiter.script_trial()) {
       return rlctl::adversary::search_all(*script, request, *search_.exhaustive, interrupt,
-                                          on_schedules);
+                                          on_progress);
     }
     if (candidate.program) {
       rlctl::adversary::ReplayBranching replay(limiter.trial());
       return rlctl::adversary::search_all(replay, limiter.trial(), request, *search_.exhaustive,
-                                          interrupt, on_schedules);
+                                          interrupt, on_progress);
     }
     rlctl::adversary::ModelBranching branching(candidate);
     return rlctl::adversary::search_all(branching, limiter.trial(), request, *search_.exhaustive,
-                                        interrupt, on_schedules);
+                                        interrupt, on_progress);
   }
 
   Report& report_;

@@ -96,15 +96,14 @@ void write_denied_by_limit(JsonWriter& json, const traffic::Measured& measured) 
   json.end_array();
 }
 
-/// Writes a run that gave leases or reservations: the measures of `group` under `name`, with the
-/// key that held the most at once.
-void write_holders(JsonWriter& json, const Run& run, const MeasureGroup& group,
-                   std::string_view name, const std::string& key) {
+/// Writes a run that gave leases or reservations.
+void write_holders(JsonWriter& json, const Run& run, bool are_leases) {
   json.begin_object().field("algorithm", run.name);
   write_measures(json, trial::kCountGroup, run);
-  json.name(name).begin_object();
-  write_measures(json, group, run);
-  json.bytes_field("key", key).end_object();
+  json.name(are_leases ? "holding" : "spending").begin_object();
+  write_measures(json, are_leases ? trial::kLeaseGroup : trial::kBudgetGroup, run);
+  write_measures(json, trial::kHolderGroup, run);
+  json.bytes_field("key", run.holders()->key).end_object();
   json.field("first_denial_us", run.outcome.measured.first_denial);
   json.field("longest_shut_out_us", run.outcome.measured.longest_shut_out);
   write_top_denied(json, run);
@@ -246,10 +245,8 @@ void write_json(JsonWriter& json, const Report& report) {
   json.field("command", command_line(plan.command)).field("interrupted", report.interrupted);
   json.name("runs").begin_array();
   for (const auto& run : report.runs) {
-    if (const auto* budget = run.budget()) {
-      write_holders(json, run, trial::kSpendingGroup, "spending", budget->key);
-    } else if (const auto* leases = run.leases()) {
-      write_holders(json, run, trial::kHoldingGroup, "holding", leases->key);
+    if (run.holders()) {
+      write_holders(json, run, plan.concurrency.has_value());
     } else {
       write_run(json, report, run);
     }

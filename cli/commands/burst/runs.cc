@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -25,6 +26,7 @@ namespace {
 
 using std::chrono::microseconds;
 using trial::Cleaning;
+using trial::Difference;
 using trial::Plan;
 using trial::Report;
 using trial::ReportFormat;
@@ -39,17 +41,6 @@ std::optional<std::string> why_overloaded(const Run& run) {
   return fmt::format("{}: the server answered {} of {}, so its decisions came later and later",
                      run.name, trial::rate_text(pace->answered_per_second),
                      trial::rate_text(pace->sent_per_second));
-}
-
-/// The seconds that a run under the real clock will take; none if the plan limits the number of
-/// requests instead.
-std::optional<double> planned_seconds(const Plan& plan, const replay::Recording* recording) {
-  using Seconds = std::chrono::duration<double>;
-  const auto& request = plan.request;
-  if (recording != nullptr) return Seconds(recording->last() - recording->first()).count();
-  if (request.requests || plan.pattern()->rate.empty()) return std::nullopt;
-  if (request.duration) return Seconds(*request.duration).count();
-  return Seconds(traffic::kPatternWindows * request.limit.window).count();
 }
 
 // --- Traffic -------------------------------------------------------------------------------------
@@ -116,6 +107,52 @@ class DecisionComparison {
   std::optional<Difference> found_;
 };
 
+// --- The single requests -------------------------------------------------------------------------
+
+/// Whether a file has the single requests. Throws UsageError if a page is asked for, but the
+/// traffic has more requests than it shows.
+bool keeps_events(const Report& report) {
+  const auto& plan = report.plan;
+  const bool has_page = writes(plan, ReportFormat::kHtml);
+  if (has_holders(plan) || (!has_page && !writes(plan, ReportFormat::kJson))) return false;
+  const auto requests = report.recording
+                            ? report.recording->counts().requests
+                            : traffic::make_traffic(*plan.pattern(), plan.request)->size();
+  if (requests <= trial::Events::kMost) return true;
+  if (!has_page) return false;
+  throw UsageError(fmt::format("-o *.html: a page shows at most {} requests, not {}",
+                               grouped(trial::Events::kMost), grouped(requests)),
+                   report.recording ? "draw a picture: -o FILE.svg"
+                                    : "draw a picture, -o FILE.svg, or pass --requests");
+}
+
+/// Collects the requests of a run.
+class EventRecorder {
+ public:
+  /// The traffic must outlive this.
+  explicit EventRecorder(const traffic::Traffic& traffic) : traffic_(traffic) {}
+
+  void add(const traffic::Arrival& arrival, const limiter::Decision& decision) {
+    auto& keys = events_.keys;
+    const auto [key, is_new] =
+        numbers_.emplace(arrival.key, static_cast<std::uint32_t>(keys.size()));
+    if (is_new) keys.emplace_back(traffic_.key_name(arrival.key));
+    events_.single.push_back({.at = arrival.at,
+                              .wait = decision.allowed ? decision.delay : decision.retry_after,
+                              .remaining = decision.remaining,
+                              .cost = arrival.cost,
+                              .key = key->second,
+                              .denied_by = decision.denied_by,
+                              .allowed = decision.allowed});
+  }
+  trial::Events take() { return std::move(events_); }
+
+ private:
+  const traffic::Traffic& traffic_;
+  trial::Events events_;
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  ///< of the keys of the traffic
+};
+
 // --- The runs ------------------------------------------------------------------------------------
 
 /// See run_plan().
@@ -131,7 +168,8 @@ class Runs {
         write_lines_(write_lines),
         has_assertions_(!plan_.assertion_texts.empty()),
         draws_(writes(plan_, ReportFormat::kSvg) || writes(plan_, ReportFormat::kHtml) ||
-               (!plan_.quiet && !invocation.json)) {
+               (!plan_.quiet && !invocation.json)),
+        keeps_events_(keeps_events(report)) {
     if (traffic_.compare) comparison_.emplace();
   }
 
@@ -174,7 +212,7 @@ class Runs {
     if (draws_ && draws_one_key(report_) && !has_holders(plan_)) allowed_.emplace();
     if (comparison_ && !report_.runs.empty()) comparison_->start_second();
     events_.reset();
-    if (keeps_events(plan_)) events_.emplace();
+    if (keeps_events_) events_.emplace(traffic);
     if (!write_lines_ && !all_allowed_ && !allowed_ && !comparison_ && !events_) return {};
     return [this, &name, &traffic, number = std::int64_t{0}](
                const traffic::Arrival& arrival, const limiter::Decision& decision) mutable {
@@ -193,24 +231,28 @@ class Runs {
     };
   }
 
-  /// The result of a run, whose times are from `begin`.
-  Run finished(const traffic::Candidate& candidate, traffic::Outcome outcome,
-               const traffic::Traffic& traffic, microseconds begin) {
+  /// A run whose times are from `begin`, with what requests and holders have in common.
+  static Run begun(const traffic::Candidate& candidate, traffic::Outcome outcome,
+                   const traffic::Traffic& traffic, microseconds begin) {
     Run run{.name = std::string(name_of(candidate)),
             .is_bundled = candidate.is_bundled(),
             .outcome = std::move(outcome),
             .begin = begin};
-    auto& requests = std::get<trial::Requests>(run.found);
-    if (events_) {
-      const auto worst = run.outcome.measured.worst.limit;
-      requests.events = events_->finish(traffic, run.outcome, candidate.limits[worst].window);
-    }
-    if (allowed_) draw_key(*allowed_, run.outcome);
-    const auto& measured = run.outcome.measured;
-    if (measured.allowed > 0) requests.worst_key = traffic.key_name(measured.worst.key);
     for (const auto& [key, denied] : run.outcome.top_denied) {
       run.top_denied.emplace_back(traffic.key_name(key), denied);
     }
+    return run;
+  }
+
+  /// The result of a run of requests.
+  Run finished(const traffic::Candidate& candidate, traffic::Outcome outcome,
+               const traffic::Traffic& traffic, microseconds begin) {
+    auto run = begun(candidate, std::move(outcome), traffic, begin);
+    auto& requests = std::get<trial::Requests>(run.found);
+    if (events_) requests.events = events_->take();
+    if (allowed_) draw_key(*allowed_, run.outcome);
+    const auto& measured = run.outcome.measured;
+    if (measured.allowed > 0) requests.worst_key = traffic.key_name(measured.worst.key);
     for (const auto& one : measured.worst_keys) {
       requests.worst_keys.emplace_back(traffic.key_name(one.worst.key));
     }
@@ -294,19 +336,16 @@ class Runs {
       session_.progress().clear();  // cleaning up may write a warning
     };
     const auto& interrupt = invocation_.interrupt;
-    if (plan_.concurrency) {
-      auto holding = traffic::run_holding(*traffic, *decider, candidate.limits.front(),
-                                          hold_plan_of(candidate, plan_), interrupt, on_decision,
-                                          on_progress, zero);
-      end(holding.outcome);
-      return finished_leases(candidate, std::move(holding), *traffic, begin);
-    }
-    if (plan_.reserve) {
-      auto spending =
-          traffic::run_spending(*traffic, *decider, trial::spend_rules_of(candidate),
-                                plan_.budget.spend, interrupt, on_decision, on_progress, zero);
-      end(spending.outcome);
-      return finished_budget(candidate, std::move(spending), *traffic, begin);
+    if (has_holders(plan_)) {
+      auto found = plan_.concurrency
+                       ? traffic::run_holding(*traffic, *decider, candidate.limits.front(),
+                                              hold_plan_of(candidate, plan_), interrupt,
+                                              on_decision, on_progress, zero)
+                       : traffic::run_spending(*traffic, *decider, trial::spend_rules_of(candidate),
+                                               plan_.budget.spend, interrupt, on_decision,
+                                               on_progress, zero);
+      end(found.outcome);
+      return finished(candidate, std::move(found), *traffic, begin);
     }
     auto outcome = traffic::run_virtually(
         *traffic, *decider, candidate.limits, interrupt, on_decision, on_progress,
@@ -316,40 +355,18 @@ class Runs {
   }
 
   /// A run of leases or reservations, of which neither windows nor reported values are known.
-  static Run run_of_holders(const traffic::Candidate& candidate, traffic::Outcome outcome,
-                            const traffic::Traffic& traffic, microseconds begin) {
-    Run run{.name = std::string(name_of(candidate)),
-            .is_bundled = candidate.is_bundled(),
-            .outcome = std::move(outcome),
-            .begin = begin};
-    for (const auto& [key, denied] : run.outcome.top_denied) {
-      run.top_denied.emplace_back(traffic.key_name(key), denied);
+  static Run finished(const traffic::Candidate& candidate, traffic::HolderOutcome found,
+                      const traffic::Traffic& traffic, microseconds begin) {
+    auto run = begun(candidate, std::move(found.outcome), traffic, begin);
+    auto& holders = run.found.emplace<trial::Holders>();
+    auto& report = holders.report = std::move(found.report);
+    if (candidate.foreign) {  // its replies to releases and settles are not read
+      report.refused.reset();
+      report.refused_while_held.reset();
     }
+    if (report.most.both() > 0) holders.key = traffic.key_name(report.most.key);
+    if (report.most_ever.both() > 0) holders.ever_key = traffic.key_name(report.most_ever.key);
     run.hint = trial::holders_hint(run);
-    return run;
-  }
-
-  static Run finished_leases(const traffic::Candidate& candidate, traffic::HoldingOutcome holding,
-                             const traffic::Traffic& traffic, microseconds begin) {
-    auto run = run_of_holders(candidate, std::move(holding.outcome), traffic, begin);
-    auto& leases = run.found.emplace<trial::Leases>();
-    auto& held = leases.held = std::move(holding.held);
-    if (candidate.foreign) held.releases_refused.reset();  // its replies to them are not read
-    if (held.most.held > 0) leases.key = traffic.key_name(held.most.key);
-    if (held.most_ever.held > 0) leases.ever_key = traffic.key_name(held.most_ever.key);
-    return run;
-  }
-
-  static Run finished_budget(const traffic::Candidate& candidate, traffic::SpendingOutcome spending,
-                             const traffic::Traffic& traffic, microseconds begin) {
-    auto run = run_of_holders(candidate, std::move(spending.outcome), traffic, begin);
-    auto& budget = run.found.emplace<trial::Budget>();
-    auto& spent = budget.spent = std::move(spending.spent);
-    if (candidate.foreign) {  // its replies to settles are not read
-      spent.refused.reset();
-      spent.refused_while_held.reset();
-    }
-    if (spent.most.both() > 0) budget.key = traffic.key_name(spent.most.key);
     return run;
   }
 
@@ -367,16 +384,16 @@ class Runs {
   /// What all runs of the traffic under the real clock have in common.
   traffic::RealRun real_run_of(std::size_t number, const std::string& name, const RunTraffic& run) {
     const auto& candidate = plan_.candidates[number];
-    const trial::RunInProgress shown{.name = name,
-                                     .number = number,
-                                     .of = plan_.candidates.size(),
-                                     .seconds = planned_seconds(plan_, recording_),
-                                     .requests = std::max<std::int64_t>(run.traffic->size(), 1)};
-    const auto on_progress = [this, shown](const traffic::RealProgress& progress) {
-      if (!session_.progress().enabled()) return;
-      // Leave the last column free; see Progress.
-      session_.progress().update(
-          trial::real_progress_text(shown, progress, terminal_width(STDERR_FILENO) - 1));
+    const auto requests = as_double(std::max<std::int64_t>(run.traffic->size(), 1));
+    const auto on_progress = [this, number, &name, requests](const traffic::RealProgress& now) {
+      if (now.until_first.count() > 0) {
+        const auto left = std::chrono::ceil<std::chrono::seconds>(now.until_first);
+        return session_.progress().update(
+            fmt::format("waiting {} s for the edge of a window; Ctrl-C stops", left.count()));
+      }
+      session_.show(number, as_double(now.sent) / requests,
+                    fmt::format("the traffic; {}: {} allowed, {} denied", escaped_message(name),
+                                now.allowed, now.denied));
     };
     return {.limits = candidate.limits,
             .interrupt = &invocation_.interrupt,
@@ -502,12 +519,12 @@ class Runs {
   Invocation& invocation_;
   trial::Session session_;
   const trial::WriteLines& write_lines_;
-  bool has_assertions_, draws_;
+  bool has_assertions_, draws_, keeps_events_;
   /// When the requests that the current run allowed proceed, for all keys; a picture draws one key.
   std::optional<std::vector<traffic::Arrival>> allowed_;
   /// How a limiter that allows everything would have treated the requests of the current run.
   std::optional<traffic::Measurement> all_allowed_;
-  std::optional<trial::EventRecorder> events_;    ///< the requests of the current run, for a page
+  std::optional<EventRecorder> events_;           ///< the requests of the current run, for a page
   std::optional<DecisionComparison> comparison_;  ///< of the decisions of the two runs
 };
 

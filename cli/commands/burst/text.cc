@@ -111,10 +111,7 @@ class TextReport {
 
   void append_decided() {
     const auto axis = picture_of(report_, 2).axis;
-    const auto make_table = plan_.concurrency ? trial::leases_table
-                            : plan_.reserve   ? trial::budget_table
-                                              : trial::decisions_table;
-    make_table(report_, look_, axis.origin).append(out_, look_);
+    decisions_table(report_, look_, axis.origin).append(out_, look_);
     if (shows_dates(report_)) return;
     const auto* origin = axis.is_about_edge  ? "from the edge of a window"
                          : report_.recording ? "from the first request"

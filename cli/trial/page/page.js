@@ -51,17 +51,15 @@
   }
   const columnOf = (numbers, length) => numbers.length === 1 ? new Float64Array(length).fill(numbers[0]) : sums(numbers);
   // Columns of requests. `latest` is the time as if a clock that steps back stood still until it is as late as before.
-  function trafficOf({keys, at, key, cost, number}, begin, back) {
+  function trafficOf({keys, at, key, cost}, begin, back) {
     at = at.map((time) => time - begin);
     const latest = at.slice();
     for (let i = 1; i < at.length; ++i) latest[i] = Math.max(latest[i], latest[i - 1]);
-    const counted = at.map((_, i) => i + 1);
-    return {keys: keys.map(masked), at, latest, key, cost, number: number ?? counted, place: back ? counted : at};
+    return {keys: keys.map(masked), at, latest, key, cost, place: back ? at.map((_, i) => i + 1) : at};
   }
-  const shiftedBins = (bins, begin) => ({from: bins.from_us - begin, width: bins.width_us, allowed: bins.allowed, denied: bins.denied});
   // A run of a burst, from its row in `events`.
   function runOfEvents({algorithm, sent, worst}, events, traffic, begin) {
-    const {rest} = events, decisions = events.decisions.replaceAll('3', '0'), until = new Float64Array(decisions.length);
+    const decisions = events.decisions.replaceAll('3', '0'), until = new Float64Array(decisions.length);
     for (let i = 0, last = 0, next = 0; i < until.length; ++i) {
       if (decisions[i] === '1') continue;
       if (events.decisions[i] === '3') until[i] = -1;
@@ -76,17 +74,13 @@
       by: columnOf(events.denied_by, decisions.length),
       worst: {...worst, at: place, key: Math.max(traffic.keys.indexOf(masked(worst.key)), 0),
         limit: Math.max(data.limits.findIndex(({text}) => text === worst.limit), 0)},
-      isWhole: (key) => !rest || rest.whole_keys.includes(key),
-      ...(rest && {from: rest.from_us - begin, to: rest.to_us - begin,
-        requests: shiftedBins(rest.requests, begin), units: shiftedBins(rest.units, begin)}),
     };
   }
   function sceneOfEvents({events, runs, clock}) {
     const beginOf = (run) => clock === 'real' ? events.runs[run].begin_us : 0;
-    const traffic = events.traffic.map(({keys, at_us, key, cost, request}, i) => {
-      const run = events.runs.findIndex((one) => one.traffic === i), columns = [at_us, key, cost, request];
-      const [at, keyOf, costOf, number] = columns.map((one) => one && columnOf(one, events.runs[run].decisions.length));
-      return trafficOf({keys, at, key: keyOf, cost: costOf, number}, beginOf(run), false);
+    const traffic = events.traffic.map(({keys, at_us, key, cost}, i) => {
+      const run = events.runs.findIndex((one) => one.traffic === i), {length} = events.runs[run].decisions;
+      return trafficOf({keys, at: columnOf(at_us, length), key: columnOf(key, length), cost: columnOf(cost, length)}, beginOf(run), false);
     });
     return {title: '', back: false, traffic,
       runs: runs.map((run, i) => runOfEvents(run, events.runs[i], traffic[events.runs[i].traffic], beginOf(i)))};
@@ -104,7 +98,7 @@
       decisions: schedule.map((one) => !one.allowed ? '0' : one.delay_us > 0 ? '2' : '1').join(''),
       until: column((one) => waitOf(one) < 0 ? waitOf(one) : one.at_us + waitOf(one)),
       remaining: column((one) => one.remaining ?? -1), reasons: schedule.map(({reason}) => reason),
-      worst: {...worst, at: worst.from_us + worst.span_us, key: 0, limit: 0}, isWhole: () => true,
+      worst: {...worst, at: worst.from_us + worst.span_us, key: 0, limit: 0},
     };
     return {title, back, traffic: [traffic], runs: [run]};
   }
@@ -185,7 +179,7 @@
   }
   const lanesOf = (places, allowed, denied) => ({places, allowed: sums(allowed, 1), denied: sums(denied, 1)});
   // What a run did with the requests of a key, counted in windows of a limit: count(place) is the units allowed in
-  // the window that ends there. Where single requests are not known, these are counts of bins.
+  // the window that ends there.
   function seriesOf(run, key, limit, back) {
     const name = `${key} ${limit}`;
     if (run.series.has(name)) return run.series.get(name);
@@ -196,21 +190,9 @@
     const series = {rows, places, into, changes: into.places, count: (place) => into.at(place) - out.at(place)};
     series.lanes = lanesOf(places, rows.map((row) => Number(decisions[row] !== '0')),
       rows.map((row) => Number(decisions[row] === '0')));
-    if (!run.isWhole(key)) {
-      const begins = (bins) => Float64Array.from(bins.allowed, (_, i) => bins.from + i * bins.width);
-      const exact = series.count, {units, requests} = run, unitBegins = begins(units);
-      const binned = ladder(units.allowed.map((count, i) => [unitBegins[i], count]));
-      series.into = binned;
-      series.isExact = (place) => place - window >= run.from && place <= run.to;
-      series.count = (place) =>
-        series.isExact(place) ? exact(place) : binned.at(place) - binned.at(place - window);
-      series.near = series.lanes;
-      series.lanes = lanesOf(begins(requests), requests.allowed, requests.denied);
-      series.changes = Float64Array.from([...binned.places, ...into.places]).sort();
-    }
     series.counts = series.changes.map(series.count);
     series.most = series.counts.reduce((one, other) => Math.max(one, other), 0);
-    series.mostAt = run.isWhole(key) ? series.changes[series.counts.indexOf(series.most)] : run.worst.at;
+    series.mostAt = series.changes[series.counts.indexOf(series.most)];
     run.series.set(name, series);
     return series;
   }
@@ -233,10 +215,7 @@
   // The places of the run, and those of the overview: whole windows of the clock.
   function setDomain() {
     const {back, runs} = state.scene, {window} = limit(), ends = [];
-    for (const {traffic: {place}, requests} of runs) {
-      if (requests) ends.push(requests.from, requests.from + requests.width * requests.allowed.length);
-      else if (place.length) ends.push(place[0], place[place.length - 1]);
-    }
+    for (const {traffic: {place}} of runs) if (place.length) ends.push(place[0], place[place.length - 1]);
     const first = Math.min(...ends), last = Math.max(...ends);
     const room = back ? 0.5 : (last - first) * 0.15 || window / 100;
     state.whole = state.domain = {from: first - room, to: last + room};
@@ -419,14 +398,12 @@
     context.lineTo(detail.left, bottom);
     context.fill();
   }
-  const lanesIn = ({near, lanes, isExact}) =>
-    near && isExact(state.view.from) && isExact(state.view.to) ? near : lanes;
   function drawDetailStill() {
     const runs = visible(), chart = runs.length > 3 ? 64 : 104, lane = 14, right = detail.left - 6;
     const tall = detail.tall = chart + 82;
     const context = begin(detail, detail.still, runs.length * tall + 24);
     const most = limit().limit, scale = Math.max(most, ...runs.map((run) => seriesIn(run).most)) * 1.08;
-    const lanes = Math.max(...runs.map((run) => eachColumn(detail, state.view, lanesIn(seriesIn(run)))));
+    const lanes = Math.max(...runs.map((run) => eachColumn(detail, state.view, seriesIn(run).lanes)));
     drawAxis(context, detail, state.view, detail.height - 6, 20);
     runs.forEach((run, i) => {
       const series = seriesIn(run), bottom = i * tall + 24 + chart, y = (units) => bottom - chart * units / scale;
@@ -440,7 +417,7 @@
       }
       if (bottom - y(most) > 14) text(context, '0', right, bottom + 4, 'soft', 'right');
       const tops = {allowed: bottom + 10, denied: bottom + 14 + lane};
-      drawLanes(context, detail, state.view, lanesIn(series), tops, lane, lanes);
+      drawLanes(context, detail, state.view, series.lanes, tops, lane, lanes);
       for (const kind of Object.keys(tops)) text(context, kind, right, tops[kind] + 12, 'soft', 'right');
     });
   }
@@ -473,7 +450,6 @@
   // ---- Texts that follow the cursor ----
   const countWords = (run) => `${grouped(seriesIn(run).count(state.cursor))} allowed within the last ` +
     `${period(limit().window)}; limit ${grouped(limit().limit)}`;
-  const requestNumber = ({traffic}, row) => grouped(traffic.number[row]);
   function decisionWords({decisions, until, by, remaining, traffic}, row) {
     const wait = span(until[row] - traffic.at[row]), isDenied = decisions[row] === '0';
     return [
@@ -523,7 +499,7 @@
   }
   // Whether no window of the clock exceeds the limit; null if that is not known.
   function clockKeeps({run, scene}) {
-    const {limit, window} = limitOf(run), isKnown = data.edges && data.clock && run.isWhole(run.worst.key);
+    const {limit, window} = limitOf(run), isKnown = data.edges && data.clock;
     if (!isKnown || scene.back || run.traffic.cost.some((cost) => cost < 0)) return null;
     const {places, totals} = seriesOf(run, run.worst.key, run.worst.limit, false).into, counts = new Map();
     places.forEach((place, i) => {
@@ -635,7 +611,7 @@
       words = countWords(card.run).slice(count.length + 1);
       width = `${Math.min(card.mark * units / limit().limit, 100)}%`;
       isOver = units > limit().limit;
-      request = row < 0 ? 'no request yet' : `Request ${requestNumber(card.run, row)}: ${decisionWords(card.run, row)}`;
+      request = row < 0 ? 'no request yet' : `Request ${grouped(row + 1)}: ${decisionWords(card.run, row)}`;
     }
     set(card.count, count);
     set(card.words, words);
@@ -650,7 +626,7 @@
     const {run} = state, row = rowAt(run), {keys, at} = run.traffic;
     const key = keys.length > 1 ? `, key ${keys[state.key]}` : '';
     const where = row < 0 ? 'before the first request'
-      : `request ${requestNumber(run, row)} of ${grouped(run.sent)} at ${timeOf(at[row])}${key}`;
+      : `request ${grouped(row + 1)} of ${grouped(run.sent)} at ${timeOf(at[row])}${key}`;
     set($('request'), (state.scene.back ? '' : `Window until ${timeOf(state.cursor)}: `) + where);
     $('cursor').value = state.cursor;
     $('cursor').setAttribute('aria-valuetext', `${countWords(run)}; ${where}`);
@@ -732,7 +708,7 @@
   // At most a thousand keys can be chosen, the worst first.
   function offerKeys() {
     const {run} = state, place = (key) => key === run.worst.key ? -1 : key;
-    const keys = run.traffic.keys.map((name, key) => [key, name]).filter(([key]) => run.isWhole(key) || place(key) < 0);
+    const keys = run.traffic.keys.map((name, key) => [key, name]);
     offer($('key'), keys.sort(([one], [other]) => place(one) - place(other)).slice(0, 1000));
     $('key').value = state.key;
     $('keys').hidden = keys.length < 2;
@@ -845,7 +821,7 @@
     $('tip').hidden = !near.length;
     if (!near.length) return;
     const row = rows[near[0]], {traffic} = run, cost = hasCosts ? `, cost ${traffic.cost[row]}` : '';
-    const lines = [`Request ${requestNumber(run, row)} at ${timeOf(traffic.at[row])}${cost}`];
+    const lines = [`Request ${grouped(row + 1)} at ${timeOf(traffic.at[row])}${cost}`];
     for (const one of visible()) if (one.traffic === traffic) lines.push(`${one.name}: ${decisionWords(one, row)}`);
     set($('tip'), lines.join('\n'));
     $('tip').style.left = `${clamp(x + 12, 0, Math.max(detail.width - 260, 0))}px`;
@@ -865,10 +841,6 @@
   $('steps').append(...steps.map(({block}) => block));
   $('curves').append(...curves);
   set($('base'), steps.length ? `Times from the beginning of a window, ${timeOf(report.base_us, true)}.` : '');
-  if (everyRun.some(({run}) => run.requests)) {
-    set($('about'), 'Of more than 100,000 requests, the charts show counts over time; single requests are those of the keys in ' +
-      'the list and around the worst window.');
-  }
   if (!worst) return;
   for (const shown of document.querySelectorAll('.script')) shown.hidden = false;
   offer($('limit'), data.limits.map(({text}, i) => [i, text]));
@@ -879,8 +851,8 @@
   readColours();
   choose(worst.scene, worst.run);
   if (report.compare?.differs) {
-    const {number, key, place} = state.run.traffic, row = number.indexOf(report.compare.request);
-    if (row >= 0) state.key = $('key').value = key[row];
+    const {key, place} = state.run.traffic, row = report.compare.request - 1;
+    state.key = $('key').value = key[row];
     visit(firstDifference, place[row] === firstDifference ? row : -1);
   }
   new ResizeObserver(() => redraw()).observe($('detail'));

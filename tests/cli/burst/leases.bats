@@ -27,8 +27,8 @@ holding() { gojq -c ".runs[0].holding | $1" <<<"$output"; }
 @test "concurrency gives as many leases as there are, alike on a server and in its model" {
   local options=(burst --concurrency 5 --lease 3s --hold 1s~ --crash 5% --renew --keys 3 --rate 20/s --json)
   run -0 rlctl "${options[@]}"
-  assert_equal "$(holding '[.held, .starved, .leaked, .end_taken, .end_keys, .releases_refused]')" '[5,0,0,0,3,0]'
-  assert_equal "$(holding '.crashed > 0 and .renewed > 0 and .released > 0')" true
+  assert_equal "$(holding '[.held, .starved, .leaked, .end_taken, .end_keys, .refused_while_held]')" '[5,0,0,0,3,0]'
+  assert_equal "$(holding '.died > 0 and .renewed > 0 and .released > 0')" true
   local runs
   runs=$(gojq -c .runs <<<"$output")
   run -0 rlctl "${options[@]}" --model
@@ -37,7 +37,7 @@ holding() { gojq -c ".runs[0].holding | $1" <<<"$output"; }
 
 @test "a lease that is not renewed ends, and who holds on is counted apart" {
   run -0 rlctl burst steady --concurrency 3 --lease 10s --hold 15s --model --json
-  assert_equal "$(holding '[.held, .held_ever, .lapsed, .releases_refused]')" '[3,5,2,0]'
+  assert_equal "$(holding '[.held, .held_ever, .lapsed, .refused_while_held]')" '[3,5,2,0]'
   run -0 rlctl burst steady --concurrency 3 --lease 10s --hold 15s --model
   assert_line 'lapsed     5 held at once, 2 of them although their lease had ended: --renew'
   run -0 rlctl burst steady --concurrency 3 --lease 10s --hold 15s --renew --model --json
@@ -46,8 +46,8 @@ holding() { gojq -c ".runs[0].holding | $1" <<<"$output"; }
 
 @test "a script acquires, and another releases" {
   run -0 rlctl burst "${zset[@]}" --concurrency 3 --lease 5s --hold 1s --crash 10% --json
-  assert_equal "$(holding '[.held, .starved, .leaked, .end_taken, .releases_refused]')" '[3,0,0,0,null]'
-  assert_equal "$(holding '.crashed > 0')" true
+  assert_equal "$(holding '[.held, .starved, .leaked, .end_taken, .refused_while_held]')" '[3,0,0,0,null]'
+  assert_equal "$(holding '.died > 0')" true
 }
 
 @test "the ARGV behind the file are for the script that releases" {
@@ -66,7 +66,7 @@ holding() { gojq -c ".runs[0].holding | $1" <<<"$output"; }
   run -0 rlctl "${options[@]}"
   assert_line --regexp '^leaked +3 slots at once that nobody had and nobody got, for up to '
   assert_line 'at the end 3 slots were still taken 10 s after the last holder had gone'
-  assert_line 'set.lua  lost up to 3 slots'
+  assert_line 'set.lua  lost 3 slots'
 }
 
 @test "a counter that expires while slots are held goes below 0, and too many hold" {
@@ -79,7 +79,7 @@ LUA
   echo "return redis.call('DECR', KEYS[1])" >decr.lua
   run -0 rlctl burst counter.lua --head 'release decr.lua' --args '{limit}' --concurrency 3 --hold 1s
   assert_line --regexp '^counter.lua  [0-9]+ held at once, [0-9]+ more than the limit$'
-  assert_line --regexp '^held +[0-9]+ at once, whose leases had not ended, [0-9]+ more than the limit$'
+  assert_line --regexp '^exceeded +[0-9]+ held at once, [0-9]+ more than the limit$'
 }
 
 @test "a program is asked for leases" {

@@ -244,7 +244,7 @@ rows       acquires               a column is 500 ms, the highest 6
 rlctl burst poisson concurrency --concurrency 3 --lease 5s --hold 2s \
     --crash 20% --rate 3/s --duration 20s --seed 1
 $ rlctl burst --concurrency 3 --hold 2s --lease 5s --duration 20s --rate 3/s --crash 20% --json
-{"pattern":"poisson","seed":1,"clock":"virtual","concurrency":3,"lease_us":5000000,"hold_us":2000000,"hold_is_exponential":false,"crash":0.2,"renew":false,"replay":null,"command":"rlctl burst poisson concurrency --concurrency 3 --lease 5s --hold 2s --crash 20% --rate 3/s --duration 20s --seed 1","interrupted":false,"runs":[{"algorithm":"concurrency","sent":71,"allowed":25,"denied":46,"keys":1,"keys_denied":1,"holding":{"held":3,"held_at_us":1767225600296810,"held_ever":3,"lapsed":0,"starved":0,"longest_starved_us":0,"leaked":0,"longest_leaked_us":0,"released":24,"crashed":1,"renewed":0,"releases_refused":0,"renewals_refused":0,"end_after_us":10000000,"end_keys":1,"end_taken":0,"key":"1"},"first_denial_us":1767225600303892,"longest_shut_out_us":2512564,"top_denied":[{"key":"1","denied":46}],"hint":null}]}
+{"pattern":"poisson","seed":1,"clock":"virtual","concurrency":3,"lease_us":5000000,"hold_us":2000000,"hold_is_exponential":false,"crash":0.2,"renew":false,"replay":null,"command":"rlctl burst poisson concurrency --concurrency 3 --lease 5s --hold 2s --crash 20% --rate 3/s --duration 20s --seed 1","interrupted":false,"runs":[{"algorithm":"concurrency","sent":71,"allowed":25,"denied":46,"keys":1,"keys_denied":1,"holding":{"held":3,"held_at_us":1767225600296810,"held_ever":3,"lapsed":0,"longest_leaked_us":0,"released":24,"renewed":0,"renewals_refused":0,"starved":0,"longest_starved_us":0,"leaked":0,"died":1,"refused_while_held":0,"end_after_us":10000000,"end_keys":1,"end_taken":0,"end_too_many":0,"key":"1"},"first_denial_us":1767225600303892,"longest_shut_out_us":2512564,"top_denied":[{"key":"1","denied":46}],"hint":null}]}
 
 ## budgets: what was spent and held at once
 $ rlctl burst --reserve 5 --actual 2..8 --limit 20/10s --rate 2/s --duration 20s
@@ -253,11 +253,11 @@ limit      20 per 10 s            seed 1
 units      5 reserved for 30 s, settled with 2 to 8 after 1 s
 clock      virtual time
 
-        sent  allowed  denied      used  exceeded  starved  leaked
-budget    47        8      39  20 of 20         0        0       0
+        sent  allowed  denied      used  exceeded  settled  late  starved
+budget    47        8      39  20 of 20         0        8     0        0
 
-        longest lockout  settled  late
-budget           9.33 s        8     0
+        leaked  longest lockout
+budget       0           9.33 s
 times      from the beginning     2026-01-01T00:00:00Z
 overspent  settles brought a key up to 5 units above the limit: they state what
            happened, which is not the limiter's fault
@@ -277,7 +277,7 @@ rows       reservations           a column is 500 ms, the highest 4
 rlctl burst poisson budget --limit 20/10s --hold 30s --reserve 5 --actual 2..8 \
     --settle-after 1s --rate 2/s --duration 20s --seed 1
 $ rlctl burst --reserve 5 --actual 2..8 --limit 20/10s --rate 2/s --duration 20s --json
-{"pattern":"poisson","seed":1,"clock":"virtual","limit":20,"window_us":10000000,"limits":[{"limit":20,"window_us":10000000,"burst":null,"text":"20/10s"}],"reserve":5,"hold_us":30000000,"least_actual":2,"most_actual":8,"settle_after_us":1000000,"settle_after_is_exponential":false,"crash":0,"replay":null,"command":"rlctl burst poisson budget --limit 20/10s --hold 30s --reserve 5 --actual 2..8 --settle-after 1s --rate 2/s --duration 20s --seed 1","interrupted":false,"runs":[{"algorithm":"budget","sent":47,"allowed":8,"denied":39,"keys":1,"keys_denied":1,"spending":{"used":20,"used_at_us":1767225600455839,"exceeded":0,"starved":0,"longest_starved_us":0,"leaked":0,"settled":8,"late":0,"died":0,"overspent":5,"refused":0,"refused_while_held":0,"end_after_us":82076063,"end_keys":1,"end_taken":0,"key":"1"},"first_denial_us":1767225600671921,"longest_shut_out_us":9329888,"top_denied":[{"key":"1","denied":39}],"hint":null}]}
+{"pattern":"poisson","seed":1,"clock":"virtual","limit":20,"window_us":10000000,"limits":[{"limit":20,"window_us":10000000,"burst":null,"text":"20/10s"}],"reserve":5,"hold_us":30000000,"least_actual":2,"most_actual":8,"settle_after_us":1000000,"settle_after_is_exponential":false,"crash":0,"replay":null,"command":"rlctl burst poisson budget --limit 20/10s --hold 30s --reserve 5 --actual 2..8 --settle-after 1s --rate 2/s --duration 20s --seed 1","interrupted":false,"runs":[{"algorithm":"budget","sent":47,"allowed":8,"denied":39,"keys":1,"keys_denied":1,"spending":{"used":20,"used_at_us":1767225600455839,"exceeded":0,"overspent":5,"settled":8,"late":0,"refused":0,"starved":0,"longest_starved_us":0,"leaked":0,"died":0,"refused_while_held":0,"end_after_us":82076063,"end_keys":1,"end_taken":0,"end_too_many":0,"key":"1"},"first_denial_us":1767225600671921,"longest_shut_out_us":9329888,"top_denied":[{"key":"1","denied":39}],"hint":null}]}
 
 ## a script of somebody else
 $ copy examples/pitfalls/five-second-counter.lua
