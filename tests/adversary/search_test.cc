@@ -144,6 +144,14 @@ TEST_CASE("a correct log is not accused, and instants that can be merged are mer
   CHECK_FALSE(result.wrongly_denied);
 }
 
+TEST_CASE("a log that allows one unit less than the limit denies the last one") {
+  const auto found = search_log({.before = "limit = limit - 1"});
+  CHECK(found.most.score.worst == 4);
+  REQUIRE(found.wrongly_denied);
+  CHECK(to_text(found.wrongly_denied->schedule) == "5 at 0");
+  CHECK(found.wrongly_denied->score.wrongly_denied == std::vector<std::size_t>{4});
+}
+
 TEST_CASE("a log that locks a client out once the clock steps back denies what it should allow") {
   const std::string ban = R"(
 local last = redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')
