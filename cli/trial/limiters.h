@@ -42,9 +42,10 @@ void require_algorithms(const Plan& plan);
 bool names_others(const Plan& plan);
 /// Whether a limiter is named, so that the default ones are not asked.
 bool names_limiter(const Plan& plan);
-/// Throws UsageError, which names the limit and the algorithm, since there may be several of each.
+/// Throws UsageError, which names the algorithm and the origin of the limit, the burst or the cost
+/// that it does not take.
 void require_taken(const limiter::Algorithm& algorithm, const limiter::Limit& limit,
-                   std::int64_t cost);
+                   std::int64_t cost, const LimitOrigins& origins);
 /// Adds an algorithm with its limits. `burst_is_for_others`: it takes --burst only if it has one.
 void add_algorithm(Plan& plan, const limiter::Algorithm& algorithm, bool burst_is_for_others);
 /// Adds scripts.
