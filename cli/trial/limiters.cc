@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <optional>
 #include <span>
@@ -134,6 +135,14 @@ std::vector<std::string> limiter_operands(const Plan& plan) {
   return words;
 }
 
+/// The names of limiters that need no file.
+std::vector<std::string_view> limiter_names(ConfigurationSource& configuration) {
+  auto names = limiter::list_names(nullptr);
+  names.push_back(kAllAlgorithms);
+  for (const auto& script : configuration.scripts().scripts) names.push_back(script.name);
+  return names;
+}
+
 }  // namespace
 
 // ---- Declarations ----
@@ -173,16 +182,29 @@ void add_limiter(Plan& plan, const std::string& word, ConfigurationSource& confi
     return plan.script.scripts.push_back(word);
   }
   std::vector<std::string_view> names(patterns.begin(), patterns.end());
-  std::ranges::copy(limiter::list_names(nullptr), std::back_inserter(names));
-  names.push_back(kAllAlgorithms);
-  for (const auto& script : configuration.scripts().scripts) names.push_back(script.name);
+  std::ranges::copy(limiter_names(configuration), std::back_inserter(names));
   const bool is_template = word == "," || word.find('{') != word.npos;
   throw UsageError(
       fmt::format("no {}algorithm or script {}{}", patterns.empty() ? "" : "pattern, ",
                   quoted_and_masked(word), is_template ? "" : did_you_mean(word, names)),
-      is_template
-          ? "KEYS and ARGV are --keys KEY and --args 'ARG ARG', which is one word"
+      is_template ? "KEYS and ARGV are --keys KEY and --args 'ARG ARG', which is one word"
+      : word == "adversary"
+          ? "to search for the worst traffic: rlctl adversary"
           : fmt::format("expected one of: {}; for a file, write ./{}", one_of(names), word));
+}
+
+void require_log_file(const std::string& word, ConfigurationSource& configuration) {
+  if (word.empty() || word == kStandardInput || ::access(word.c_str(), F_OK) == 0) return;
+  if (errno != ENOENT) return;
+  throw UsageError(fmt::format("no limiter and no file {}{}", quoted_and_masked(word),
+                               did_you_mean(word, limiter_names(configuration))),
+                   "the operands beside --replay are limiters, and further files of the log");
+}
+
+std::string_view advise_on_option(std::string_view option) {
+  if (option == "--algorithm") return "a limiter is an operand: write gcra, not --algorithm gcra";
+  if (option == "--script") return "a limiter is an operand: write ./my.lua, not --script ./my.lua";
+  return {};
 }
 
 bool is_limiter(const std::string& word, ConfigurationSource& configuration) {

@@ -29,6 +29,11 @@ void add_limiter(Plan& plan, const std::string& word, ConfigurationSource& confi
 /// Whether an operand can only be a limiter, beside the files of a log: an algorithm, all, a name
 /// in the configuration, or a file that ends in .lua.
 bool is_limiter(const std::string& word, ConfigurationSource& configuration);
+/// Throws UsageError for a word that stands for a file of a log, but names neither a file nor a
+/// limiter: the name of a limiter may be misspelt.
+void require_log_file(const std::string& word, ConfigurationSource& configuration);
+/// See CommandText::advise_on.
+std::string_view advise_on_option(std::string_view option);
 /// Limiters, as operands.
 Completions complete_limiters(const CompletionContext& typed);
 

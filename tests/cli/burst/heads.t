@@ -155,7 +155,7 @@ $ rlctl adversary a.lua --head 'settle none.lua'
 [2]
 $ rlctl burst adversary a.lua
 ! rlctl: burst: no pattern, algorithm or script 'adversary'
-!   hint: expected one of: boundary, steady, spike, ramp, poisson, on-off, fixed-window, sliding-window-log, sliding-window-zset, sliding-window-counter, token-bucket, gcra, leaky-bucket, budget, concurrency or all; for a file, write ./adversary
+!   hint: to search for the worst traffic: rlctl adversary
 [2]
 
 ## what the value of a head causes later is an error that names its line
