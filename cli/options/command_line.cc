@@ -79,6 +79,13 @@ std::string place_of(CommandLineState& line, const std::string& option) {
 
 [[noreturn]] void throw_unknown_name(CommandLineState& line, const std::string& name,
                                      const std::string& hint = {}) {
+  const auto chosen = line.commands.find(&line.chosen());
+  if (chosen != line.commands.end() && chosen->second.text->advise_on != nullptr) {
+    const auto advice = chosen->second.text->advise_on(name);
+    if (!advice.empty()) {
+      throw UsageError("unknown option " + quoted_and_masked(name), std::string(advice));
+    }
+  }
   if (auto place = place_of(line, name); !place.empty()) {
     throw UsageError("unknown option " + quoted_and_masked(name), std::move(place));
   }

@@ -31,6 +31,9 @@ struct CommandText {
   Completer complete_operand = nullptr;
   /// Whether an argument such as -5 is an operand, for the command to refuse.
   bool takes_numbers = false;
+  /// What to do about an unknown option of this name that other commands, or other tools, have; may
+  /// be empty. Null: nothing is known of any.
+  std::string_view (*advise_on)(std::string_view option) = nullptr;
 };
 
 /// -h shows the usage, the options that matter and two examples on one screen; --help shows

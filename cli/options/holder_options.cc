@@ -34,8 +34,9 @@ struct EndingWords {
 void set_ending_script(traffic::ForeignLimiter& script, const ScriptOptions& options,
                        const EndingWords& words) {
   if (script.reading.delay) {
-    throw UsageError(fmt::format("{} and delay cannot be combined: {} begins when it is given",
-                                 words.option, words.begins));
+    refuse_value(traffic::origin_of(script.reading.origins, "delay"),
+                 fmt::format("it cannot be combined with {}: {} begins when it is given",
+                             words.option, words.begins));
   }
   const auto found = options.words.find(words.word);
   if (found == options.words.end()) {
@@ -47,21 +48,24 @@ void set_ending_script(traffic::ForeignLimiter& script, const ScriptOptions& opt
                     "--head '{0} FILE.lua', or tell this one with {{event}} in --args",
                     words.word));
   }
-  const auto& [text, source, place] = found->second;
+  const auto& [text, source, origin] = found->second;
   if (!script.function.empty()) {
-    throw UsageError(fmt::format("{} is for scripts, but {} is a library of functions", place,
-                                 escape(script.name)),
-                     "tell its function with {event} in --args");
+    refuse_value(
+        origin,
+        fmt::format("it is for scripts, but {} is a library of functions", escape(script.name)),
+        "tell its function with {event} in args");
   }
   const auto file_and_arguments = shell_words(text);
   const auto& file = file_and_arguments.front();
   auto ending = script;
   ending.setup.clear();
   ending.name = script_name(file);
-  ending.source = read_source(place, {.path = file});
-  parsed(place, [&] { traffic::choose_function(ending); });
+  ending.source = parsed(origin, [&] { return read_source("", {.path = file}); });
+  ending.origins[traffic::kFunctionWord] = origin;
+  choose_function(ending);
   if (file_and_arguments.size() > 1) {
     ending.arguments.clear();
+    ending.origins[traffic::kArgumentsWord] = origin;
     for (const auto& word : std::span(file_and_arguments).subspan(1)) {
       ending.arguments.emplace_back(word);
     }

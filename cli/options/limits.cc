@@ -115,13 +115,14 @@ Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
 }
 
 std::vector<limiter::Limit> parse_limits(std::span<const std::string> texts,
-                                         const std::optional<std::string>& burst) {
+                                         const std::optional<std::string>& burst,
+                                         const LimitOrigins& origins) {
   std::vector<limiter::Limit> limits;
   for (const auto& text : texts) {
-    limits.push_back(parsed("--limit", [&] { return limiter::parse_limit(text); }));
-    if (burst) limits.back().burst = parse_whole(*burst, "--burst");
+    limits.push_back(parsed(origins.limit, [&] { return limiter::parse_limit(text); }));
+    if (burst) limits.back().burst = parse_whole(*burst, origins.burst.place);
   }
-  parsed("--limit", [&] { limiter::require_different_windows(limits); });
+  parsed(origins.limit, [&] { limiter::require_different_windows(limits); });
   return limits;
 }
 
@@ -182,10 +183,12 @@ std::vector<std::string> asked_keys(const Limiter* limiter, std::span<const std:
   return keys;
 }
 
-void require_lengths(std::span<const limiter::Limit> limits, std::string_view what) {
+void require_lengths(std::span<const limiter::Limit> limits, std::string_view what,
+                     const ValueOrigin& origin) {
   for (const auto& limit : limits) {
     if (limit.calendar == nullptr) continue;
-    throw UsageError(
+    refuse_value(
+        origin,
         fmt::format("{} takes no window of the calendar, such as {}", what, limit.calendar->text()),
         fmt::format("use one of a fixed length: {}",
                     limiter::format_limit({.limit = limit.limit, .window = limit.window})));

@@ -62,10 +62,16 @@ Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
 std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
                                                 ConfigurationSource& configuration);
 
+/// Where the numbers of a trial stand: options give them, or the head of a script.
+struct LimitOrigins {
+  ValueOrigin limit{"--limit"}, burst{"--burst"}, cost{"--cost"};
+};
+
 /// The limits of --limit, each with the burst of --burst. Throws UsageError, also for equal
 /// windows.
 std::vector<limiter::Limit> parse_limits(std::span<const std::string> texts,
-                                         const std::optional<std::string>& burst);
+                                         const std::optional<std::string>& burst,
+                                         const LimitOrigins& origins = {});
 /// The algorithm with this name, which must count requests. Throws UsageError.
 const limiter::Algorithm& parse_algorithm(const std::string& name);
 
@@ -82,7 +88,8 @@ std::vector<std::string> asked_keys(const Limiter* limiter, std::span<const std:
 
 /// Throws UsageError if a limit has a window of the calendar: for `what`, a limiter of others, or a
 /// command, that knows lengths only.
-void require_lengths(std::span<const limiter::Limit> limits, std::string_view what);
+void require_lengths(std::span<const limiter::Limit> limits, std::string_view what,
+                     const ValueOrigin& origin = LimitOrigins().limit);
 
 /// The beginning of an error: "policy 'login' (key login:%s) takes 1 argument".
 std::string takes_arguments(const limiter::Policy& policy);

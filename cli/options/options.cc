@@ -246,11 +246,10 @@ std::vector<std::int64_t> parse_costs(const std::string& text) {
   return costs;
 }
 
-void require_cost_above_0(const std::vector<std::int64_t>& costs) {
+void require_cost_above_0(const std::vector<std::int64_t>& costs, const ValueOrigin& origin) {
   if (costs.front() > 0) return;
-  throw UsageError(
-      fmt::format("--cost {}: at least one cost must be above 0", fmt::join(costs, ",")),
-      fmt::format("--cost 1,{}", fmt::join(costs, ",")));
+  const auto text = fmt::format("{}", fmt::join(costs, ","));
+  refuse_value(origin.with(text), "at least one cost must be above 0", "for example: 1," + text);
 }
 
 std::chrono::microseconds parse_time_of(const std::string& text, std::string_view option) {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/table.h"
 #include "base/text.h"
 namespace CLI {
@@ -212,7 +213,7 @@ std::int64_t parse_cost(const std::string& text);
 /// comes after all above 0, and refunds, which are below 0, come last.
 std::vector<std::int64_t> parse_costs(const std::string& text);
 /// Throws UsageError if no cost is above 0.
-void require_cost_above_0(const std::vector<std::int64_t>& costs);
+void require_cost_above_0(const std::vector<std::int64_t>& costs, const ValueOrigin& origin);
 /// Parses a time, in µs since 1970. Refuses a number that looks like seconds or milliseconds, such
 /// as the output of `date +%s`, which would mean January 1970.
 std::chrono::microseconds parse_time_of(const std::string& text, std::string_view option);

@@ -34,8 +34,8 @@ constexpr std::string_view kDefaultKey = "{key}";
 constexpr std::string_view kHeadOption = "--head";
 /// An error shows at most this much of a name in the configuration.
 constexpr std::size_t kMaxShown = 40;
-constexpr std::string_view kKeys = "keys", kArguments = "args", kSetup = "setup",
-                           kFunction = "function";
+constexpr auto kKeys = traffic::kKeysWord, kArguments = traffic::kArgumentsWord,
+               kSetup = traffic::kSetupWord, kFunction = traffic::kFunctionWord;
 
 bool is_setup_file(const std::vector<std::string>& words) {
   return words.size() == 1 && words.front() != kStandardInput && is_script_file(words.front());
@@ -218,27 +218,16 @@ std::vector<std::string_view> word_names() {
   return names_of(std::span(kWords));
 }
 
-/// Calls a parser. Its errors begin with the place of the value, and are not about the command line
-/// if a script's head says it.
-template <typename Parse>
-void parse_at(const WordValue& value, Parse parse) {
-  try {
-    parsed(value.place, parse);
-  } catch (const InputError&) {
-    throw;
-  } catch (const UsageError& error) {
-    if (value.source != WordSource::kScript) throw;
-    throw InputError(error.what(), error.hint());
-  }
-}
-
 /// The limiter that the words describe, without its name and its source.
 traffic::ForeignLimiter parse(const ScriptOptions& options) {
   traffic::ForeignLimiter limiter;
   for (const auto& row : kWords) {
     const auto found = options.words.find(row.name);
     if (found == options.words.end()) continue;
-    parse_at(found->second, [&] { row.parse(found->second.text, limiter); });
+    const auto& [text, source, origin] = found->second;
+    parsed(origin, [&, &value = text] { row.parse(value, limiter); });
+    const bool is_about_reply = row.about == About::kReply;
+    (is_about_reply ? limiter.reading.origins : limiter.origins)[row.name] = origin;
   }
   return limiter;
 }
@@ -289,7 +278,7 @@ void say_head_option(ScriptOptions& options, const std::string& text) {
   }
   options.say(row.name, {.text = line.value,
                          .source = WordSource::kHeadOption,
-                         .place = fmt::format("{} {}", kHeadOption, row.name)});
+                         .origin = {fmt::format("{} {}", kHeadOption, row.name)}});
 }
 
 void require_one_input(const ScriptOptions& options, std::string_view taken_by) {
@@ -330,8 +319,10 @@ std::string in_folder(const ScriptWord& row, const std::filesystem::path& folder
   return lines;
 }
 
-/// Says what a setting of the configuration says. `folder`: that of the configuration.
-void apply(const Setting& setting, const std::filesystem::path& folder, ScriptOptions& options) {
+/// Says what a setting of the configuration says, which stands in this folder. The errors about the
+/// setting begin with its place.
+void apply(const Setting& setting, const std::filesystem::path& folder, std::string place,
+           ScriptOptions& options) {
   const auto* row = find_by_name(std::span(kWords), setting.name);
   if (row == nullptr) return;
   std::string text;
@@ -342,7 +333,7 @@ void apply(const Setting& setting, const std::filesystem::path& folder, ScriptOp
   }
   options.say(row->name, {.text = in_folder(*row, folder, text, [](const auto&) {}),
                           .source = WordSource::kConfiguration,
-                          .place = setting.name});
+                          .origin = {.place = std::move(place), .is_file = true}});
 }
 
 /// Throws UsageError for a file of a head that is not beside its script, in this folder: a link may
@@ -395,11 +386,16 @@ void require_correct(const Setting& setting, const limiter::ScriptSection& secti
                   [&] { static_cast<void>(parse_program(setting.values.front())); });
   }
   if (setting.name == kKeys && setting.values.empty()) throw UsageError("keys is an empty list");
-  apply(setting, std::filesystem::path(configuration.file).parent_path(), options);
+  apply(setting, std::filesystem::path(configuration.file).parent_path(), setting.name, options);
   static_cast<void>(parse(options));
   if (!row_of(setting.name).names_file) return;
   const auto path = shell_words(*options.find(setting.name)).front();
   require_file(setting.name, path, path);
+}
+
+/// "script 'NAME': MESSAGE"
+std::string script_part(const limiter::ScriptSection& section, std::string_view message) {
+  return fmt::format("script '{}': {}", escape(section.name, kMaxShown), message);
 }
 
 /// The mistakes of a section.
@@ -407,10 +403,8 @@ std::vector<limiter::ConfigurationMistake> mistakes_in(
     const limiter::ScriptSection& section, const limiter::Configuration& configuration) {
   std::vector<limiter::ConfigurationMistake> mistakes;
   const auto add = [&](std::size_t line, const std::string& message) {
-    mistakes.push_back(limiter::mistake_at(
-        configuration.file, line,
-        fmt::format("script '{}': {}", escape(section.name, kMaxShown), message),
-        "script." + section.name));
+    mistakes.push_back(limiter::mistake_at(configuration.file, line, script_part(section, message),
+                                           "script." + section.name));
   };
   const auto* exec = section.find(ScriptSection::kExec);
   if (traffic::find_pattern(section.name) != nullptr || section.name == kAllAlgorithms) {
@@ -442,6 +436,11 @@ const std::string* ScriptOptions::find(std::string_view word) const {
   return found == words.end() ? nullptr : &found->second.text;
 }
 
+ValueOrigin ScriptOptions::origin_of(std::string_view word) const {
+  const auto found = words.find(word);
+  return found == words.end() ? ValueOrigin{.place = std::string(word)} : found->second.origin;
+}
+
 std::optional<std::string> ScriptOptions::text(std::string_view word) const {
   const auto* found = find(word);
   return found == nullptr ? std::nullopt : std::optional(*found);
@@ -451,10 +450,11 @@ void ScriptOptions::say(std::string_view word, const WordValue& value) {
   const auto& row = row_of(word);
   const auto [known, is_new] = words.try_emplace(row.name, value);
   if (is_new || known->second.source < value.source) return;
-  const bool adds = row.has_lines && known->second.source == value.source;
-  const auto before = adds ? known->second.text + '\n' : "";
-  known->second = value;
-  known->second.text.insert(0, before);
+  const auto before = std::exchange(known->second, value);
+  if (!row.has_lines || before.source != value.source) return;
+  known->second.text.insert(0, before.text + '\n');
+  if (before.origin.place == value.origin.place) return;
+  known->second.origin.place.insert(0, before.origin.place + " or ");
 }
 
 std::span<const ScriptWord> script_words() {
@@ -476,7 +476,7 @@ bool reading_tells_limit(const ScriptOptions& options) {
 }
 
 void add_key(ScriptOptions& options, const std::string& key) {
-  options.say(kKeys, {.text = joined_words({key}), .place = "--keys"});
+  options.say(kKeys, {.text = joined_words({key}), .origin = {"--keys"}});
 }
 
 std::vector<std::string> script_keys(const ScriptOptions& options) {
@@ -486,14 +486,16 @@ std::vector<std::string> script_keys(const ScriptOptions& options) {
 
 void set_default_key(ScriptOptions& options) {
   if (options.find(kKeys) != nullptr) return;
-  options.say(kKeys, {.text = std::string(kDefaultKey), .source = WordSource::kScript});
+  options.say(kKeys, {.text = std::string(kDefaultKey),
+                      .source = WordSource::kScript,
+                      .origin = {std::string(kKeys)}});
 }
 
 void add_script_options(Options& options, ScriptOptions& target) {
   for (const auto& row : kWords) {
     if (row.option.empty()) continue;
     const Take take = [&target, &row](const std::string& text) {
-      target.say(row.name, {.text = text, .place = std::string(row.option)});
+      target.say(row.name, {.text = text, .origin = {std::string(row.option)}});
     };
     if (row.has_lines) {
       options.list(row.option, row.value_name, take, row.help);
@@ -511,8 +513,9 @@ void refuse_words_without_script(const ScriptOptions& options) {
   if (options.words.empty()) return;
   const auto& [word, said] = *options.words.begin();
   const auto text = word == kKeys ? script_keys(options).front() : said.text;
-  throw UsageError(fmt::format("{} {}: no script is named", said.place, quoted_and_masked(text)),
-                   "name it: ./limiter.lua, or a section [script.NAME] of the configuration");
+  throw UsageError(
+      fmt::format("{} {}: no script is named", said.origin.place, quoted_and_masked(text)),
+      "name it: ./limiter.lua, or a section [script.NAME] of the configuration");
 }
 
 std::string script_help() {
@@ -547,7 +550,7 @@ void require_no_call(const ScriptOptions& options, const std::string& name) {
                                  escape(name, kMaxShown)));
   };
   for (const auto& [word, value] : options.words) {
-    if (row_of(word).about != About::kTraffic) refuse(value.place);
+    if (row_of(word).about != About::kTraffic) refuse(value.origin.place);
   }
 }
 
@@ -600,9 +603,10 @@ void add_head(NamedScript& script, const std::string& source) {
   const auto folder = std::filesystem::path(file).parent_path();
   for (const auto& line : traffic::read_head(source, file, word_names(), kSetup)) {
     const auto& row = row_of(line.word);
-    WordValue value{.source = WordSource::kScript,
-                    .place = fmt::format("{}:{}: {}", file, line.line, line.word)};
-    parse_at(value, [&] {
+    WordValue value{
+        .source = WordSource::kScript,
+        .origin = {.place = fmt::format("{}:{}: {}", file, line.line, line.word), .is_file = true}};
+    parsed(value.origin, [&] {
       traffic::ForeignLimiter unused;
       value.text = in_folder(row, folder, line.value,
                              [&](const std::string& named) { require_beside(folder, named); });
@@ -615,7 +619,7 @@ void add_head(NamedScript& script, const std::string& source) {
 void refuse_setup_of_head(const ScriptOptions& options) {
   const auto found = options.words.find(kSetup);
   if (found == options.words.end() || found->second.source != WordSource::kScript) return;
-  throw InputError(found->second.place + " would write to the server that an option names",
+  throw InputError(found->second.origin.place + " would write to the server that an option names",
                    "repeat it on the command line: --setup COMMAND");
 }
 
@@ -624,12 +628,6 @@ traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string sour
   limiter.name = script.name;
   limiter.source = std::move(source);
   return limiter;
-}
-
-void choose_function(traffic::ForeignLimiter& limiter, const ScriptOptions& options) {
-  const auto said = options.words.find(kFunction);
-  parse_at(said == options.words.end() ? WordValue{.place = std::string(kFunction)} : said->second,
-           [&] { traffic::choose_function(limiter); });
 }
 
 NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& configuration,
@@ -658,7 +656,7 @@ NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& co
     add_head(script, source);
     set_default_key(script.options);
     auto limiter = make_limiter(script, std::move(source));
-    choose_function(limiter, script.options);
+    choose_function(limiter);
     named.limiters.push_back(
         {.candidate = {.foreign =
                            std::make_shared<const traffic::ForeignLimiter>(std::move(limiter))},
@@ -682,7 +680,11 @@ NamedScript script_of(const limiter::ScriptSection& section,
                                 .words = parse_program(exec->values.front()).words,
                                 .folder = folder});
   }
-  for (const auto& setting : section.settings) apply(setting, folder, script.options);
+  for (const auto& setting : section.settings) {
+    const auto place = limiter::mistake_at(configuration.file, setting.line,
+                                           script_part(section, setting.name), {});
+    apply(setting, folder, place.message, script.options);
+  }
   return script;
 }
 

@@ -24,8 +24,8 @@ enum class WordSource { kOption, kHeadOption, kConfiguration, kScript };
 struct WordValue {
   std::string text = {};
   WordSource source = WordSource::kOption;
-  std::string place =
-      {};  ///< begins its errors: "--allowed-when", "--head allowed", "my.lua:3: ..."
+  /// "--allowed-when", "--head allowed", "my.lua:3: allowed", "rlctl.toml:3: script 'my': allowed"
+  ValueOrigin origin = {};
 };
 
 /// What is said about scripts: on the command line, in [script.NAME] of the configuration, and in
@@ -37,6 +37,8 @@ struct ScriptOptions {
 
   /// Null if the word is not said.
   const std::string* find(std::string_view word) const;
+  /// The origin of a word's value; of a word that is not said, the word itself.
+  ValueOrigin origin_of(std::string_view word) const;
   std::optional<std::string> text(std::string_view word) const;
   /// Adds a word, unless a source that wins has said it. Of one source the last wins, except that
   /// the values of a word with lines are joined.
@@ -120,12 +122,9 @@ void add_head(NamedScript& script, const std::string& source);
 /// Throws InputError if the script's head prepares keys, on a server that an option names: a file
 /// from elsewhere must not write to it.
 void refuse_setup_of_head(const ScriptOptions& options);
-/// Parses what is said about the script. Throws UsageError, which names the option. The source may
-/// still be unknown, and empty: then traffic::choose_function() remains to be called.
+/// Parses what is said about the script. Throws UsageError, which begins with the origin. The
+/// source may still be unknown, and empty: then traffic::choose_function() remains to be called.
 traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string source);
-
-/// Calls traffic::choose_function(). Throws UsageError, which names what says the function.
-void choose_function(traffic::ForeignLimiter& limiter, const ScriptOptions& options);
 
 /// A script, or a program that a section of the configuration names.
 struct NamedLimiter {

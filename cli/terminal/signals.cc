@@ -6,17 +6,26 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
 #include <system_error>
 
 namespace rlctl::cli {
 namespace {
 
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+/// A signal that comes again this soon counts as one: timeout(1) signals its child, and then the
+/// process group, to which the child belongs.
+constexpr std::chrono::nanoseconds kCountsAsOne = std::chrono::milliseconds{500};
 
 // A signal handler can only use globals.
 std::atomic<Interrupt*> raised_by_handler{nullptr};
 std::atomic<bool> pipe_was_ignored{false}, size_was_ignored{false};
+/// When each signal came first, in ns; 0: it has not come.
+std::array<std::atomic<std::int64_t>, SIGTERM + 1> first_at{};
 
 /// Lets the signal take its default action.
 void raise_default(int signal) noexcept {
@@ -30,10 +39,20 @@ void raise_default(int signal) noexcept {
 
 std::atomic<BreakKey*> pressed_by_handler{nullptr};
 
+/// Whether the signal has come before, and not just now.
+bool is_second(int signal) noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  const auto at = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  std::int64_t first = 0;
+  if (first_at[static_cast<std::size_t>(signal)].compare_exchange_strong(first, at)) return false;
+  return at - first > kCountsAsOne.count();
+}
+
 extern "C" void on_signal(int signal) {
   auto* key = pressed_by_handler.load();
   if (signal == SIGINT && key != nullptr && key->press()) return;
-  std::signal(signal, SIG_DFL);  // a second one ends the process
+  if (is_second(signal)) return raise_default(signal);
   if (auto* interrupt = raised_by_handler.load()) interrupt->raise(signal);
 }
 
@@ -55,6 +74,7 @@ void handle_stop() noexcept {
 }  // namespace
 
 Signals::Signals() {
+  for (auto& at : first_at) at = 0;
   raised_by_handler = &interrupt_;
   struct sigaction action {};
   action.sa_handler = on_signal;

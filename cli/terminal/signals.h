@@ -8,10 +8,10 @@
 
 namespace rlctl::cli {
 
-/// While it exists, the first SIGINT, SIGTERM, SIGHUP or SIGQUIT raises interrupt() and a second
-/// one ends the process at once. Signals that were ignored at the start (nohup, a background job)
-/// stay ignored. SIGPIPE and SIGXFSZ (ulimit -f) are ignored, so that write() reports the error.
-/// One instance at a time.
+/// While it exists, the first SIGINT, SIGTERM, SIGHUP or SIGQUIT raises interrupt(), and a second
+/// one, half a second later or more, ends the process at once. Signals that were ignored at the
+/// start (nohup, a background job) stay ignored. SIGPIPE and SIGXFSZ (ulimit -f) are ignored, so
+/// that write() reports the error. One instance at a time.
 class Signals {
  public:
   Signals();

@@ -89,7 +89,7 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
   const auto& replies = run.outcome.replies;
   if (candidate.program) {
     return early_denial_hint(measured, candidate.limits.front(), costs_one,
-                             "the limit is not --limit, or the burst is missing");
+                             "its own limit differs, or the burst is missing");
   }
   if (!candidate.foreign || measured.sent == 0 || replies.first.empty()) return std::nullopt;
   const auto& when = candidate.foreign->reading.allowed_when;
@@ -101,9 +101,9 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
   }
   const auto& limit = candidate.limits.front();
   auto hint = reading_hint(run, *candidate.foreign, limit);
-  const auto text = early_denial_hint(
-      measured, limit, costs_one,
-      "the limit is not --limit, the burst is missing, or --allowed-when does not fit the reply");
+  const auto text =
+      early_denial_hint(measured, limit, costs_one,
+                        "its own limit differs, the burst is missing, or its reply is misread");
   if (text) {
     return hint ? *text + "; " + *hint : text;
   }

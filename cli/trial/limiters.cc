@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
+#include <optional>
 #include <span>
 
 #include "base/text.h"
@@ -31,7 +33,7 @@ std::uint64_t parse_seed(const std::string& text) {
 }
 
 void add_programs(Plan& plan) {
-  if (has_programs(plan)) require_lengths(plan.limits, "--exec");
+  if (has_programs(plan)) require_lengths(plan.limits, "--exec", plan.origins.limit);
   for (auto& program : parse_programs(plan.exec)) {
     plan.candidates.push_back(
         {.limits = plan.limits,
@@ -55,46 +57,71 @@ void require_holders_for_head(const Plan& plan, const ScriptOptions& options) {
     const auto said = options.words.find(word);
     if (has_holders || said == options.words.end()) return;
     if (said->second.source != WordSource::kHeadOption) return;
-    throw UsageError(fmt::format("{} requires {}", said->second.place, option));
+    throw UsageError(fmt::format("{} requires {}", said->second.origin.place, option));
   };
   require("release", plan.concurrency.has_value(), "--concurrency");
   require("settle", plan.reserve.has_value(), "--reserve");
 }
 
-/// What the heads of the scripts say with a word, which must be the same in all; null if none says
-/// it. `option` says it for all of them.
-const std::string* agreed(std::span<const NamedLimiter> scripts, std::string_view word,
-                          std::string_view option) {
+/// A word about the traffic, which is one for all limiters.
+struct TrafficWord {
+  std::string_view name, option;
+  /// A text that is the same for all values with the same meaning, such as 5/60s and 5/min.
+  std::string (*meaning)(const std::string& value);
+};
+
+constexpr TrafficWord kLimitWord{"limit", "--limit", [](const auto& value) {
+                                   return limiter::format_limit(limiter::parse_limit(value));
+                                 }};
+constexpr TrafficWord kBurstWord{"burst", "--burst", [](const auto& value) {
+                                   return std::to_string(parse_whole(value, "burst"));
+                                 }};
+constexpr TrafficWord kCostWord{"cost", "--cost", [](const auto& value) {
+                                  return fmt::format("{}", fmt::join(parse_costs(value), ","));
+                                }};
+
+/// The value of a word in the heads of the scripts, and its origin; none if no head has the word.
+/// Throws UsageError if two values differ in meaning.
+std::optional<WordValue> agreed(std::span<const NamedLimiter> scripts, const TrafficWord& word) {
   const NamedLimiter* first = nullptr;
   for (const auto& script : scripts) {
-    const auto* said = script.options.find(word);
+    const auto* said = script.options.find(word.name);
     if (said == nullptr) continue;
     if (first == nullptr) first = &script;
-    const auto& other = *first->options.find(word);
-    if (*said == other) continue;
-    throw UsageError(
-        fmt::format("{} has the {} {}, and {} has {}", escape(name_of(first->candidate)), word,
-                    escape(other), escape(name_of(script.candidate)), escape(*said)),
-        fmt::format("give one for both: {} {}", option, escape(*said)));
+    const auto& other = *first->options.find(word.name);
+    if (word.meaning(*said) == word.meaning(other)) continue;
+    refuse_value(script.options.origin_of(word.name),
+                 fmt::format("{} is not {}, the {} of {}", escape(*said), escape(other), word.name,
+                             escape(name_of(first->candidate))),
+                 fmt::format("pass one for both: {} {}", word.option, escape(*said)));
   }
-  return first == nullptr ? nullptr : first->options.find(word);
+  if (first == nullptr) return std::nullopt;
+  return first->options.words.at(word.name);
 }
 
 /// Sets the limit, the burst and the costs that no option says to what the scripts say. A budget
 /// has neither a burst nor costs.
 void take_from_scripts(Plan& plan, std::span<const NamedLimiter> scripts, const Options& given) {
+  auto& origins = plan.origins;
   if (!given.is_given("--limit")) {
-    if (const auto* limit = agreed(scripts, "limit", "--limit")) {
-      plan.limit_texts = {*limit};
+    if (const auto limit = agreed(scripts, kLimitWord)) {
+      plan.limit_texts = {limit->text};
       plan.has_limit_of_script = true;
+      origins.limit = limit->origin;
     }
   }
   if (plan.reserve) return;
   if (!plan.burst_text) {
-    if (const auto* burst = agreed(scripts, "burst", "--burst")) plan.burst_text = *burst;
+    if (const auto burst = agreed(scripts, kBurstWord)) {
+      plan.burst_text = burst->text;
+      origins.burst = burst->origin;
+    }
   }
   if (plan.search() == nullptr || given.is_given("--cost")) return;
-  if (const auto* costs = agreed(scripts, "cost", "--cost")) plan.costs = parse_costs(*costs);
+  if (const auto costs = agreed(scripts, kCostWord)) {
+    plan.costs = parse_costs(costs->text);
+    origins.cost = costs->origin;
+  }
 }
 
 /// The operands that name the limiters.
@@ -106,6 +133,14 @@ std::vector<std::string> limiter_operands(const Plan& plan) {
   if (names == limiter::list_names(limiter::counts_requests)) names = {kAllAlgorithms};
   words.insert(words.end(), names.begin(), names.end());
   return words;
+}
+
+/// The names of limiters that need no file.
+std::vector<std::string_view> limiter_names(ConfigurationSource& configuration) {
+  auto names = limiter::list_names(nullptr);
+  names.push_back(kAllAlgorithms);
+  for (const auto& script : configuration.scripts().scripts) names.push_back(script.name);
+  return names;
 }
 
 }  // namespace
@@ -147,16 +182,29 @@ void add_limiter(Plan& plan, const std::string& word, ConfigurationSource& confi
     return plan.script.scripts.push_back(word);
   }
   std::vector<std::string_view> names(patterns.begin(), patterns.end());
-  std::ranges::copy(limiter::list_names(nullptr), std::back_inserter(names));
-  names.push_back(kAllAlgorithms);
-  for (const auto& script : configuration.scripts().scripts) names.push_back(script.name);
+  std::ranges::copy(limiter_names(configuration), std::back_inserter(names));
   const bool is_template = word == "," || word.find('{') != word.npos;
   throw UsageError(
       fmt::format("no {}algorithm or script {}{}", patterns.empty() ? "" : "pattern, ",
                   quoted_and_masked(word), is_template ? "" : did_you_mean(word, names)),
-      is_template
-          ? "KEYS and ARGV are --keys KEY and --args 'ARG ARG', which is one word"
+      is_template ? "KEYS and ARGV are --keys KEY and --args 'ARG ARG', which is one word"
+      : word == "adversary"
+          ? "to search for the worst traffic: rlctl adversary"
           : fmt::format("expected one of: {}; for a file, write ./{}", one_of(names), word));
+}
+
+void require_log_file(const std::string& word, ConfigurationSource& configuration) {
+  if (word.empty() || word == kStandardInput || ::access(word.c_str(), F_OK) == 0) return;
+  if (errno != ENOENT) return;
+  throw UsageError(fmt::format("no limiter and no file {}{}", quoted_and_masked(word),
+                               did_you_mean(word, limiter_names(configuration))),
+                   "the operands beside --replay are limiters, and further files of the log");
+}
+
+std::string_view advise_on_option(std::string_view option) {
+  if (option == "--algorithm") return "a limiter is an operand: write gcra, not --algorithm gcra";
+  if (option == "--script") return "a limiter is an operand: write ./my.lua, not --script ./my.lua";
+  return {};
 }
 
 bool is_limiter(const std::string& word, ConfigurationSource& configuration) {
@@ -184,7 +232,7 @@ void set_limits(Plan& plan, std::span<const NamedLimiter> scripts, const Options
   }
   take_from_scripts(plan, scripts, given);
   if (plan.limit_texts.empty()) plan.limit_texts = {if_not_given};
-  plan.limits = parse_limits(plan.limit_texts, plan.burst_text);
+  plan.limits = parse_limits(plan.limit_texts, plan.burst_text, plan.origins);
   if (plan.reserve && plan.limits.size() > 1) {
     throw UsageError("--reserve measures one limit, but there are several --limit");
   }
@@ -214,28 +262,38 @@ bool names_limiter(const Plan& plan) {
 }
 
 void require_taken(const limiter::Algorithm& algorithm, const limiter::Limit& limit,
-                   std::int64_t cost) {
-  try {
-    limiter::require_usable(algorithm, limit, cost);
-  } catch (const UsageError& error) {
-    throw UsageError(fmt::format("--limit {}: {}", limiter::format_limit(limit), error.what()),
-                     !error.hint().empty()
-                         ? error.hint()
-                         : fmt::format("an algorithm other than {} may accept it", algorithm.name));
-  }
+                   std::int64_t cost, const LimitOrigins& origins) {
+  const auto require = [&](const ValueOrigin& origin, const limiter::Limit& taken,
+                           std::int64_t taken_cost) {
+    try {
+      limiter::require_usable(algorithm, taken, taken_cost);
+    } catch (const UsageError& error) {
+      refuse_value(origin, error.what(),
+                   !error.hint().empty()
+                       ? error.hint()
+                       : fmt::format("an algorithm other than {} may accept it", algorithm.name));
+    }
+  };
+  auto without_burst = limit;
+  without_burst.burst.reset();
+  require(origins.limit.with(limiter::format_limit(limit)), without_burst, 1);
+  require(origins.burst, limit, 1);
+  require(origins.cost, limit, cost);
 }
 
 void add_algorithm(Plan& plan, const Algorithm& algorithm, bool burst_is_for_others) {
   auto limits = plan.limits;
   for (auto& limit : limits) {
     if (!algorithm.has_burst && burst_is_for_others) limit.burst.reset();
-    if (!plan.concurrency) require_taken(algorithm, limit, plan.request.cost);
+    if (!plan.concurrency) require_taken(algorithm, limit, plan.request.cost, plan.origins);
   }
   plan.candidates.push_back({.algorithm = &algorithm, .limits = std::move(limits)});
 }
 
 void add_scripts(Plan& plan, const NamedLimiters& scripts, const Invocation& invocation) {
-  if (!scripts.limiters.empty()) require_lengths(plan.limits, "a script of your own");
+  if (!scripts.limiters.empty()) {
+    require_lengths(plan.limits, "a script of your own", plan.origins.limit);
+  }
   plan.has_configured_script |= scripts.uses_configuration;
   for (auto [candidate, options] : scripts.limiters) {
     const auto& server = invocation.connection;

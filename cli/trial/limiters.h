@@ -29,6 +29,11 @@ void add_limiter(Plan& plan, const std::string& word, ConfigurationSource& confi
 /// Whether an operand can only be a limiter, beside the files of a log: an algorithm, all, a name
 /// in the configuration, or a file that ends in .lua.
 bool is_limiter(const std::string& word, ConfigurationSource& configuration);
+/// Throws UsageError for a word that stands for a file of a log, but names neither a file nor a
+/// limiter: the name of a limiter may be misspelt.
+void require_log_file(const std::string& word, ConfigurationSource& configuration);
+/// See CommandText::advise_on.
+std::string_view advise_on_option(std::string_view option);
 /// Limiters, as operands.
 Completions complete_limiters(const CompletionContext& typed);
 
@@ -42,9 +47,10 @@ void require_algorithms(const Plan& plan);
 bool names_others(const Plan& plan);
 /// Whether a limiter is named, so that the default ones are not asked.
 bool names_limiter(const Plan& plan);
-/// Throws UsageError, which names the limit and the algorithm, since there may be several of each.
+/// Throws UsageError, which names the algorithm and the origin of the limit, the burst or the cost
+/// that it does not take.
 void require_taken(const limiter::Algorithm& algorithm, const limiter::Limit& limit,
-                   std::int64_t cost);
+                   std::int64_t cost, const LimitOrigins& origins);
 /// Adds an algorithm with its limits. `burst_is_for_others`: it takes --burst only if it has one.
 void add_algorithm(Plan& plan, const limiter::Algorithm& algorithm, bool burst_is_for_others);
 /// Adds scripts.

@@ -11,6 +11,7 @@
 
 #include "adversary/search.h"
 #include "cli/options/exec_options.h"
+#include "cli/options/limits.h"
 #include "cli/options/log_options.h"
 #include "cli/options/script_options.h"
 #include "limiter/algorithm.h"
@@ -80,6 +81,7 @@ struct Plan {
   // Texts whose meaning depends on other options.
   std::vector<std::string> limit_texts = {}, assertion_texts = {};
   std::optional<std::string> burst_text = {};
+  LimitOrigins origins = {};  ///< of the limits, the burst and the costs
   ScriptOptions script = {};  ///< with the scripts among the operands
   ExecOptions exec = {};
   std::vector<const limiter::Algorithm*> algorithms = {};  ///< each once

@@ -455,15 +455,18 @@ bool is_confirmed(Trial& trial, SearchResult& result) try {
   return true;
 }
 
+void require_enough_tries(const SearchRequest& request) {
+  const auto fills = most_fills(request);
+  if (request.tries / kMinFills >= fills) return;
+  throw UsageError(
+      fmt::format("{} requests are too few for a limit that {} requests fill", request.tries,
+                  fills),
+      fmt::format("pass --tries {} or more, or a smaller limit, which has the same flaws",
+                  kMinFills * fills));
+}
+
 SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
                     const OnSearchProgress& on_progress) {
-  const auto fills = most_fills(request);
-  if (request.tries / kMinFills < fills) {
-    throw UsageError(fmt::format(
-        "--tries: {} requests are too few for a limit that {} requests fill: give at least "
-        "{}, or a smaller limit, which has the same flaws",
-        request.tries, fills, kMinFills * fills));
-  }
   auto result = search_once(trial, request, interrupt, on_progress);
   if (result.interrupted || is_confirmed(trial, result)) return result;
   const auto in_vain = result.requests_sent;

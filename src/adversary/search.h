@@ -30,7 +30,8 @@ struct SearchRequest {
   /// Each request has one of these; the first is above 0; 0 is a look, and one
   /// below 0 a refund.
   std::vector<std::int64_t> costs{1};
-  /// How many requests the search sends; shrinking sends at most as many again for each finding.
+  /// How many requests the search sends, enough for require_enough_tries(); shrinking sends at most
+  /// as many again for each finding.
   std::int64_t tries = kDefaultTries;
   std::uint64_t seed = 1;
   microseconds base{0};  ///< a multiple of the window; no request is earlier
@@ -42,6 +43,9 @@ struct SearchRequest {
   microseconds clock_unit{0};
   bool steps_back = true;  ///< also try a clock that steps back
 };
+
+/// Throws UsageError if the tries are too few to fill the limit kMinFills times.
+void require_enough_tries(const SearchRequest& request);
 
 /// A schedule, the answers to it, and what they show.
 struct Finding {

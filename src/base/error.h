@@ -54,14 +54,39 @@ class [[nodiscard]] Interrupted : public std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// Calls a parser and prefixes its error messages with the option's name.
+/// Where a user's value stands, which begins the errors about it.
+struct ValueOrigin {
+  std::string place = {};  ///< "--limit", "my.lua:3: limit"
+  bool is_file = false;    ///< the value stands in a file, and the command line itself is correct
+
+  /// The origin with the value, for errors that do not quote it: "--limit 5/60s".
+  ValueOrigin with(std::string_view value) const {
+    return {.place = (place + ' ').append(value), .is_file = is_file};
+  }
+};
+
+/// Throws an error about a value: UsageError, or InputError if the value stands in a file.
+[[noreturn]] inline void refuse_value(const ValueOrigin& origin, std::string_view message,
+                                      std::string hint = {}) {
+  const auto text = (origin.place + ": ").append(message);
+  if (origin.is_file) throw InputError(text, std::move(hint));
+  throw UsageError(text, std::move(hint));
+}
+
+/// Calls a parser, or a check of a value; its error messages begin with the value's origin.
 template <typename Parse>
-auto parsed(std::string_view option, Parse parse) {
+auto parsed(const ValueOrigin& origin, Parse parse) {
   try {
     return parse();
   } catch (const UsageError& error) {
-    throw UsageError(std::string(option).append(": ").append(error.what()), error.hint());
+    refuse_value(origin, error.what(), error.hint());
   }
+}
+
+/// Calls a parser and prefixes its error messages with the option's name.
+template <typename Parse>
+auto parsed(std::string_view option, Parse parse) {
+  return parsed(ValueOrigin{.place = std::string(option)}, std::move(parse));
 }
 
 }  // namespace rlctl

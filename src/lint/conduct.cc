@@ -372,7 +372,7 @@ std::vector<Finding> judge_conduct(const Profile& profile, std::int64_t at_once,
   if (!profile.has_limit && at_once < most) {
     not_tested.push_back(
         {"the limit " + limiter::format_limit(profile.limit),
-         fmt::format("denied after {}, not {}: the limit is not --limit, or the burst is missing",
+         fmt::format("denied after {}, not {}: its own limit differs, or the burst is missing",
                      counted(at_once, "request"), most)});
   }
   return findings;

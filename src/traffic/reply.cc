@@ -147,19 +147,27 @@ constexpr std::array kNamed{
     NamedCondition{"always", "", "", nullptr},
 };
 
+constexpr std::string_view kAllowed = "allowed", kDelay = "delay", kRemaining = "remaining",
+                           kRetryAfter = "retry_after", kResetAfter = "reset_after";
+
 // The most that a message shows of a reply: the elements, the bytes of each text before it is
 // escaped, and the bytes of the whole line.
 constexpr std::size_t kMaxElements = 8;
 constexpr std::size_t kMaxBytes = 60;
 constexpr std::size_t kLongestLine = 300;
 
-std::vector<const ReplyExpression*> expressions_of(const ReplyReading& reading) {
-  std::vector<const ReplyExpression*> all;
-  if (reading.allowed_when.expression) all.push_back(&*reading.allowed_when.expression);
-  if (reading.remaining) all.push_back(&*reading.remaining);
-  for (const auto* wait : {&reading.delay, &reading.retry_after, &reading.reset_after}) {
-    if (*wait) all.push_back(&(*wait)->expression);
-  }
+/// The expressions, and the words that give them.
+std::vector<std::pair<std::string_view, const ReplyExpression*>> expressions_of(
+    const ReplyReading& reading) {
+  std::vector<std::pair<std::string_view, const ReplyExpression*>> all;
+  const auto add = [&all](std::string_view word, const std::optional<WaitExpression>& wait) {
+    if (wait) all.emplace_back(word, &wait->expression);
+  };
+  if (const auto& allowed = reading.allowed_when.expression) all.emplace_back(kAllowed, &*allowed);
+  if (reading.remaining) all.emplace_back(kRemaining, &*reading.remaining);
+  add(kDelay, reading.delay);
+  add(kRetryAfter, reading.retry_after);
+  add(kResetAfter, reading.reset_after);
   return all;
 }
 
@@ -170,8 +178,6 @@ std::optional<microseconds> wait_of(double count, microseconds unit) {
   if (!(std::abs(wait) <= kLongestWait)) return std::nullopt;
   return microseconds(std::llround(wait));
 }
-
-constexpr std::string_view kAllowedWhen = "--allowed-when";
 
 /// With this clock in place of those of the request: "r - now_ms" for "r - now".
 std::string with_clock(std::string source, std::string_view clock) {
@@ -208,25 +214,24 @@ class DecisionReader {
     }
     auto decision = verdict();
     if (decision.allowed && reading_.delay) {
-      const auto delay = time_of("delay", *reading_.delay).value_or(microseconds{0});
+      const auto delay = time_of(kDelay, *reading_.delay).value_or(microseconds{0});
       if (delay < microseconds{0})
-        refuse("delay", reading_.delay->expression, "is negative",
-               "a delay is a time of 0 or more");
+        refuse(kDelay, reading_.delay->expression, "is negative", "a delay is a time of 0 or more");
       decision.delay = delay;
     }
     if (!decision.allowed && reading_.retry_after) {
-      const auto time = time_of("retry_after", *reading_.retry_after);
+      const auto time = time_of(kRetryAfter, *reading_.retry_after);
       if (time) decision.retry_after = *time < microseconds{0} ? limiter::kNever : *time;
     }
     if (reading_.remaining) {
       constexpr auto kMax = static_cast<long double>(limiter::kLargestProduct);
-      const auto count = value_of("remaining", *reading_.remaining);
+      const auto count = value_of(kRemaining, *reading_.remaining);
       if (count) {
         decision.remaining = std::llround(std::clamp<long double>(std::floor(*count), 0, kMax));
       }
     }
     if (reading_.reset_after) {
-      const auto time = time_of("reset_after", *reading_.reset_after);
+      const auto time = time_of(kResetAfter, *reading_.reset_after);
       if (time) decision.reset_after = std::max(*time, microseconds{0});
     }
     return decision;
@@ -234,15 +239,14 @@ class DecisionReader {
 
  private:
   template <typename Evaluate>
-  auto evaluated(std::string_view option, const ReplyExpression& expression,
+  auto evaluated(std::string_view word, const ReplyExpression& expression,
                  Evaluate evaluate) const {
     try {
       return evaluate();
     } catch (const lua::ExpressionError& error) {
-      refuse(option, expression, fmt::format("fails at column {}: {}", error.column, error.message),
-             !error.hint.empty()
-                 ? error.hint
-                 : allowed_hint("choose an expression that fits the script", option));
+      refuse(word, expression, fmt::format("fails at column {}: {}", error.column, error.message),
+             !error.hint.empty() ? error.hint
+                                 : allowed_hint("choose an expression that fits the script", word));
     }
   }
 
@@ -254,7 +258,7 @@ class DecisionReader {
     if (named == nullptr) {
       const auto& expression = *reading_.allowed_when.expression;
       decision.allowed =
-          evaluated(kAllowedWhen, expression, [&] { return expression.holds(reply_, values_); });
+          evaluated(kAllowed, expression, [&] { return expression.holds(reply_, values_); });
     } else if (!named->is_always()) {
       const auto allowed = named->holds(first(), values_.limit);
       if (!allowed) refuse_named();
@@ -272,43 +276,43 @@ class DecisionReader {
   }
 
   /// None for nil, like time_of().
-  std::optional<double> value_of(std::string_view option, const ReplyExpression& expression) const {
-    return evaluated(option, expression, [&] { return expression.number(reply_, values_); });
+  std::optional<double> value_of(std::string_view word, const ReplyExpression& expression) const {
+    return evaluated(word, expression, [&] { return expression.number(reply_, values_); });
   }
-  std::optional<microseconds> time_of(std::string_view option, const WaitExpression& time) const {
-    const auto count = value_of(option, time.expression);
+  std::optional<microseconds> time_of(std::string_view word, const WaitExpression& time) const {
+    const auto count = value_of(word, time.expression);
     if (!count) return std::nullopt;
     const auto wait = wait_of(*count, time.unit);
     if (!wait) {
-      refuse(option, time.expression, "is too long a time",
-             time_hint(option, time, "choose the unit of the reply: s, ms or us"));
+      refuse(word, time.expression, "is too long a time",
+             time_hint(word, time, "choose the unit of the reply: s, ms or us"));
     }
     if (is_time(*wait, values_.now)) {
-      refuse(option, time.expression, "is then a time since 1970, not one to wait for",
-             time_hint(option, time, "subtract the time of the request in the unit of the reply"));
+      refuse(word, time.expression, "is then a time since 1970, not one to wait for",
+             time_hint(word, time, "subtract the time of the request in the unit of the reply"));
     }
     // A few windows, in each of which a burst may wait.
     const auto& limit = values_.limit;
     const auto longest = limit.window * (10 + limit.burst_or_limit() / limit.limit);
     if (seen_ == nullptr && (*wait < -time.unit || *wait > longest))
-      refuse("it is not sensible", "");
+      refuse(word, "it is not sensible", "");
     return wait;
   }
 
-  /// Whether this option reads this reply and all that were read before sensibly: the first request
+  /// Whether this word reads this reply and all that were read before sensibly: the first request
   /// is allowed, and times are from 0 to a few windows.
-  bool reads_all(std::string_view option, const std::string& text) const {
+  bool reads_all(std::string_view word, const std::string& text) const {
     try {
-      ReplyReading trial{.allowed_when = option == kAllowedWhen ? parse_allowed_when(text)
-                                                                : reading_.allowed_when};
-      if (option != kAllowedWhen) {
-        (option == "delay"         ? trial.delay
-         : option == "retry_after" ? trial.retry_after
-                                   : trial.reset_after) = parse_wait_expression(text);
+      ReplyReading trial{.allowed_when =
+                             word == kAllowed ? parse_allowed_when(text) : reading_.allowed_when};
+      if (word != kAllowed) {
+        (word == kDelay        ? trial.delay
+         : word == kRetryAfter ? trial.retry_after
+                               : trial.reset_after) = parse_wait_expression(text);
       }
       const auto is_read = [&](redis::ReplyView reply, const TemplateValues& values) {
         const auto decision = DecisionReader(reply, trial, values, script_, nullptr).decision();
-        return decision.allowed || values.id > 1 || option != kAllowedWhen;
+        return decision.allowed || values.id > 1 || word != kAllowed;
       };
       return is_read(reply_, values_) && std::ranges::all_of(*seen_, [&](const SeenReply& seen) {
                return is_read(seen.reply, seen.values);
@@ -320,7 +324,7 @@ class DecisionReader {
   }
 
   /// A time that was tried, from which that of the request is subtracted; or `other`.
-  std::string time_hint(std::string_view option, const WaitExpression& time,
+  std::string time_hint(std::string_view word, const WaitExpression& time,
                         const std::string& other) const {
     if (seen_ == nullptr) return {};
     const auto& given = time.expression.source();
@@ -333,28 +337,31 @@ class DecisionReader {
                                                            time_of_reply, less_now)};
       for (const auto& text : texts) {
         const auto all = fmt::format("{} {}", text, unit);
-        if (!reads_all(option, all)) continue;
+        if (!reads_all(word, all)) continue;
         return fmt::format("{}: --head {}",
                            time.expression.uses_time() ? "use the unit of the reply"
                                                        : "subtract the time of the request",
-                           shell_quoted(fmt::format("{} {}", option, all)));
+                           shell_quoted(fmt::format("{} {}", word, all)));
       }
     }
     return other;
   }
 
-  [[noreturn]] void refuse(const std::string& misfit, const std::string& hint) const {
-    throw redis::Error(redis::Failure::kRejected,
-                       fmt::format("{} replied {}, but {}", script_, reply_text(reply_), misfit),
-                       {}, hint);
+  [[noreturn]] void refuse(std::string_view word, const std::string& misfit,
+                           const std::string& hint) const {
+    throw redis::Error(
+        redis::Failure::kRejected,
+        fmt::format("{}: {} replied {}, but {}", origin_of(reading_.origins, word).place, script_,
+                    reply_text(reply_), misfit),
+        {}, hint);
   }
-  [[noreturn]] void refuse(std::string_view option, const ReplyExpression& expression,
+  [[noreturn]] void refuse(std::string_view word, const ReplyExpression& expression,
                            std::string_view misfit, const std::string& hint) const {
-    refuse(fmt::format("{} '{}' {}", option, escape(expression.source()), misfit), hint);
+    refuse(word, fmt::format("'{}' {}", escape(expression.source()), misfit), hint);
   }
   [[noreturn]] void refuse_named() const {
     const auto& named = *reading_.allowed_when.named;
-    refuse(fmt::format("--allowed-when '{}' reads {}", named.name, named.expected),
+    refuse(kAllowed, fmt::format("'{}' reads {}", named.name, named.expected),
            allowed_hint(
                reply_.text().starts_with('{')
                    ? "for JSON, use an expression: --allowed-when 'json(r).NAME'"
@@ -363,12 +370,12 @@ class DecisionReader {
   }
 
   /// The only condition that reads all replies, of those that this one suggests; or `other`.
-  std::string allowed_hint(const std::string& other, std::string_view option = kAllowedWhen) const {
-    if (seen_ == nullptr || option != kAllowedWhen) return other;
+  std::string allowed_hint(const std::string& other, std::string_view word = kAllowed) const {
+    if (seen_ == nullptr || word != kAllowed) return other;
     const auto [subject, value] = verdict_of(reply_);
     std::vector texts{fmt::format("{} == {}", subject, value),
                       fmt::format("{} ~= {}", subject, value)};
-    std::erase_if(texts, [&](const auto& text) { return !reads_all(kAllowedWhen, text); });
+    std::erase_if(texts, [&](const auto& text) { return !reads_all(kAllowed, text); });
     if (texts.size() != 1) return other;
     return fmt::format("if this reply {}, use --allowed-when {}",
                        values_.id == 1 ? "allows" : "denies", shell_quoted(texts.front()));
@@ -382,6 +389,11 @@ class DecisionReader {
 };
 
 }  // namespace
+
+ValueOrigin origin_of(const WordOrigins& origins, std::string_view word) {
+  const auto found = origins.find(word);
+  return found == origins.end() ? ValueOrigin{.place = std::string(word)} : found->second;
+}
 
 std::span<const NamedCondition> named_conditions() {
   return kNamed;
@@ -423,8 +435,9 @@ bool is_denial(redis::ReplyView reply, const ReplyReading& reading) {
 
 void require_usable(const ReplyReading& reading, const limiter::Limit& limit, bool has_leases,
                     microseconds hold) {
-  for (const auto* expression : expressions_of(reading)) {
-    expression->require_usable(limit, has_leases, hold);
+  for (const auto& [word, expression] : expressions_of(reading)) {
+    parsed(origin_of(reading.origins, word),
+           [&, &used = *expression] { used.require_usable(limit, has_leases, hold); });
   }
 }
 
@@ -432,7 +445,7 @@ bool uses_limit(const ReplyReading& reading) {
   const auto* named = reading.allowed_when.named;
   return (named != nullptr && named->uses_limit) ||
          std::ranges::any_of(expressions_of(reading),
-                             [](const auto* expression) { return expression->uses_limit(); });
+                             [](const auto& each) { return each.second->uses_limit(); });
 }
 
 Decision read_reply(redis::ReplyView reply, const ReplyReading& reading,

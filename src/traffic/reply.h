@@ -7,12 +7,14 @@
 
 #include <array>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "limiter/limit.h"
 #include "lua/expression.h"
 #include "redis/reply.h"
@@ -93,6 +95,11 @@ struct AllowedWhen {
 /// A name or an expression: "nonzero", "r[1] > 0". Throws UsageError.
 AllowedWhen parse_allowed_when(std::string_view text);
 
+/// Where the values of a script's words stand, by the names of the words.
+using WordOrigins = std::map<std::string_view, ValueOrigin>;
+/// The word itself if no value is given.
+ValueOrigin origin_of(const WordOrigins& origins, std::string_view word);
+
 /// How the reply of a foreign script becomes a decision.
 struct ReplyReading {
   AllowedWhen allowed_when = parse_allowed_when(named_conditions().front().name);
@@ -104,6 +111,7 @@ struct ReplyReading {
   /// Of a denial; negative: waiting does not help.
   std::optional<WaitExpression> retry_after = {};
   std::optional<WaitExpression> reset_after = {};
+  WordOrigins origins = {};
 };
 
 /// Whether it contains a part of the limit, so that there must be one.
@@ -122,9 +130,10 @@ struct SeenReply {
 
 /// Reads a decision from a reply, which is not an error unless is_denial(), to the request with
 /// these values. What is not told is kNotTold or kTimeNotTold. A negative `remaining` or
-/// `reset_after` is 0. Throws redis::Error (kRejected), with a message that begins with `script`,
-/// for a reply that does not fit the reading: also for a wait that is a time since 1970, and for a
-/// negative delay. An expression in its hint was tried on this reply and on those `seen` before.
+/// `reset_after` is 0. Throws redis::Error (kRejected), with a message that begins with the origin
+/// of the word and names `script`, for a reply that does not fit the reading: also for a wait that
+/// is a time since 1970, and for a negative delay. An expression in its hint was tried on this
+/// reply and on those `seen` before.
 limiter::Decision read_reply(redis::ReplyView reply, const ReplyReading& reading,
                              const TemplateValues& values, std::string_view script,
                              std::span<const SeenReply> seen = {});

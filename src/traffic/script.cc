@@ -302,6 +302,7 @@ ForeignLimiter script_of(const SetupStep& step, const ForeignLimiter& limiter) {
           .source = is_command ? std::string(kRunsCommand) : step.source,
           .keys = limiter.keys,
           .arguments = is_command ? step.words : limiter.arguments,
+          .origins = limiter.origins,
           .has_leases = limiter.has_leases,
           .hold = limiter.hold};
 }
@@ -471,8 +472,9 @@ class ForeignScript final : public Script {
                                      without_script_name(error.what()))
                        : fmt::format("{}; it had KEYS{} and ARGV{}", error.what(),
                                      quoted_words(call.keys), quoted_words(words));
-    return redis::Error(error.failure(), "--setup: " + message, error.code(),
-                        hint_at_refusal(error.what()))
+    return redis::Error(error.failure(),
+                        origin_of(limiter_.origins, kSetupWord).place + ": " + message,
+                        error.code(), hint_at_refusal(error.what()))
         .from(error.server(), error.command());
   }
 
@@ -620,13 +622,14 @@ class ForeignScript final : public Script {
 };
 
 void require_key_numbers(const std::vector<Template>& words, std::size_t keys,
-                         std::string_view option) {
+                         const ValueOrigin& origin) {
   for (auto number = keys + 1; number <= kNumberedKeys; ++number) {
     const auto name = fmt::format("key{}", number);
     if (std::ranges::none_of(words, [&](const auto& word) { return word.holds(name); })) continue;
-    throw UsageError(fmt::format("{}: {{{}}} is KEYS[{}], but there {}", option, name, number,
-                                 keys == 1 ? "is 1 key" : fmt::format("are {} keys", keys)),
-                     "give --keys once for each key");
+    refuse_value(origin,
+                 fmt::format("{{{}}} is KEYS[{}], but there {}", name, number,
+                             keys == 1 ? "is 1 key" : fmt::format("are {} keys", keys)),
+                 "give --keys once for each key");
   }
 }
 
@@ -642,12 +645,14 @@ void require_key_numbers(const ForeignLimiter& limiter, std::size_t keys) {
     const auto name = fmt::format("key{}", number);
     const auto is_held = [&](const Template& text) { return text.holds(name); };
     if (std::any_of(limiter.keys.begin(), limiter.keys.end(), is_held)) {
-      throw UsageError(
-          fmt::format("--keys: {{{}}} is for --args, which come after the keys", name));
+      refuse_value(origin_of(limiter.origins, kKeysWord),
+                   fmt::format("{{{}}} is for args, which come after the keys", name));
     }
   }
-  require_key_numbers(limiter.arguments, keys, "--args");
-  for (const auto& step : limiter.setup) require_key_numbers(step.words, keys, "--setup");
+  require_key_numbers(limiter.arguments, keys, origin_of(limiter.origins, kArgumentsWord));
+  for (const auto& step : limiter.setup) {
+    require_key_numbers(step.words, keys, origin_of(limiter.origins, kSetupWord));
+  }
 }
 
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) {
@@ -655,14 +660,20 @@ void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) 
   const bool has_leases = limiter.has_leases;
   const auto hold = limiter.hold;
   require_usable(limiter.reading, limit, has_leases, hold);
-  for (const auto& key : limiter.keys) key.require_usable(limit, has_leases, hold);
-  for (const auto& argument : limiter.arguments) argument.require_usable(limit, has_leases, hold);
+  const auto require_all = [&](std::string_view word, const std::vector<Template>& templates) {
+    parsed(origin_of(limiter.origins, word), [&] {
+      for (const auto& text : templates) text.require_usable(limit, has_leases, hold);
+    });
+  };
+  require_all(kKeysWord, limiter.keys);
+  require_all(kArgumentsWord, limiter.arguments);
   for (const auto& step : limiter.setup) {
-    for (const auto& word : step.words) {
-      word.require_usable(limit, has_leases, hold);
-      if (!word.holds("id")) continue;
-      throw UsageError("--setup: {id} is the number of a request, which comes after the setup");
+    require_all(kSetupWord, step.words);
+    if (std::ranges::none_of(step.words, [](const auto& word) { return word.holds("id"); })) {
+      continue;
     }
+    refuse_value(origin_of(limiter.origins, kSetupWord),
+                 "{id} is the number of a request, which comes after the setup");
   }
   if (limiter.ending) require_usable(*limiter.ending, limit);
 }
@@ -699,9 +710,12 @@ void choose_function(ForeignLimiter& limiter) {
   const auto shebang = lua::read_shebang(limiter.source);
   const bool is_library = shebang && !shebang->library.empty();
   auto& function = limiter.function;
+  const auto refuse = [&](const std::string& message, std::string hint = {}) {
+    refuse_value(origin_of(limiter.origins, kFunctionWord), message, std::move(hint));
+  };
   if (!is_library) {
     if (function.empty()) return;
-    throw UsageError(
+    refuse(
         fmt::format("{} is not a library of functions: its first line is not "
                     "\"#!lua name=...\"",
                     limiter.name));
@@ -710,18 +724,17 @@ void choose_function(ForeignLimiter& limiter) {
   // A name that is not a literal is not among them; the server knows it.
   if (names.empty() || std::find(names.begin(), names.end(), function) != names.end()) {
     if (!function.empty()) return;
-    throw UsageError(limiter.name + " is a library of functions, but no function is given",
-                     "name it with --head 'function NAME'");
+    refuse(limiter.name + " is a library of functions, but no function is given",
+           "name it with --head 'function NAME'");
   }
   if (!function.empty()) {
-    throw UsageError(fmt::format("{} has no function '{}'{}", limiter.name, escape(function),
-                                 did_you_mean(function, names)),
-                     fmt::format("it has {}", fmt::join(names, ", ")));
+    refuse(fmt::format("{} has no function '{}'{}", limiter.name, escape(function),
+                       did_you_mean(function, names)),
+           fmt::format("it has {}", fmt::join(names, ", ")));
   }
   if (names.size() > 1) {
-    throw UsageError(
-        limiter.name + " has several functions: " + fmt::format("{}", fmt::join(names, ", ")),
-        "choose one with --head 'function NAME'");
+    refuse(limiter.name + " has several functions: " + fmt::format("{}", fmt::join(names, ", ")),
+           "choose one with --head 'function NAME'");
   }
   function = names.front();
 }

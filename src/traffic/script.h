@@ -26,6 +26,9 @@ namespace rlctl::traffic {
 
 // ---- Foreign limiters ----
 
+inline constexpr std::string_view kKeysWord = "keys", kArgumentsWord = "args", kSetupWord = "setup",
+                                  kFunctionWord = "function";
+
 /// What prepares the keys that a foreign limiter expects: a command, or a script.
 struct SetupStep {
   std::string name = {};             ///< of the script's file
@@ -41,6 +44,8 @@ struct ForeignLimiter {
   std::string function = {};
   std::vector<Template> keys = {}, arguments = {};
   ReplyReading reading = {};
+  /// Where the values of the words about its call stand: kKeysWord and so on.
+  WordOrigins origins = {};
   std::vector<SetupStep> setup = {};
   /// It is asked for leases: the limit is their number, and its window their duration.
   bool has_leases = false;
@@ -51,15 +56,16 @@ struct ForeignLimiter {
   std::shared_ptr<const ForeignLimiter> ending = {};
 };
 
-/// Throws UsageError if the limiter cannot be called with this limit.
+/// Throws UsageError, which begins with the origin of the word, if the limiter cannot be called
+/// with this limit.
 void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit);
 /// Throws UsageError if an argument or the setup names a key, as {key2}, of which there are fewer,
 /// or if one of the keys does.
 void require_key_numbers(const ForeignLimiter& limiter, std::size_t keys);
 /// Sets the function of a library that registers only one, and checks a name that is given. Does
-/// nothing for a script without a function. Throws UsageError if the library does not have the
-/// given function, if none was given and the library does not have exactly one, or if one was given
-/// for a source that is not a library.
+/// nothing for a script without a function. Throws UsageError, which begins with the origin of the
+/// name, if the library does not have the given function, if none was given and the library does
+/// not have exactly one, or if one was given for a source that is not a library.
 void choose_function(ForeignLimiter& limiter);
 /// A source in the form that the server accepts: without flags in "#!lua flags=..." that it does
 /// not know; for a server before Redis 7, without that line.

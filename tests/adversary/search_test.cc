@@ -333,12 +333,8 @@ TEST_CASE("no request of a search is later than it says, or than the contract al
 }
 
 TEST_CASE("the budget must be large enough for the limit") {
-  ModelTrial trial({&algorithm("gcra"), {{1000, 60s, {}}}});
-  const Interrupt interrupt;
-  CHECK_THROWS_AS(
-      static_cast<void>(
-          search(trial, {.limit = {1000, 60s, {}}, .tries = 39'999, .base = kBase}, interrupt)),
-      UsageError);
+  CHECK_THROWS_AS(require_enough_tries({.limit = {1000, 60s, {}}, .tries = 39'999}), UsageError);
+  CHECK_NOTHROW(require_enough_tries({.limit = {1000, 60s, {}}, .tries = 40'000}));
 }
 
 TEST_CASE("an interrupt ends a search of a script within a batch of schedules") {

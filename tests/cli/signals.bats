@@ -25,6 +25,20 @@ folders() { find "$TMPDIR" -maxdepth 1 -name 'rlctl-*'; }
   assert_output $'allowed key=k limit=1/1500ms remaining=0 reset=1.500s\nstatus 0'
 }
 
+# timeout(1) signals its child, and then its process group, to which the child belongs.
+@test "a signal that comes twice at once ends rlctl as one does: nothing is left" {
+  local signal pid status
+  for signal in INT TERM; do
+    perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' rlctl adversary gcra --tries 1000000000 -u private: -q 3>&- 4>&- &
+    pid=$! status=0
+    wait_until eval 'compgen -G "$TMPDIR/rlctl-*/redis.sock" >/dev/null'
+    perl -e 'kill $ARGV[0] => $ARGV[1], $ARGV[1], $ARGV[1]' "$signal" "$pid"
+    wait "$pid" || status=$?
+    assert_equal "$status" "$((128 + $(kill -l "$signal")))"
+    assert_equal "$(folders)" ''
+  done
+}
+
 @test "a private server is also gone after an error" {
   run -2 rlctl -u private: check --limit 5/60s --batch /nowhere
   run -5 rlctl -u private: -n 99 check k --limit 5/60s

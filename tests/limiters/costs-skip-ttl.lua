@@ -6,8 +6,8 @@
 -- $ rlctl lint costs-skip-ttl.lua --args '{cost} {window_s}' --head 'cost 1,3'
 -- $ rlctl lint costs-skip-ttl.lua --args '{cost} {window_s}' --head 'cost 1'
 -- $ rlctl lint costs-skip-ttl.lua --args '1 {window_s}' --head 'cost 1,3'
--- ! the script is not given the cost of a request, but there are costs to try
--- ! hint: add {cost} to --args
+-- ! costs-skip-ttl.lua is not given the cost of a request
+-- ! hint: add {cost} to args
 -- [3]
 
 local used = redis.call('INCRBY', KEYS[1], ARGV[1])  -- want: no-ttl critical (1 2)

@@ -11,7 +11,7 @@
 -- $ rlctl lint costs.lua --head 'cost 1'
 -- $ rlctl lint costs.lua --head 'cost 0,-1'
 -- ! cost 0,-1: at least one cost must be above 0
--- ! hint: cost 1,0,-1
+-- ! hint: for example: 1,0,-1
 -- [3]
 -- $ rlctl adversary --tries 2000 --cost 0,1 costs.lua
 -- > denied nothing that an exact log would allow

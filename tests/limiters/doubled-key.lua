@@ -9,7 +9,7 @@ local seen = {}
 for i = 1, #KEYS do
   if not seen[KEYS[i]] then
   -- or: if KEYS[i] then  -- want: doubled-key critical at 'INCR', wrong-limit critical
-  -- ! the limit of the script is not --limit
+  -- ! the script's own limit differs
   -- or: if i == 1 then
     local count = redis.call('INCR', KEYS[i])
     if count == 1 then redis.call('EXPIRE', KEYS[i], ARGV[2]) end

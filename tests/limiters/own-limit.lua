@@ -4,18 +4,18 @@
 -- $ rlctl lint own-limit.lua --limit 20000/60s
 -- > no findings in what was tested, in 1 script
 -- ! the limit 20000/60s is scaled down to 20/60s: the traffic must exceed it
--- ! own-limit.lua: not tested: the limit 20/60s: denied after 5 requests, not 20: the limit is not --limit
+-- ! own-limit.lua: not tested: the limit 20/60s: denied after 5 requests, not 20: its own limit differs
 -- [3]
 -- $ rlctl lint own-limit.lua --limit 1000000000/60s
 -- > no findings in what was tested, in 1 script
 -- ! is scaled down to 20/60s: the traffic must exceed it
--- ! own-limit.lua: not tested: the limit 20/60s: denied after 5 requests, not 20: the limit is not --limit
+-- ! own-limit.lua: not tested: the limit 20/60s: denied after 5 requests, not 20: its own limit differs
 -- [3]
 -- $ rlctl lint own-limit.lua --limit 20000/60s --head 'burst 5'
 -- ! is scaled down to 20/60s: the traffic must exceed it
 -- [3]
 -- $ rlctl lint own-limit.lua --limit 3/60s
--- ! own-limit.lua: not tested: requests below the limit: the limit of the script is not --limit
+-- ! own-limit.lua: not tested: requests below the limit: the script's own limit differs
 -- [3]
 -- $ rlctl lint own-limit.lua --limit 5/10s
 -- ! not tested: requests below the limit: they were denied, but so was a client for 60

@@ -1,4 +1,4 @@
--- The window is in the script, and is not that of --limit.
+-- The window is in the script, and is not that of the limit.
 --
 -- rlctl: args {now_ms} {id}
 --

@@ -3,7 +3,7 @@
 -- rlctl: limit 2/1h
 --
 -- $ rlctl burst reply-of-json.lua
--- ! replied '{"ok":true,"left":1}', but --allowed-when 'nonzero' reads a number, or true or false
+-- ! replied '{"ok":true,"left":1}', but 'nonzero' reads a number, or true or false
 -- ! json(r).NAME
 -- [5]
 -- $ rlctl burst steady --rate 2/s --requests 10 reply-of-json.lua --allowed-when 'json(r).ok' \

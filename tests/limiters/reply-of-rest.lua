@@ -1,8 +1,8 @@
 -- What remains, or -1 for a denial: 0, for the last request that is allowed, counts as denied, and -1 as allowed.
 --
 -- $ rlctl burst reply-of-rest.lua --limit 5/60s
--- ! denied after 4 requests, not 5: the limit is not --limit, the burst is missing,
--- ! or --allowed-when does not fit the reply;
+-- ! denied after 4 requests, not 5: its own limit differs, the burst is missing,
+-- ! or its reply is misread;
 -- ! the replies fit the limit if they are read with --allowed-when 'r >= 0'
 -- $ rlctl adversary --tries 2000 reply-of-rest.lua
 -- ! the replies fit the limit if they are read with --allowed-when 'r >= 0'

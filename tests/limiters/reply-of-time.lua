@@ -8,11 +8,11 @@
 -- ! assertion 'worst<=1' does not hold
 -- [1]
 -- $ rlctl burst steady reply-of-time.lua --args '{now_ms} 0' --head 'delay r ms'
--- ! delay 'r' is then a time since 1970
+-- ! but 'r' is then a time since 1970
 -- ! --head 'delay r - now_ms ms'
 -- [5]
 -- $ rlctl burst steady reply-of-time.lua --args '{now_ms} -1' --head 'delay r - now_ms ms'
--- ! delay 'r - now_ms' is negative
+-- ! but 'r - now_ms' is negative
 -- ! hint: a delay is a time of 0 or more
 -- [5]
 

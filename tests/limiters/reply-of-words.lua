@@ -3,7 +3,7 @@
 -- rlctl: limit 5/60s
 --
 -- $ rlctl burst reply-of-words.lua --args 'ALLOW DENY'
--- ! replied 'ALLOW', but --allowed-when 'nonzero' reads a number, or true or false
+-- ! replied 'ALLOW', but 'nonzero' reads a number, or true or false
 -- ! hint: if this reply allows, use --allowed-when 'r == "ALLOW"'
 -- [5]
 -- $ rlctl burst reply-of-words.lua --args 'ALLOW DENY' --allowed-when 'r == "ALLOW"'

@@ -137,12 +137,12 @@ TEST_CASE("leases: an error of the releasing script names its file and line") {
 TEST_CASE("leases: placeholders of windows are refused, and those of leases without any") {
   auto script = limiter("return 1", {"{key}"}, {"{lease_ms}"});
   CHECK_THROWS_WITH_AS(require_usable(script, {5, 30s, {}}),
-                       "{lease_ms} is about a lease; it requires --concurrency", UsageError);
+                       "args: {lease_ms} is about a lease; it requires --concurrency", UsageError);
   script.has_leases = true;
   CHECK_NOTHROW(require_usable(script, {5, 30s, {}}));
   CHECK_THROWS_WITH_AS(
       require_usable(script, {5, 1500us, {}}),
-      "a lease of 1500us is not a whole number for {lease_ms}; write {lease} or {lease_us}",
+      "args: a lease of 1500us is not a whole number for {lease_ms}; write {lease} or {lease_us}",
       UsageError);
   for (const auto* window : {"{window_ms}", "{cutoff}", "{burst}", "{window_index}"}) {
     auto wrong = limiter("return 1", {"{key}"}, {window});

@@ -256,7 +256,7 @@ TEST_CASE("reply reading: a delay may be an expression, which must not be negati
   CHECK(reader.decision("{1}", delayed).delay == 0us);
   CHECK(reader.decision("{0, 1003}", delayed).delay == 0us);
   CHECK(reader.complaint("{1, 999}", delayed) ==
-        "x.lua replied [1, 999], but delay 'r[2] and r[2] - now_s' is negative");
+        "delay: x.lua replied [1, 999], but 'r[2] and r[2] - now_s' is negative");
 }
 
 TEST_CASE("reply reading: the hint at a time since 1970 is an expression that is a wait") {
@@ -344,9 +344,9 @@ TEST_CASE("reply reading: a time since 1970 is not a wait") {
   Reader reader(template_values());
   const std::string is_a_time = " is then a time since 1970, not one to wait for";
   CHECK(reader.complaint("1767225661000", waiting("always", "r ms")) ==
-        "x.lua replied 1767225661000, but delay 'r'" + is_a_time);
+        "delay: x.lua replied 1767225661000, but 'r'" + is_a_time);
   CHECK(reader.complaint("'1767225661'", waiting("r == 'OK'", "tonumber(r) s")) ==
-        "x.lua replied '1767225661', but retry_after 'tonumber(r)'" + is_a_time);
+        "retry_after: x.lua replied '1767225661', but 'tonumber(r)'" + is_a_time);
 }
 
 TEST_CASE("reply reading: the error with the given code denies") {
@@ -366,9 +366,9 @@ TEST_CASE("reply reading: the error with the given code denies") {
 TEST_CASE("reply reading: an unreadable reply is shown with what was expected") {
   Reader reader;
   CHECK(reader.complaint("{ok = 'OK'}", {}) ==
-        "x.lua replied 'OK', but --allowed-when 'nonzero' reads a number, or true or false");
+        "allowed: x.lua replied 'OK', but 'nonzero' reads a number, or true or false");
   CHECK(reader.complaint("nil", reading("<=limit")) ==
-        "x.lua replied nil, but --allowed-when '<=limit' reads a count");
+        "allowed: x.lua replied nil, but '<=limit' reads a count");
   CHECK(reader.text("7") == "7");
   CHECK(reader.text("nil") == "nil");
   CHECK(reader.text("'a\\nb'") == "'a\\nb'");
@@ -401,12 +401,12 @@ TEST_CASE("reply reading: an expression decides about the whole reply") {
   CHECK(reader.allows("{0, 7}", "r[1]") == kUnread);
   CHECK(reader.allows("{}", "#r == 0") == "allowed");
   CHECK(reader.complaint("{'1', 2}", reading("r[1] > 0")) ==
-        "x.lua replied ['1', 2], but --allowed-when 'r[1] > 0' fails at column 6: it compares '1' "
+        "allowed: x.lua replied ['1', 2], but 'r[1] > 0' fails at column 6: it compares '1' "
         "(a string) with 0 (a number)");
   CHECK(reader.hint("{'1', 2}", reading("r[1] > 0")) ==
         "a bulk reply is a string: write tonumber(r[1]) > 0");
   CHECK(reader.complaint("{0, 2}", reading("r[1]")) ==
-        "x.lua replied [0, 2], but --allowed-when 'r[1]' fails at column 1: it gives 0 (a number), "
+        "allowed: x.lua replied [0, 2], but 'r[1]' fails at column 1: it gives 0 (a number), "
         "not true or false");
   CHECK(reader.hint("{0, 2}", reading("r[1]")) == "in Lua 0 is true: write r[1] == 1");
   CHECK(reader.hint("{{}}", reading("r[1][1] > 0")) == "choose an expression that fits the script");
@@ -433,10 +433,10 @@ TEST_CASE("reply reading: the other readings are of the whole reply, and nil is 
                           .remaining = parse_number_expression("r[2]"),
                           .retry_after = parse_wait_expression("r[3] s")};
   CHECK(reader.complaint("{1, '4'}", text) ==
-        "x.lua replied [1, '4'], but remaining 'r[2]' fails at column 1: it gives '4' (a "
+        "remaining: x.lua replied [1, '4'], but 'r[2]' fails at column 1: it gives '4' (a "
         "string), not a finite number");
   CHECK(reader.hint("{1, '4'}", text) == "a bulk reply is a string: write tonumber(r[2])");
-  CHECK(reader.complaint("{0, 1, '5'}", text).find("retry_after 'r[3]' fails at column 1") !=
+  CHECK(reader.complaint("{0, 1, '5'}", text).find("but 'r[3]' fails at column 1") !=
         std::string::npos);
 }
 

@@ -229,10 +229,11 @@ TEST_CASE("spending: a script is told the ID, the units, the actual cost and the
   TestServer server;
   auto all = limiter("redis.call('RPUSH', KEYS[1], table.concat(ARGV, ' ')) return 1", {"{key}"},
                      {"{event}", "{reservation}", "{cost}", "{actual}", "{hold}", "{hold_ms}"});
-  CHECK_THROWS_WITH_AS(require_usable(all, kLimit),
-                       "{event} is about leases or reservations; it requires --concurrency or "
-                       "--reserve",
-                       UsageError);
+  CHECK_THROWS_WITH_AS(
+      require_usable(all, kLimit),
+      "args: {event} is about leases or reservations; it requires --concurrency or "
+      "--reserve",
+      UsageError);
   all.hold = 1500ms;
   const auto foreign = candidate(all, kLimit);
   const auto script = script_of(foreign);

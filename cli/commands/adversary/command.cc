@@ -138,7 +138,8 @@ Examples:
   rlctl adversary --limit 5/60s --reserve 2 --exhaustive 4 --model
 )",
              .notes = notes,
-             .complete_operand = trial::complete_limiters},
+             .complete_operand = trial::complete_limiters,
+             .advise_on = trial::advise_on_option},
     .add = add_command<Plan, add_options, run_command>,
     .decides_dash = true};
 

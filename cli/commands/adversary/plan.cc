@@ -39,46 +39,54 @@ void require_conclusive(const Plan& plan) {
                   format_duration(limit.window)));
 }
 
-/// Throws UsageError if the times of a search may be later than the contract allows.
-void require_room(const Plan& plan) {
+/// Throws UsageError if the tries are too few for the limit, or if the times of a search may be
+/// later than the contract allows.
+void require_room(const Plan& plan, const Options& given) {
   const auto& request = plan.request;
   const auto& search = *plan.search();
   const rlctl::adversary::SearchRequest searched{
       .limit = request.limit, .costs = plan.costs, .tries = search.tries};
+  constexpr std::string_view kTries = "--tries";
+  if (!search.exhaustive) {
+    parsed(given.is_given(kTries) ? ValueOrigin{std::string(kTries)} : plan.origins.limit,
+           [&] { rlctl::adversary::require_enough_tries(searched); });
+  }
   const auto latest = search.exhaustive
                           ? rlctl::adversary::latest_time(searched, *search.exhaustive)
                           : rlctl::adversary::latest_time(searched);
   // The base is the beginning of the next window.
   const auto needed = request.limit.window + latest;
   if (request.start + needed <= limiter::kLatestNow) return;
-  throw UsageError(fmt::format("the search needs {} before the year 2096, where the times of the "
-                               "scripts end",
-                               span_text(needed)),
-                   "use a smaller limit with a shorter window");
+  refuse_value(plan.origins.limit,
+               fmt::format("the search needs {} before the year 2096, where the times of the "
+                           "scripts end",
+                           span_text(needed)),
+               "use a smaller limit with a shorter window");
 }
 
 /// Throws UsageError for a limiter that does not take every cost of a search.
 void require_costs_of_search(const traffic::Candidate& candidate,
-                             const std::vector<std::int64_t>& costs) {
+                             const std::vector<std::int64_t>& costs, const LimitOrigins& origins) {
   const bool is_for_all = costs.size() == 1 && (!candidate.foreign || costs.front() == 1);
   if (is_for_all || candidate.program) return;
   if (!candidate.foreign) {
     for (const auto cost : costs) {
-      if (cost > 0) trial::require_taken(*candidate.algorithm, candidate.limits.front(), cost);
+      if (cost <= 0) continue;
+      trial::require_taken(*candidate.algorithm, candidate.limits.front(), cost, origins);
     }
     if (costs.back() >= 0 || candidate.algorithm->has_refund) return;
-    throw UsageError(
-        fmt::format("--cost {}: {} takes no refunds", costs.back(), candidate.algorithm->name),
-        "name others, or leave out the refund");
+    refuse_value(origins.cost.with(std::to_string(costs.back())),
+                 fmt::format("{} takes no refunds", candidate.algorithm->name),
+                 "name others, or leave out the refund");
   }
   constexpr std::string_view kCost = "cost";
   const auto tells_cost = [&](const traffic::Template& text) { return text.holds(kCost); };
   const auto& script = *candidate.foreign;
   if (std::ranges::any_of(script.keys, tells_cost)) return;
   if (std::ranges::any_of(script.arguments, tells_cost)) return;
-  throw UsageError(fmt::format("{} is not given the cost of a request, but there are costs to try",
-                               escape(script.name)),
-                   "add {cost} to --args");
+  refuse_value(origins.cost.with(fmt::format("{}", fmt::join(costs, ","))),
+               fmt::format("{} is not given the cost of a request", escape(script.name)),
+               "add {cost} to args");
 }
 
 /// Throws UsageError for limiters that cannot be searched, and for several of them with a log,
@@ -88,13 +96,16 @@ void require_searchable_limiters(const Plan& plan) {
     throw UsageError(fmt::format("--write requires one limiter, not {}", plan.candidates.size()),
                      "name one: an algorithm, a script, or an --exec");
   }
-  for (const auto& candidate : plan.candidates) require_costs_of_search(candidate, plan.costs);
+  for (const auto& candidate : plan.candidates) {
+    require_costs_of_search(candidate, plan.costs, plan.origins);
+  }
 }
 
 void require_costs(const Plan& plan) {
-  require_cost_above_0(plan.costs);
+  const auto& origin = plan.origins.cost;
+  require_cost_above_0(plan.costs, origin);
   if (plan.costs.back() > 0 || !writes(plan, ReportFormat::kLog)) return;
-  refuse_both("--cost " + std::to_string(plan.costs.back()), "--write",
+  refuse_both(origin.with(std::to_string(plan.costs.back())).place, "--write",
               "a log has only costs above 0");
 }
 
@@ -143,12 +154,12 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
   if (plan.reserve) trial::complete_budget(plan);
   plan.request.limit = plan.limits.front();
   plan.request.cost = plan.costs.front();
-  require_lengths(plan.limits, "adversary");
+  require_lengths(plan.limits, "adversary", plan.origins.limit);
   if (has_holders(plan)) {
     require_conclusive_holders(plan);
   } else {
     require_conclusive(plan);
-    require_room(plan);
+    require_room(plan, invocation.options);
   }
   trial::add_limiters_named(plan, scripts, invocation, false);
   require_searchable_limiters(plan);

@@ -220,7 +220,8 @@ Examples:
   rlctl burst a.lua b.lua --args '{now_ms} {limit}'
 )",
          .notes = notes,
-         .complete_operand = complete_operand},
+         .complete_operand = complete_operand,
+         .advise_on = trial::advise_on_option},
     .add = add_command<Plan, add_options, run_command>,
     .decides_dash = true};
 

@@ -32,6 +32,7 @@ std::vector<std::string> read_operands(Plan& plan, TrafficPlan& traffic,
   for (const auto& word : invocation.operands) {
     const auto* pattern = traffic.log.given() ? nullptr : traffic::find_pattern(word);
     if (traffic.log.given() && !trial::is_limiter(word, configuration)) {
+      if (traffic::find_pattern(word) == nullptr) trial::require_log_file(word, configuration);
       files.push_back(word);
     } else if (pattern == nullptr) {
       trial::add_limiter(plan, word, configuration, names_of(traffic::patterns()));

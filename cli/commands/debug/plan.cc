@@ -89,7 +89,7 @@ std::optional<CommaOperands> split_at_comma(std::span<const std::string> operand
   const auto comma = std::find(operands.begin(), operands.end(), ",");
   if (comma == operands.end()) return std::nullopt;
   if (const auto given = options.words.find("args"); given != options.words.end()) {
-    throw UsageError(given->second.place +
+    throw UsageError(given->second.origin.place +
                      " and ',' cannot be combined: both give the script's ARGV");
   }
   return CommaOperands{.before = {operands.begin(), comma},
@@ -143,23 +143,26 @@ void set_template_limit(Plan& plan, const NamedScript& script,
     throw UsageError("a script that is called with --keys and --args takes one --limit",
                      kOneLimitHint);
   }
+  LimitOrigins origins;
   if (const auto* said = script.options.find("limit"); limits.empty() && said != nullptr) {
     if (!is_used) return;
     limits = {*said};
+    origins.limit = script.options.origin_of("limit");
   }
   if (limits.empty()) {
-    if (fills) throw UsageError("--limit is missing: --keys or --args use it");
+    if (fills) throw UsageError("--limit is missing: keys or args contain {limit} or {window}");
     if (is_used) throw UsageError("--limit is missing: the reply is compared with it");
     return;
   }
   if (!is_used) {
-    throw UsageError("--limit has no effect: neither --keys nor --args contain {limit} or {window}",
+    throw UsageError("--limit has no effect: neither keys nor args contain {limit} or {window}",
                      "--args '{limit} {window_ms}', as the script expects");
   }
   const auto& burst = plan.limit_options.burst;
-  plan.limits = parse_limits(limits, burst ? burst : script.options.text("burst"));
-  require_lengths(plan.limits, "a script that is called with --keys and --args");
-  parsed("--args", [&] { traffic::require_usable(foreign, plan.limits.front()); });
+  if (!burst) origins.burst = script.options.origin_of("burst");
+  plan.limits = parse_limits(limits, burst ? burst : script.options.text("burst"), origins);
+  require_lengths(plan.limits, "a script that is called with --keys and --args", origins.limit);
+  traffic::require_usable(foreign, plan.limits.front());
 }
 
 /// The KEY that {key} stands for if none is given, on a private server.
@@ -171,7 +174,7 @@ void require_key_operands(const Plan& plan, const traffic::ForeignLimiter& forei
                           Operands operands) {
   const bool has_key = holds(foreign, "key");
   if (has_key && operands.empty()) {
-    throw UsageError("no KEY given, but --keys or --args contain {key}",
+    throw UsageError("no KEY given, but keys or args contain {key}",
                      fmt::format("give it after the script: rlctl debug {} KEY",
                                  plan.path.empty() ? plan.debuggee.name : plan.path));
   }
@@ -181,7 +184,7 @@ void require_key_operands(const Plan& plan, const traffic::ForeignLimiter& forei
   }
   if (!foreign.keys.empty() && !has_key && !operands.empty()) {
     throw UsageError("KEY " + quoted_and_masked(operands.front()) +
-                         " has no effect: --keys does not contain {key}",
+                         " has no effect: keys does not contain {key}",
                      "omit one of them");
   }
   static_cast<void>(asked_keys(nullptr, operands));
@@ -219,7 +222,7 @@ void set_library(ldb::Debuggee& debuggee, std::string source, std::string_view f
 void set_foreign(Plan& plan, NamedScript script, Operands operands) {
   if (plan.replay) set_default_key(script.options);
   auto foreign = make_limiter(script, plan.debuggee.source);
-  choose_function(foreign, script.options);
+  choose_function(foreign);
   if (!foreign.function.empty()) {
     plan.function = foreign.function;
     set_library(plan.debuggee, std::move(foreign.source), plan.function);
@@ -229,7 +232,7 @@ void set_foreign(Plan& plan, NamedScript script, Operands operands) {
   set_template_limit(plan, script, foreign);
   plan.reads_reply = has_reading(script.options);
   if (plan.cost && !holds(foreign, "cost")) {
-    throw UsageError("--cost has no effect: neither --keys nor --args contain {cost}");
+    throw UsageError("--cost has no effect: neither keys nor args contain {cost}");
   }
   if (!plan.replay) fill(plan, foreign, operands);
   plan.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(foreign));
@@ -254,7 +257,7 @@ void require_known_call(const Plan& plan) {
   const auto& words = plan.script_options.words;
   if (words.empty()) return;
   throw UsageError(fmt::format("{} is for other scripts: the reply of {} is known",
-                               words.begin()->second.place, name));
+                               words.begin()->second.origin.place, name));
 }
 
 /// Whether the script's own head says anything, so that it describes the call.
@@ -280,7 +283,7 @@ void set_call(Plan& plan, const Invocation& invocation) {
     if (keys != script.options.words.end() && keys->second.source == WordSource::kScript) {
       script.options.words.erase(keys);
     }
-    script.options.say("args", {.text = std::move(split->arguments), .place = "--args"});
+    script.options.say("args", {.text = std::move(split->arguments), .origin = {"--args"}});
     operands = split->before;
   } else if (has_head_of_script(script.options)) {
     set_default_key(script.options);

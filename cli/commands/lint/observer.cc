@@ -220,8 +220,8 @@ class Observer {
           "allowed; see --allowed-when");
     } else if (!any_denied && !delays_) {
       doubts_.emplace_back(
-          "nothing was denied: the script's limit is not --limit, or --allowed-when does not fit "
-          "the reply");
+          "nothing was denied: the script's own limit differs, or its reply is misread; see "
+          "--allowed-when");
     }
     if (any_allowed && !is_denied(0)) return;
     for (auto& request : seen_.requests) request.allowed.reset();

@@ -74,9 +74,12 @@ Conduct conduct_of(const Plan& plan) {
 limiter::Limit limit_of(const Plan& plan, const ScriptOptions& options) {
   if (plan.concurrency) return {.limit = *plan.concurrency, .window = plan.lease};
   const std::vector<std::string> said{options.text("limit").value_or(kDefaultLimit)};
+  const bool is_typed = !plan.limits.empty();
+  LimitOrigins origins{.burst = options.origin_of("burst")};
+  if (!is_typed) origins.limit = options.origin_of("limit");
   const auto limit =
-      parse_limits(plan.limits.empty() ? said : plan.limits, options.text("burst")).front();
-  require_lengths({&limit, 1}, "lint");
+      parse_limits(is_typed ? plan.limits : said, options.text("burst"), origins).front();
+  require_lengths({&limit, 1}, "lint", origins.limit);
   if (!plan.reserve || *plan.reserve <= limit.limit) return limit;
   throw UsageError(fmt::format("--reserve: {} do not fit a limit of {}",
                                counted(*plan.reserve, "unit"), limit.limit));
@@ -106,7 +109,8 @@ Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place, 
                   .candidate = {.algorithm = &algorithm, .limits = {limit}},
                   .adversary = adversary_command(invocation, plan, limit, LimiterKind::kAlgorithm,
                                                  std::string(algorithm.name), plan.script),
-                  .said_costs = costs_of(plan.script)};
+                  .said_costs = costs_of(plan.script),
+                  .costs_origin = plan.script.origin_of("cost")};
   subject.conduct = conduct_of(plan);
   if (!plan.concurrency) traffic::require_usable(subject.candidate);
   return subject;
@@ -117,7 +121,7 @@ Subject foreign_subject(const NamedScript& script, std::string place, std::strin
   auto limiter = make_limiter(script, std::move(source));
   if (plan.concurrency) ask_for_leases(limiter, script.options);
   if (plan.reserve) ask_for_reservations(limiter, plan.hold, script.options);
-  choose_function(limiter, script.options);
+  choose_function(limiter);
   ldb::Debuggee debuggee{.name = std::move(place), .shown = limiter.source};
   // The debugger runs EVAL only.
   if (!limiter.function.empty()) {
@@ -125,7 +129,7 @@ Subject foreign_subject(const NamedScript& script, std::string place, std::strin
     limiter.function.clear();
   }
   debuggee.source = limiter.source;
-  parsed("--args", [&] { traffic::require_usable(limiter, limit); });
+  traffic::require_usable(limiter, limit);
   return {.conduct = conduct_of(plan),
           .debuggee = std::move(debuggee),
           .candidate = {
@@ -190,6 +194,7 @@ Subject make_subject(const std::string& word, const Plan& plan, const Invocation
   set_default_key(script.options);
   auto subject = foreign_subject(script, std::move(place), std::move(source), plan, limit);
   subject.said_costs = costs_of(script.options);
+  subject.costs_origin = script.options.origin_of("cost");
   if (named == nullptr) {
     subject.adversary =
         adversary_command(invocation, plan, limit, LimiterKind::kScript, word, script.options,
@@ -224,15 +229,13 @@ void set_requests(Subject& subject) {
   }
   if (!takes_cost(subject.candidate)) {
     if (costs.empty()) return;
-    throw UsageError("the script is not given the cost of a request, but there are costs to try",
-                     "add {cost} to --args");
+    refuse_value(
+        subject.costs_origin.with(fmt::format("{}", fmt::join(costs, ","))),
+        fmt::format("{} is not given the cost of a request", escape(name_of(subject.candidate))),
+        "add {cost} to args");
   }
   const auto most = std::min(limit.limit, limit.burst_or_limit());
-  if (!costs.empty() && costs.front() <= 0) {
-    throw UsageError(
-        fmt::format("cost {}: at least one cost must be above 0", fmt::join(costs, ",")),
-        fmt::format("cost 1,{}", fmt::join(costs, ",")));
-  }
+  if (!costs.empty()) require_cost_above_0(costs, subject.costs_origin);
   std::set<std::int64_t> all(costs.begin(), costs.end());
   if (all.empty()) {
     all = {1, (most + 1) / 2, most};
@@ -274,6 +277,7 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
         program_subject(std::make_shared<const traffic::ProgramLimiter>(std::move(program)), plan,
                         limit, adversary));
     subjects.back().said_costs = costs_of(plan.script);
+    subjects.back().costs_origin = plan.script.origin_of("cost");
   }
   require_programs(invocation.options, std::ranges::any_of(subjects, [](const auto& subject) {
                      return subject.candidate.program != nullptr;

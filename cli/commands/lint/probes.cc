@@ -260,7 +260,7 @@ class Probes {
     if (!wait_) {
       skip(fmt::format("retries of cost {}", cost),
            fmt::format("once the limit was reached, a client was denied for {}, though it sent "
-                       "nothing: is the {}'s window that of --limit?",
+                       "nothing: does the {}'s own window differ?",
                        span_text(pauses().back()), kind()));
     }
   }
@@ -350,8 +350,8 @@ class Probes {
         most > 2 * std::max(limit_.limit, size) + 1) {
       probed_.is_excess = true;
       skip("windows",
-           fmt::format("{} units were allowed within {}, more than twice {}: the limit of the "
-                       "{} is not --limit",
+           fmt::format("{} units were allowed within {}, more than twice {}: the {}'s own "
+                       "limit differs",
                        most, period_text(window_), limit_.limit, kind()));
     }
   }
@@ -458,8 +458,7 @@ class Probes {
     const auto holds = static_cast<std::int64_t>(first_fill_.size()) - 1;
     const auto most = std::max(limit_.limit, limit_.burst_or_limit()) / cost;
     if (holds < limit || limit == 0 || holds > most + 1) {
-      return skip("requests below the limit",
-                  fmt::format("the limit of the {} is not --limit", kind()));
+      return skip("requests below the limit", fmt::format("the {}'s own limit differs", kind()));
     }
     // An estimate of the last window may deny more than that.
     const auto least = scaled(window_, 2.0 / static_cast<double>(limit));
@@ -486,8 +485,8 @@ class Probes {
         continue;
       if (first_wait_ > 2 * std::max(window_, refill())) {
         skip("requests below the limit",
-             fmt::format("they were denied, but so was a client for {} that sent nothing: is the "
-                         "{}'s window that of --limit?",
+             fmt::format("they were denied, but so was a client for {} that sent nothing: does the "
+                         "{}'s own window differ?",
                          span_text(*first_wait_), kind()));
         break;
       }

@@ -33,6 +33,10 @@
 // for requests whose decisions are known for any limiter of 5 per 60 s. Only a combination whose
 // replies can be read as these decisions is proposed: a script that replies the same to everything
 // gets no `allowed`.
+//
+// What the reply tells is then compared with what the script does: how many further requests it
+// allows at the same instant, and from when on it allows a request, or the whole limit, again. A
+// part of the reply that was wrong once is not proposed.
 
 namespace rlctl::cli::scripts {
 namespace {
@@ -151,6 +155,18 @@ class Keys final : public traffic::Traffic {
   std::int64_t size() const override { return 0; }
 };
 
+/// How the script is called, and how its reply is read as a decision.
+struct Call {
+  std::vector<std::string> arguments = {}, keys = {};
+  std::string allowed = {};
+};
+
+/// A further word about the reply, and its value; none if it is empty.
+struct Reading {
+  std::string_view word = {};
+  std::string text = {};
+};
+
 /// The script on a private server.
 class Subject {
  public:
@@ -160,11 +176,11 @@ class Subject {
         connector_(private_server(invocation)) {}
 
   /// How the replies are to be read with these ARGV; none if no reading makes sense of them.
-  std::optional<std::string> reading(const std::vector<std::string>& arguments,
-                                     const std::vector<std::string>& keys) {
+  std::optional<std::string> reading(Call call) {
     std::vector<std::string> readings;
     for (const auto* named : {"nonzero", "always"}) {
-      const auto run = ask(kLimits.front(), arguments, keys, named);
+      call.allowed = named;
+      const auto run = ask(kLimits.front(), call, probe(kLimits.front()));
       if (!run) continue;
       if (run->as_read.fits(kLimits.front())) readings.emplace_back("nonzero");
       if (run->inverted.fits(kLimits.front())) readings.emplace_back("zero");
@@ -173,13 +189,23 @@ class Subject {
     }
     for (const auto& text : readings) {
       const bool keeps_both = std::ranges::all_of(kLimits, [&](const limiter::Limit& limit) {
-        return ask(limit, arguments, keys, text) && is_sound(limit, decisions_);
+        call.allowed = text;
+        return ask(limit, call, probe(limit)) && is_sound(limit, decisions_);
       });
       if (keeps_both) return text;
     }
     return std::nullopt;
   }
   const std::string& error() const { return error_; }  ///< of the last call that failed
+
+  /// Sends the requests, from no keys on, and returns the decisions; none if a call fails, or if a
+  /// reply does not fit the reading.
+  std::optional<std::vector<limiter::Decision>> decide(
+      const limiter::Limit& limit, const Call& call, const std::vector<traffic::Arrival>& arrivals,
+      const Reading& reading) {
+    if (!ask(limit, call, arrivals, reading)) return std::nullopt;
+    return decisions_;
+  }
 
  private:
   static Connector private_server(Invocation& invocation) {
@@ -188,27 +214,32 @@ class Subject {
     return {connection, invocation.configuration, invocation.interrupt};
   }
 
-  std::optional<traffic::RepliesSeen> ask(const limiter::Limit& limit,
-                                          const std::vector<std::string>& arguments,
-                                          const std::vector<std::string>& keys,
-                                          const std::string& allowed) {
+  std::optional<traffic::RepliesSeen> ask(const limiter::Limit& limit, const Call& call,
+                                          const std::vector<traffic::Arrival>& arrivals,
+                                          const Reading& reading = {}) {
     auto limiter = std::make_shared<traffic::ForeignLimiter>();
     limiter->name = name_;
     limiter->source = source_;
-    for (const auto& key : keys) limiter->keys.emplace_back(key);
-    for (const auto& argument : arguments) limiter->arguments.emplace_back(argument);
-    limiter->reading.allowed_when = traffic::parse_allowed_when(allowed);
+    for (const auto& key : call.keys) limiter->keys.emplace_back(key);
+    for (const auto& argument : call.arguments) limiter->arguments.emplace_back(argument);
+    limiter->reading.allowed_when = traffic::parse_allowed_when(call.allowed);
+    if (!reading.word.empty()) {
+      std::ranges::find(script_words(), reading.word, &ScriptWord::name)
+          ->parse(reading.text, *limiter);
+    }
     const traffic::Candidate candidate{.limits = {limit}, .foreign = limiter};
     try {
       auto connection = connector_.open();
-      connector_.private_server()->remove_keys();
-      const Keys names;
-      const auto script = traffic::make_script(candidate, names, "");
-      traffic::ScriptDecider decider(connection, *script);
-      const auto arrivals = probe(limit);
-      decisions_.assign(arrivals.size(), {});
-      decider.decide(arrivals, decisions_);
-      return decider.replies();
+      constexpr int kMostTries = 5;
+      for (int tries = 1;; ++tries) {
+        connector_.private_server()->remove_keys();
+        const Keys names;
+        const auto script = traffic::make_script(candidate, names, "");
+        traffic::ScriptDecider decider(connection, *script);
+        decisions_.assign(arrivals.size(), {});
+        decider.decide(arrivals, decisions_);
+        if (!decider.was_stalled() || tries == kMostTries) return decider.replies();
+      }
     } catch (const redis::Error& error) {
       if (error.failure() == redis::Failure::kTimeout) {
         throw InputError(name_ + " did not end in time", "step through it: rlctl debug FILE");
@@ -222,6 +253,172 @@ class Subject {
   Connector connector_;
   std::vector<limiter::Decision> decisions_;
   std::string error_;
+};
+
+// ---- What the reply tells ----
+
+/// A unit of a wait, and how an expression of a wait in it ends.
+struct WaitForm {
+  std::string_view end;
+  microseconds unit;
+};
+constexpr std::array<WaitForm, 6> kWaitForms{{{" ms", 1ms},
+                                              {" s", 1s},
+                                              {" us", 1us},
+                                              {" - now_ms ms", 1ms},
+                                              {" - now_s s", 1s},
+                                              {" - now_us us", 1us}}};
+
+/// Compares what a script's replies tell with what it does.
+class Reports {
+ public:
+  Reports(Subject& subject, Call call)
+      : subject_(subject), call_(std::move(call)), fields_(numbers_of_reply()) {}
+
+  /// The value of this word that was right whenever it could be checked; none if there is none.
+  std::optional<std::string> find(std::string_view word) {
+    for (const auto& field : fields_) {
+      if (word == "remaining") {
+        for (const auto& text : {field, "limit - " + field}) {
+          if (is_right([&](const auto& limit) { return tells_remaining(limit, text); }))
+            return text;
+        }
+        continue;
+      }
+      for (const auto& form : kWaitForms) {
+        const Reading reading{.word = word, .text = field + std::string(form.end)};
+        const auto tells = [&](const auto& limit) {
+          return word == "retry_after" ? tells_retry_after(limit, reading, form.unit)
+                                       : tells_reset_after(limit, reading, form.unit);
+        };
+        if (is_right(tells)) return reading.text;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  using Arrivals = std::vector<traffic::Arrival>;
+
+  template <typename Tells>
+  static bool is_right(Tells tells) {
+    return std::ranges::all_of(kLimits, tells);
+  }
+
+  /// Groups of requests at one instant, at times in whole seconds. All but one of the groups ask
+  /// for more than the limit, so that they show how many requests are allowed. If the script is
+  /// told costs, the first request of the last group costs 2.
+  Arrivals requests(const limiter::Limit& limit) const {
+    constexpr microseconds kStart = 1'767'225'667s;
+    constexpr int kParts = 20, kFew = 62, kWithCost = 110;
+    const bool tells_cost = std::ranges::find(call_.arguments, "{cost}") != call_.arguments.end();
+    Arrivals arrivals;
+    for (const int parts : {0, 7, 16, 26, kFew, 66, kWithCost}) {
+      const auto count = parts == kFew ? 2 : limit.limit + 2;
+      for (int i = 0; i < count; ++i) {
+        const bool is_large = tells_cost && parts == kWithCost && i == 0;
+        arrivals.push_back(
+            {.at = kStart + parts * limit.window / kParts, .cost = is_large ? 2 : 1});
+      }
+    }
+    return arrivals;
+  }
+
+  /// The elements of the reply, or the reply itself, that are numbers or nil in each reply, and a
+  /// number in one.
+  std::vector<std::string> numbers_of_reply() {
+    constexpr int kMostElements = 8;
+    std::vector<std::string> elements{"r"}, numbers;
+    for (int i = 1; i <= kMostElements; ++i) elements.push_back(fmt::format("r[{}]", i));
+    const auto& limit = kLimits.front();
+    for (const auto& element : elements) {
+      for (const auto& text : {element, fmt::format("tonumber({})", element)}) {
+        const auto decisions = subject_.decide(limit, call_, requests(limit), {"remaining", text});
+        if (!decisions) continue;
+        const bool is_told = std::ranges::any_of(*decisions, [](const auto& decision) {
+          return decision.remaining != limiter::kNotTold;
+        });
+        if (is_told) numbers.push_back(text);
+        break;
+      }
+    }
+    return numbers;
+  }
+
+  /// Whether each reply tells how many requests are allowed after its own at the same instant,
+  /// where a denial shows this.
+  bool tells_remaining(const limiter::Limit& limit, const std::string& text) {
+    const auto arrivals = requests(limit);
+    const auto decisions = subject_.decide(limit, call_, arrivals, {"remaining", text});
+    if (!decisions) return false;
+    std::int64_t left = 0;
+    bool is_known = false;
+    for (auto i = arrivals.size(); i-- > 0;) {
+      if (i + 1 == arrivals.size() || arrivals[i + 1].at != arrivals[i].at) {
+        left = 0;
+        is_known = false;
+      }
+      const auto& decision = (*decisions)[i];
+      is_known |= !decision.allowed;
+      if (is_known && decision.remaining != left) return false;
+      if (decision.allowed) left += arrivals[i].cost;
+    }
+    return true;
+  }
+
+  /// Whether `count` requests are all allowed at this time, after the first `sent` of the others.
+  bool allows(const limiter::Limit& limit, std::size_t sent, std::int64_t count, microseconds at) {
+    auto arrivals = requests(limit);
+    arrivals.resize(sent);
+    for (std::int64_t i = 0; i < count; ++i) arrivals.push_back({.at = at});
+    const auto decisions = subject_.decide(limit, call_, arrivals, {});
+    return decisions &&
+           std::all_of(decisions->begin() + static_cast<std::ptrdiff_t>(sent), decisions->end(),
+                       [](const auto& decision) { return decision.allowed; });
+  }
+
+  /// Whether `count` requests are allowed after this wait, which request `i` was told, and not all
+  /// of them one unit earlier. The TTL of a key, which the reply may tell, is exact to about 10 ms.
+  bool is_wait(const limiter::Limit& limit, std::size_t i, std::int64_t count, microseconds wait,
+               microseconds unit) {
+    if (wait <= 0us || wait > 100 * limit.window) return false;
+    const auto at = requests(limit)[i].at, slack = limit.window / 100;
+    if (!allows(limit, i + 1, count, at + wait + slack)) return false;
+    const auto early = wait - unit - slack;
+    return early < 0us || !allows(limit, i + 1, count, at + early);
+  }
+
+  /// Whether each first denial of a group tells when a request is allowed again.
+  bool tells_retry_after(const limiter::Limit& limit, const Reading& reading, microseconds unit) {
+    const auto arrivals = requests(limit);
+    const auto decisions = subject_.decide(limit, call_, arrivals, reading);
+    if (!decisions) return false;
+    for (std::size_t i = 1; i < arrivals.size(); ++i) {
+      const auto& decision = (*decisions)[i];
+      const bool is_first = (*decisions)[i - 1].allowed || arrivals[i - 1].at != arrivals[i].at;
+      if (decision.allowed || !is_first) continue;
+      if (!is_wait(limit, i, 1, decision.retry_after, unit)) return false;
+    }
+    return true;
+  }
+
+  /// Whether the first and the last reply of each group tell when the whole limit is free again.
+  bool tells_reset_after(const limiter::Limit& limit, const Reading& reading, microseconds unit) {
+    const auto arrivals = requests(limit);
+    const auto decisions = subject_.decide(limit, call_, arrivals, reading);
+    if (!decisions) return false;
+    for (std::size_t i = 0; i < arrivals.size(); ++i) {
+      const bool is_first = i == 0 || arrivals[i - 1].at != arrivals[i].at,
+                 is_last = i + 1 == arrivals.size() || arrivals[i + 1].at != arrivals[i].at;
+      if (!is_first && !is_last) continue;
+      if (!is_wait(limit, i, limit.limit, (*decisions)[i].reset_after, unit)) return false;
+    }
+    return true;
+  }
+
+  Subject& subject_;
+  Call call_;
+  std::vector<std::string> fields_;  ///< expressions of numbers in the reply
 };
 
 // ---- The proposal ----
@@ -252,6 +449,25 @@ std::vector<std::vector<std::string>> combinations(
 
 constexpr const char* kWhichKeys = "keys: which names the script's callers give them";
 
+std::string args_text(const Call& call) {
+  return fmt::format("{}", fmt::join(call.arguments, " "));
+}
+
+/// Adds the words about the reply that are right, and lists the others.
+void add_reports(Proposal& proposal, Reports reports) {
+  std::vector<std::string_view> missing;
+  for (const std::string_view word : {"remaining", "retry_after", "reset_after"}) {
+    if (const auto text = reports.find(word)) {
+      proposal.head.push_back(fmt::format("{} {}", word, *text));
+    } else {
+      missing.push_back(word);
+    }
+  }
+  if (missing.empty()) return;
+  proposal.unknown.push_back(
+      fmt::format("{}: no part of the reply was right each time", fmt::join(missing, ", ")));
+}
+
 Proposal propose(const std::string& name, const std::string& source, Invocation& invocation) {
   const auto lexed = lua::lex(source);
   if (!lexed) throw InputError(name + " is not Lua");
@@ -276,11 +492,13 @@ Proposal propose(const std::string& name, const std::string& source, Invocation&
                     fmt::join(choices.back(), ", ")));
   }
   Subject subject(name, source, invocation);
-  std::vector<std::pair<std::string, std::string>> fitting;  // the ARGV, and how the reply is read
+  std::vector<Call> fitting;
   for (const auto& arguments : combinations(choices)) {
     invocation.interrupt.check();
-    if (const auto allowed = subject.reading(arguments, keys)) {
-      fitting.emplace_back(fmt::format("{}", fmt::join(arguments, " ")), *allowed);
+    Call call{.arguments = arguments, .keys = keys};
+    if (const auto allowed = subject.reading(call)) {
+      call.allowed = *allowed;
+      fitting.push_back(std::move(call));
     }
   }
   if (fitting.empty()) {
@@ -292,19 +510,24 @@ Proposal propose(const std::string& name, const std::string& source, Invocation&
   }
   if (fitting.size() == 1) {
     proposal.head.insert(proposal.head.begin(), std::string("limit ") + kLimitText);
-    proposal.head.push_back("args " + fitting.front().first);
+    proposal.head.push_back("args " + args_text(fitting.front()));
     proposal.unknown.clear();
     if (keys.size() > 1) proposal.unknown.emplace_back(kWhichKeys);
   } else {
-    for (const auto& [arguments, allowed] : fitting) {
-      proposal.unknown.push_back("args: one of several that fit: " + arguments);
+    for (const auto& call : fitting) {
+      proposal.unknown.push_back("args: one of several that fit: " + args_text(call));
     }
   }
-  const auto& allowed = fitting.front().second;
-  if (std::ranges::all_of(fitting, [&](const auto& each) { return each.second == allowed; })) {
+  const auto& allowed = fitting.front().allowed;
+  if (std::ranges::all_of(fitting, [&](const auto& each) { return each.allowed == allowed; })) {
     proposal.head.push_back("allowed " + allowed);
   }
-  proposal.unknown.emplace_back("remaining, retry_after, reset_after: whether the reply has them");
+  if (fitting.size() == 1) {
+    add_reports(proposal, Reports(subject, fitting.front()));
+  } else {
+    proposal.unknown.emplace_back(
+        "remaining, retry_after, reset_after: not tried, since args are unknown");
+  }
   return proposal;
 }
 
@@ -326,7 +549,9 @@ ExitStatus describe_script(Invocation& invocation) {
                                  one_of(said, "and")),
                      fmt::format("rlctl lint {} tests the script as it says", operands[0]));
   }
-  const auto proposal = propose(name, source, invocation);
+  auto proposal = propose(name, source, invocation);
+  proposal.unknown.emplace_back(
+      "release, settle: not tried; a limiter of leases or reservations has them");
   auto& out = invocation.out.buffer();
   if (invocation.json) {
     JsonWriter json(out);

@@ -67,8 +67,8 @@ rows       requests               a column is 500 µs, the highest 1
 rlctl burst boundary a.lua --limit 4/10s --allowed-when 'r[2] <= limit' \
     --seed 1
 $ rlctl adversary a.lua --tries 200 -q --assert 'worst<=1.5' --head 'cost 1,2'
-! rlctl: adversary: a.lua is not given the cost of a request, but there are costs to try
-!   hint: add {cost} to --args
+! rlctl: adversary: --head cost 1,2: a.lua is not given the cost of a request
+!   hint: add {cost} to args
 [2]
 
 ## scripts with different limits need --limit
@@ -80,8 +80,8 @@ $ write b.lua
 < -- rlctl: args {limit} {window_ms}
 < return 1
 $ rlctl burst a.lua b.lua
-! rlctl: burst: a.lua has the limit 2/10s, and b.lua has 3/10s
-!   hint: give one for both: --limit 3/10s
+! rlctl: burst: b.lua:1: limit: 3/10s is not 2/10s, the limit of a.lua
+!   hint: pass one for both: --limit 3/10s
 [2]
 $ rlctl burst a.lua b.lua --limit 2/10s -q
 ! rlctl: burst: warning: no time passes for a.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
@@ -131,16 +131,16 @@ $ write b.lua
 < -- rlctl: burst 9
 < return 1
 $ rlctl burst a.lua b.lua
-! rlctl: burst: a.lua has the limit 2/10s, and b.lua has 3/10s
-!   hint: give one for both: --limit 3/10s
+! rlctl: burst: b.lua:1: limit: 3/10s is not 2/10s, the limit of a.lua
+!   hint: pass one for both: --limit 3/10s
 [2]
 $ rlctl burst a.lua --compare b.lua
-! rlctl: burst: a.lua has the limit 2/10s, and b.lua has 3/10s
-!   hint: give one for both: --limit 3/10s
+! rlctl: burst: b.lua:1: limit: 3/10s is not 2/10s, the limit of a.lua
+!   hint: pass one for both: --limit 3/10s
 [2]
 $ rlctl burst a.lua b.lua --limit 2/10s
-! rlctl: burst: a.lua has the burst 4, and b.lua has 9
-!   hint: give one for both: --burst 9
+! rlctl: burst: b.lua:2: burst: 9 is not 4, the burst of a.lua
+!   hint: pass one for both: --burst 9
 [2]
 $ rlctl burst -q gcra --compare a.lua --assert 'sent==4'
 ! rlctl: burst: the limiters differ, first at request 3 (key '1'): gcra allows it, a.lua denies it
@@ -155,5 +155,301 @@ $ rlctl adversary a.lua --head 'settle none.lua'
 [2]
 $ rlctl burst adversary a.lua
 ! rlctl: burst: no pattern, algorithm or script 'adversary'
-!   hint: expected one of: boundary, steady, spike, ramp, poisson, on-off, fixed-window, sliding-window-log, sliding-window-zset, sliding-window-counter, token-bucket, gcra, leaky-bucket, budget, concurrency or all; for a file, write ./adversary
+!   hint: to search for the worst traffic: rlctl adversary
 [2]
+
+## what the value of a head causes later is an error that names its line
+$ write lib.lua
+< #!lua name=limits
+< redis.register_function('a', function() return 1 end)
+< redis.register_function('b', function() return 1 end)
+$ write my.lua
+< -- rlctl: limit 2000/60s
+< return 1
+$ rlctl adversary my.lua
+! rlctl: adversary: my.lua:1: limit: 50000 requests are too few for a limit that 2000 requests fill
+!   hint: pass --tries 80000 or more, or a smaller limit, which has the same flaws
+[2]
+$ write my.lua
+< -- rlctl: limit 5/60s
+< return 1
+$ rlctl adversary my.lua --tries 100
+! rlctl: adversary: --tries: 100 requests are too few for a limit that 5 requests fill
+!   hint: pass --tries 200 or more, or a smaller limit, which has the same flaws
+[2]
+$ write my.lua
+< -- rlctl: limit 2/1000d
+< return 1
+$ rlctl adversary my.lua --exhaustive 32
+! rlctl: adversary: my.lua:1: limit: the search needs 33000d before the year 2096, where the times of the scripts end
+!   hint: use a smaller limit with a shorter window
+[2]
+$ write my.lua
+< -- rlctl: args {cost}
+< -- rlctl: cost 0
+< return 1
+$ rlctl adversary my.lua
+! rlctl: adversary: my.lua:2: cost 0: at least one cost must be above 0
+!   hint: for example: 1,0
+[2]
+$ write my.lua
+< -- rlctl: cost 1,2
+< return 1
+$ rlctl adversary my.lua
+! rlctl: adversary: my.lua:1: cost 1,2: my.lua is not given the cost of a request
+!   hint: add {cost} to args
+[2]
+$ write my.lua
+< -- rlctl: cost 1,2
+< return 1
+$ rlctl lint my.lua
+! rlctl: lint: my.lua:1: cost 1,2: my.lua is not given the cost of a request
+!   hint: add {cost} to args
+[3]
+$ write my.lua
+< -- rlctl: args {cost}
+< -- rlctl: cost -1
+< return 1
+$ rlctl lint my.lua
+! rlctl: lint: my.lua:2: cost -1: at least one cost must be above 0
+!   hint: for example: 1,-1
+[3]
+$ write my.lua
+< -- rlctl: args {cost}
+< -- rlctl: cost 1,-1
+< return 1
+$ rlctl adversary my.lua leaky-bucket
+! rlctl: adversary: my.lua:2: cost -1: leaky-bucket takes no refunds
+!   hint: name others, or leave out the refund
+[2]
+$ write my.lua
+< -- rlctl: args {cost}
+< -- rlctl: cost 1,-1
+< return 1
+$ rlctl adversary my.lua --write -
+! rlctl: adversary: my.lua:2: cost -1 and --write cannot be combined: a log has only costs above 0
+! Try 'rlctl adversary --help'.
+[2]
+$ write my.lua
+< -- rlctl: args {cost}
+< -- rlctl: cost 1000000
+< return 1
+$ rlctl adversary my.lua sliding-window-log
+! rlctl: adversary: my.lua:2: cost: cost 1000000 is too large for sliding-window-log, which takes up to 10000; gcra takes more
+!   hint: an algorithm other than sliding-window-log may accept it
+[2]
+$ write my.lua
+< -- rlctl: limit 10M/60s
+< -- rlctl: burst 1000000000
+< return 1
+$ rlctl burst my.lua gcra
+! rlctl: burst: my.lua:2: burst: limit 10000000 x burst 1000000000 is more than 2^53; use a smaller limit or a smaller burst
+!   hint: a bucket limits a rate; for a budget of so many units, use fixed-window or budget
+[2]
+$ write my.lua
+< -- rlctl: limit 100M/60s
+< return 1
+$ rlctl burst my.lua gcra
+! rlctl: burst: my.lua:1: limit 100M/60s: limit 100000000 x burst 100000000 is more than 2^53; use a smaller limit or a smaller burst
+!   hint: a bucket limits a rate; for a budget of so many units, use fixed-window or budget
+[2]
+$ write my.lua
+< -- rlctl: limit 5/month
+< return 1
+$ rlctl burst my.lua
+! rlctl: burst: my.lua:1: limit: a script of your own takes no window of the calendar, such as month@UTC
+!   hint: use one of a fixed length: 5/31d
+[2]
+$ write my.lua
+< -- rlctl: limit 5/month
+< return 1
+$ rlctl adversary my.lua
+! rlctl: adversary: my.lua:1: limit: adversary takes no window of the calendar, such as month@UTC
+!   hint: use one of a fixed length: 5/31d
+[2]
+$ write my.lua
+< -- rlctl: limit 5/month
+< return 1
+$ rlctl lint my.lua
+! rlctl: lint: my.lua:1: limit: lint takes no window of the calendar, such as month@UTC
+!   hint: use one of a fixed length: 5/31d
+[3]
+$ write my.lua
+< -- rlctl: args {limit}
+< -- rlctl: limit 5/month
+< return 1
+$ rlctl debug my.lua --trace
+! rlctl: debug: my.lua:2: limit: a script that is called with --keys and --args takes no window of the calendar, such as month@UTC
+!   hint: use one of a fixed length: 5/31d
+[2]
+$ write my.lua
+< -- rlctl: release none.lua
+< return 1
+$ rlctl burst my.lua --concurrency 2
+! rlctl: burst: my.lua:1: release: cannot read 'none.lua': no such file or directory
+[2]
+$ write my.lua
+< -- rlctl: settle none.lua
+< return 1
+$ rlctl lint my.lua --reserve 2
+! rlctl: lint: my.lua:1: settle: cannot read 'none.lua': no such file or directory
+[3]
+$ write my.lua
+< -- rlctl: release lib.lua
+< return 1
+$ rlctl burst my.lua --concurrency 2
+! rlctl: burst: my.lua:1: release: lib.lua has several functions: a, b
+!   hint: choose one with --head 'function NAME'
+[2]
+$ write my.lua
+< -- rlctl: release lib.lua {key9}
+< return 1
+$ rlctl burst my.lua --concurrency 2
+! rlctl: burst: my.lua:1: release: '{key9}' contains {key9}, which is not a placeholder; did you mean {key}?
+!   hint: a placeholder is key, limit, burst, rate, cost, id, now, window, cutoff, window_start, window_end, window_index, prev_window_index, event, holder, lease, reservation, actual, hold, key1, key2, key3 or key4, or a time with a unit: now_s, now_ms, now_us; for a literal brace, write '{{}'
+[2]
+$ write my.lua
+< -- rlctl: args {event}
+< -- rlctl: delay r ms
+< return 1
+$ rlctl burst my.lua --concurrency 2
+! rlctl: burst: my.lua:2: delay: it cannot be combined with --concurrency: a lease begins when it is given
+[2]
+$ write my.lua
+< -- rlctl: args {key2}
+< return 1
+$ rlctl burst my.lua
+! rlctl: burst: my.lua:1: args: {key2} is KEYS[2], but there is 1 key
+!   hint: give --keys once for each key
+[2]
+$ write my.lua
+< -- rlctl: keys {key} {key1}
+< return 1
+$ rlctl burst my.lua
+! rlctl: burst: my.lua:1: keys: {key1} is for args, which come after the keys
+[2]
+$ write my.lua
+< -- rlctl: limit 5/1500ms
+< -- rlctl: args {window_s}
+< return 1
+$ rlctl burst my.lua
+! rlctl: burst: my.lua:2: args: a window of 1500ms is not a whole number for {window_s}; write {window}, {window_ms} or {window_us}
+[2]
+$ write my.lua
+< -- rlctl: args {lease_ms}
+< return 1
+$ rlctl lint my.lua
+! rlctl: lint: my.lua:1: args: {lease_ms} is about a lease; it requires --concurrency
+[3]
+$ write my.lua
+< -- rlctl: setup SET {key} {id}
+< return 1
+$ rlctl burst my.lua
+! rlctl: burst: my.lua:1: setup: {id} is the number of a request, which comes after the setup
+[2]
+$ write my.lua
+< -- rlctl: setup HSET {key} rate
+< return 1
+$ rlctl burst my.lua
+! rlctl: burst: warning: no time passes for my.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
+! rlctl: burst: my.lua:1: setup: 'HSET 1 rate': Wrong number of args calling Redis command from script
+[5]
+$ write my.lua
+< -- rlctl: remaining r[2]
+< return 1
+$ rlctl burst my.lua
+! rlctl: burst: warning: no time passes for my.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
+! rlctl: burst: my.lua:1: remaining: my.lua replied 1, but 'r[2]' fails at column 1: attempt to index local 'r' (a number value); request 1 had KEYS '1' and ARGV none
+!   hint: choose an expression that fits the script
+[5]
+$ write my.lua
+< -- rlctl: allowed r[1] == 1
+< return 1
+$ rlctl lint my.lua
+! rlctl: lint: my.lua:1: allowed: my.lua replied 1, but 'r[1] == 1' fails at column 1: attempt to index local 'r' (a number value); request 1 had KEYS 'ann' and ARGV none
+!   hint: if this reply allows, use --allowed-when 'r == 1'
+[3]
+$ write my.lua
+< -- rlctl: allowed r[1] == 1
+< -- rlctl: retry_after r[2] ms
+< return {0, 1800000000000}
+$ rlctl burst my.lua
+! rlctl: burst: warning: no time passes for my.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
+! rlctl: burst: my.lua:2: retry_after: my.lua replied [0, 1800000000000], but 'r[2]' is then a time since 1970, not one to wait for; request 1 had KEYS '1' and ARGV none
+!   hint: subtract the time of the request in the unit of the reply
+[5]
+$ write my.lua
+< -- rlctl: delay r - 5 ms
+< return 1
+$ rlctl burst my.lua
+! rlctl: burst: warning: no time passes for my.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
+! rlctl: burst: my.lua:1: delay: my.lua replied 1, but 'r - 5' is negative; request 1 had KEYS '1' and ARGV none
+!   hint: a delay is a time of 0 or more
+[5]
+$ write my.lua
+< -- rlctl: allowed <=limit
+< return 'no'
+$ rlctl burst my.lua
+! rlctl: burst: warning: no time passes for my.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
+! rlctl: burst: my.lua:1: allowed: my.lua replied 'no', but '<=limit' reads a count; request 1 had KEYS '1' and ARGV none
+!   hint: if this reply allows, use --allowed-when 'r == "no"'
+[5]
+$ write my.lua
+< -- rlctl: function take
+< return 1
+$ rlctl burst my.lua
+! rlctl: burst: my.lua:1: function: my.lua is not a library of functions: its first line is not "#!lua name=..."
+[2]
+
+## what a section of the configuration or --head says is an error that names it
+$ write rlctl.toml
+< [script.mine]
+< file = "my.lua"
+< limit = "5/month"
+< args = "{key2}"
+$ write my.lua
+< return 1
+$ rlctl --config rlctl.toml burst mine
+! rlctl: burst: rlctl.toml:3: script 'mine': limit: a script of your own takes no window of the calendar, such as month@UTC
+!   hint: use one of a fixed length: 5/31d
+[2]
+$ rlctl --config rlctl.toml burst mine --limit 5/60s
+! rlctl: burst: rlctl.toml:4: script 'mine': args: {key2} is KEYS[2], but there is 1 key
+!   hint: give --keys once for each key
+[2]
+$ rlctl --config rlctl.toml lint mine --head 'limit 5/60s' --args 1 --head 'remaining r[1]'
+! rlctl: lint: --head remaining: mine replied 1, but 'r[1]' fails at column 1: attempt to index local 'r' (a number value); request 1 had KEYS 'ann' and ARGV '1'
+!   hint: choose an expression that fits the script
+[3]
+$ rlctl burst my.lua --head 'limit 5/month'
+! rlctl: burst: --head limit: a script of your own takes no window of the calendar, such as month@UTC
+!   hint: use one of a fixed length: 5/31d
+[2]
+$ rlctl adversary my.lua --head 'cost 0'
+! rlctl: adversary: --head cost 0: at least one cost must be above 0
+!   hint: for example: 1,0
+[2]
+$ rlctl adversary my.lua --cost 1,2
+! rlctl: adversary: --cost 1,2: my.lua is not given the cost of a request
+!   hint: add {cost} to args
+[2]
+
+## limits that are written differently and mean the same agree
+$ write a.lua
+< -- rlctl: limit 5/60s
+< -- rlctl: burst 7
+< return 1
+$ write b.lua
+< -- rlctl: limit 5/min
+< -- rlctl: burst 07
+< return 1
+$ write c.lua
+< -- rlctl: limit 5/1m
+< return 1
+$ rlctl burst a.lua b.lua c.lua -q
+! rlctl: burst: warning: no time passes for a.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
+! rlctl: burst: warning: no time passes for b.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
+! rlctl: burst: warning: no time passes for c.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
+$ rlctl adversary a.lua c.lua --tries 300 -q
+! rlctl: adversary: warning: no time passes for a.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
+! rlctl: adversary: warning: no time passes for c.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}

@@ -130,7 +130,7 @@ request 1500 had KEYS '1' and ARGV '1500' '1767225660004'$"
 @test "an unreadable reply is shown" {
   echo "return {ok = 'QUEUED'}" >ok.lua
   run -5 rlctl burst ok.lua --args '{now}'
-  assert_line --partial "ok.lua replied 'QUEUED', but --allowed-when 'nonzero' reads a number, or true or false"
+  assert_line --partial "allowed: ok.lua replied 'QUEUED', but 'nonzero' reads a number, or true or false"
   assert_line --partial 'hint: '
 }
 
@@ -221,5 +221,5 @@ LUA
   run -2 --separate-stderr rlctl burst named.lua --limit 5/60s --args '{key2}'
   assert_regex "$stderr" '--args: \{key2\} is KEYS\[2\], but there is 1 key'
   run -2 --separate-stderr rlctl burst named.lua --limit 5/60s --keys '{key1}'
-  assert_regex "$stderr" '--keys: \{key1\} is for --args'
+  assert_regex "$stderr" '--keys: \{key1\} is for args'
 }

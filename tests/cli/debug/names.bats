@@ -95,7 +95,7 @@ END
   run -0 rlctl debug -q echo.lua k --trace
   refute_output --partial 'reads as'
   run -0 rlctl debug -q echo.lua k --allowed-when nonzero --trace
-  assert_line --partial "echo.lua replied 'k#', but --allowed-when 'nonzero' reads a number"
+  assert_line --partial "--allowed-when: echo.lua replied 'k#', but 'nonzero' reads a number"
 }
 
 # debug_in FILE: the first command in the file, with debug in the place of burst.

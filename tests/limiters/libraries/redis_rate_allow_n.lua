@@ -10,7 +10,7 @@
 -- > 1.80× the limit
 -- > denied nothing that an exact log would allow
 -- $ rlctl adversary --monotonic --tries 2000 --limit 10/1s redis_rate_allow_n.lua
--- ! denied after 9 requests, not 10: the limit is not --limit
+-- ! denied after 9 requests, not 10: its own limit differs
 -- > 1.90× the limit
 -- > wrongly denied: an exact log would allow
 

@@ -26,7 +26,7 @@ void read_state(const Json& arguments, Plan& plan) {
     if (*plan.skip < 0) throw UsageError("\"skip\" must not be negative");
   }
   for (const auto& line : texts_member(arguments, "setup")) {
-    plan.script_options.say("setup", {.text = line, .place = "\"setup\""});
+    plan.script_options.say("setup", {.text = line, .origin = {"\"setup\""}});
   }
 }
 
@@ -99,7 +99,7 @@ Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOpt
     launch.operands.push_back(std::move(key));
   }
   if (const auto* words = member(arguments, "args"); words != nullptr && words->is_string()) {
-    plan.script_options.say("args", {.text = words->get<std::string>(), .place = "\"args\""});
+    plan.script_options.say("args", {.text = words->get<std::string>(), .origin = {"\"args\""}});
   } else if (words != nullptr) {
     launch.operands.emplace_back(",");
     for (auto& word : texts_member(arguments, "args")) launch.operands.push_back(std::move(word));
