@@ -61,6 +61,9 @@ void set_ending_script(traffic::ForeignLimiter& script, const ScriptOptions& opt
   ending.setup.clear();
   ending.name = script_name(file);
   ending.source = parsed(origin, [&] { return read_source("", {.path = file}); });
+  if (ending.source.find_first_not_of(" \t\r\n") == ending.source.npos) {
+    refuse_value(origin, quoted_and_masked(file) + " is empty");
+  }
   ending.origins[traffic::kFunctionWord] = origin;
   choose_function(ending);
   if (file_and_arguments.size() > 1) {

@@ -322,11 +322,12 @@ std::vector<Answers> ScriptTrial::run(std::span<const Schedule> schedules) {
   }
   if (is_apart_ && scope_.server == nullptr) {
     remove_keys();
-    throw UsageError(std::string(script_.name()) +
-                         " is given the same key for every schedule, so that one finds the state "
-                         "of the last",
-                     "leave out --url, --host, --port and --socket: a private server is emptied "
-                     "before each");
+    refuse_value(scope_.keys,
+                 std::string(script_.name()) +
+                     " is given the same key for every schedule, so that one finds the state of "
+                     "the last",
+                 "leave out --url, --host, --port and --socket: a private server is emptied "
+                 "before each");
   }
   if (is_apart_) {
     contents_.clear();

@@ -97,6 +97,7 @@ struct StateScope {
   /// Anywhere on this server, which is emptied between schedules. Null: only in the keys that the
   /// requests name, which must differ between schedules.
   redis::PrivateServer* server = nullptr;
+  ValueOrigin keys{"keys"};  ///< of the script's KEYS, if they do not differ
   /// The precision of TTLs: answers that change if keys live this much longer or shorter depend on
   /// chance.
   microseconds ttl_tolerance{0};

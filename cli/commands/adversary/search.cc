@@ -120,6 +120,7 @@ LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, trial::Server* s
   rlctl::adversary::StateScope scope;
   if (candidate.foreign) {
     scope = {.server = server->private_server(),
+             .keys = traffic::origin_of(candidate.foreign->origins, traffic::kKeysWord),
              .ttl_tolerance = std::min(microseconds{20'000}, candidate.limits.front().window / 10)};
   }
   auto trial = std::make_unique<rlctl::adversary::ScriptTrial>(connection, *script_, scope);

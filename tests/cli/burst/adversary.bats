@@ -108,7 +108,7 @@ END
 @test "another server is refused to a script that has one key for all requests" {
   start_server
   RLCTL_REDIS_SERVER=/nowhere run -2 rlctl -s "$socket" adversary "${trusting[@]}" --keys user:1
-  assert_line --partial 'trusting.lua is given the same key for every schedule'
+  assert_line --partial 'keys: trusting.lua is given the same key for every schedule'
   assert_line --partial 'leave out --url'
   assert_equal "$(cli DBSIZE)" 0
 }

@@ -308,6 +308,14 @@ $ rlctl burst my.lua --concurrency 2
 ! rlctl: burst: my.lua:1: release: '{key9}' contains {key9}, which is not a placeholder; did you mean {key}?
 !   hint: a placeholder is key, limit, burst, rate, cost, id, now, window, cutoff, window_start, window_end, window_index, prev_window_index, event, holder, lease, reservation, actual, hold, key1, key2, key3 or key4, or a time with a unit: now_s, now_ms, now_us; for a literal brace, write '{{}'
 [2]
+$ write empty.lua
+<
+$ write my.lua
+< -- rlctl: release empty.lua
+< return 1
+$ rlctl burst my.lua --concurrency 2
+! rlctl: burst: my.lua:1: release: 'empty.lua' is empty
+[2]
 $ write my.lua
 < -- rlctl: args {event}
 < -- rlctl: delay r ms
