@@ -29,6 +29,13 @@
 --         STATE is h for held or lapsed, or s for settled. An ID is remembered for twice its hold.
 --         A key has 500 at most: then the 50 that would be forgotten first, and those of the same
 --         microsecond as the last of them, make room; those that are held never do
+--
+-- rlctl: keys {key}
+-- rlctl: args {limit} {window_us} '' {cost}
+-- rlctl: allowed r[1] == 1
+-- rlctl: remaining r[2]
+-- rlctl: retry_after r[3] us
+-- rlctl: reset_after r[4] us
 
 -- [arguments] The same in every script, but for its name, its costs and its last arguments. Locals,
 -- since each access to a global costs server time.

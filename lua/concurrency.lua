@@ -13,6 +13,13 @@
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a sorted set: a member 'lease:ID' for each lease, scored by the microsecond it lapses at,
 --         and a member 'limit', scored by the negated limit of the last acquire or renew
+--
+-- rlctl: keys {key}
+-- rlctl: args {limit} {lease_us} {event} {holder}
+-- rlctl: allowed r[1] == 1
+-- rlctl: remaining r[2]
+-- rlctl: retry_after r[3] us
+-- rlctl: reset_after r[4] us
 
 local KEYS, ARGV, tonumber, call, pcall = KEYS, ARGV, tonumber, redis.call, redis.pcall
 local key, limit, lease = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2])

@@ -16,6 +16,13 @@
 --         WRONGTYPE for a key with other content; nothing is written
 -- Stored  a string of 30 bytes, struct.pack('<c6dI4I4d', 'fixed ', START, COUNT, LIMIT, WINDOW);
 --         'fixed~' if a call that gave now began or extended this window
+--
+-- rlctl: keys {key}
+-- rlctl: args {limit} {window_us} '' {cost}
+-- rlctl: allowed r[1] == 1
+-- rlctl: remaining r[2]
+-- rlctl: retry_after r[3] us
+-- rlctl: reset_after r[4] us
 
 local start, count, span -- of the window in force, once this request is allowed
 local stored, tag -- the string, or false; its tag, if its window has not ended

@@ -15,6 +15,13 @@
 -- Stored  a string of 33 bytes, struct.pack('<c5dI4I4dI4', 'gcra ', TAT, REMAINDER, LIMIT,
 --         WINDOW, BURST): the theoretical arrival time is TAT + REMAINDER / LIMIT
 --         microseconds; 'gcra~' once a call that gave now has written
+--
+-- rlctl: keys {key}
+-- rlctl: args {limit} {window_us} {burst} {cost}
+-- rlctl: allowed r[1] == 1
+-- rlctl: remaining r[2]
+-- rlctl: retry_after r[3] us
+-- rlctl: reset_after r[4] us
 
 local per, whole, part -- A unit comes back in whole + part / per microseconds.
 local ahead, rest -- The TAT is ahead + rest / LIMIT microseconds after now.

@@ -15,6 +15,14 @@
 -- Stored  a string of 34 bytes, struct.pack('<c6dI4I4dI4', 'leaky ', LAST, REMAINDER, LIMIT,
 --         WINDOW, BURST): the last departure taken is at LAST + REMAINDER / LIMIT
 --         microseconds; 'leaky~' once a call that gave now has written
+--
+-- rlctl: keys {key}
+-- rlctl: args {limit} {window_us} {burst} {cost}
+-- rlctl: allowed r[1] == 1
+-- rlctl: remaining r[2]
+-- rlctl: retry_after r[3] us
+-- rlctl: reset_after r[4] us
+-- rlctl: delay r[5] us
 
 -- Exact times: departures are whole + part / limit microseconds apart, and the next free departure
 -- is ahead + rest / limit microseconds after now.

@@ -13,6 +13,13 @@
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a string of 36 bytes, struct.pack('<c8dI4I4I4d', 'counter ', START, PREVIOUS, CURRENT,
 --         LIMIT, WINDOW); 'counter~' if a call that gave now began or extended this window
+--
+-- rlctl: keys {key}
+-- rlctl: args {limit} {window_us} '' {cost}
+-- rlctl: allowed r[1] == 1
+-- rlctl: remaining r[2]
+-- rlctl: retry_after r[3] us
+-- rlctl: reset_after r[4] us
 
 local start, previous, current, span -- of the window in force
 local stored, tag -- the string, or false; its tag, if its window has not ended

@@ -12,6 +12,13 @@
 --         retry_after is -1 for never; denied_by is the number of the key to wait longest for
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a list: the time of every allowed unit in microseconds since 1970, oldest first
+--
+-- rlctl: keys {key}
+-- rlctl: args {limit} {window_us} '' {cost}
+-- rlctl: allowed r[1] == 1
+-- rlctl: remaining r[2]
+-- rlctl: retry_after r[3] us
+-- rlctl: reset_after r[4] us
 
 local FOREIGN = 'WRONGTYPE sliding-window-log: KEYS[%d] must hold a list of microseconds, ' ..
                 'oldest first'

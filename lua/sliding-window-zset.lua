@@ -13,6 +13,13 @@
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a sorted set: a member 'MICROSECONDS:SEQUENCE' for every allowed unit, scored by its
 --         microseconds; the sequence number has ten digits
+--
+-- rlctl: keys {key}
+-- rlctl: args {limit} {window_us} '' {cost}
+-- rlctl: allowed r[1] == 1
+-- rlctl: remaining r[2]
+-- rlctl: retry_after r[3] us
+-- rlctl: reset_after r[4] us
 
 local FOREIGN = "WRONGTYPE sliding-window-zset: KEYS[%d] must hold a sorted set of members " ..
                 "'MICROSECONDS:SEQUENCE' scored by their microseconds"

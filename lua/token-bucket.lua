@@ -13,6 +13,13 @@
 -- Errors  ERR for an invalid argument, WRONGTYPE for a key with other content; nothing is written
 -- Stored  a string of 39 bytes, struct.pack('<c7ddI4dI4', 'tokens ', TOKENS, AT, LIMIT, WINDOW,
 --         BURST): the tokens at the time AT; 'tokens~' once a call that gave now has written
+--
+-- rlctl: keys {key}
+-- rlctl: args {limit} {window_us} {burst} {cost}
+-- rlctl: allowed r[1] == 1
+-- rlctl: remaining r[2]
+-- rlctl: retry_after r[3] us
+-- rlctl: reset_after r[4] us
 
 local per, span, most -- The bucket gains `per` tokens in each `span`, and holds up to `most`.
 local tokens, time -- in it at the later of now and the last write

@@ -25,6 +25,11 @@ bool tells(const traffic::ForeignLimiter& script, std::string_view placeholder) 
   });
 }
 
+bool tells_about(const traffic::ForeignLimiter& script, traffic::Placeholder::Contains subject) {
+  return std::ranges::any_of(
+      script.arguments, [subject](const auto& argument) { return argument.is_about(subject); });
+}
+
 /// The words about a script that ends what another gives.
 struct EndingWords {
   std::string_view word, option, of, begins;
@@ -109,6 +114,14 @@ std::string parse_reservation_id(const std::string& text, const std::string& nam
 
 bool tells_event(const traffic::ForeignLimiter& script) {
   return tells(script, "event");
+}
+
+bool tells_lease(const traffic::ForeignLimiter& script) {
+  return tells_about(script, traffic::Placeholder::Contains::kLease);
+}
+
+bool tells_reservation(const traffic::ForeignLimiter& script) {
+  return tells_about(script, traffic::Placeholder::Contains::kReservation);
 }
 
 bool tells_cost(const traffic::ForeignLimiter& script) {

@@ -27,6 +27,10 @@ std::chrono::microseconds parse_hold(const std::string& text);
 std::string parse_reservation_id(const std::string& text, const std::string& name);
 /// Whether a script is told what a holder asks for.
 bool tells_event(const traffic::ForeignLimiter& script);
+/// Whether a script is told the holder of a lease or how long a lease lasts.
+bool tells_lease(const traffic::ForeignLimiter& script);
+/// Whether a script is told the ID, the actual cost or the hold of a reservation.
+bool tells_reservation(const traffic::ForeignLimiter& script);
 /// Whether it is told how many units.
 bool tells_cost(const traffic::ForeignLimiter& script);
 /// Whether a limiter can be asked to renew a lease.

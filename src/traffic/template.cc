@@ -379,6 +379,12 @@ bool Template::holds(std::string_view placeholder) const {
   });
 }
 
+bool Template::is_about(Placeholder::Contains subject) const {
+  return std::any_of(pieces_.begin(), pieces_.end(), [subject](const Piece& piece) {
+    return piece.placeholder != nullptr && piece.placeholder->contains == subject;
+  });
+}
+
 void Template::require_usable(const limiter::Limit& limit, bool has_leases,
                               microseconds hold) const {
   for (const auto& [placeholder, text] : pieces_) {

@@ -100,6 +100,8 @@ class Template {
   bool uses_limit() const;
   /// Whether it contains this placeholder.
   bool holds(std::string_view placeholder) const;
+  /// Whether it contains a placeholder about this.
+  bool is_about(Placeholder::Contains subject) const;
   /// Throws what Placeholder::require_usable() throws.
   void require_usable(const limiter::Limit& limit, bool has_leases = false,
                       std::chrono::microseconds hold = {}) const;

@@ -20,7 +20,7 @@ without_the_tests() { sed -E 's|^(\./)?tests/run( .*)?$|tests/run --list >/dev/n
 @test "every command in CONTRIBUTING can be run as it is" {
   blocks sh CONTRIBUTING.md | without_the_tests >"$BATS_TEST_TMPDIR/commands"
   run -0 timeout 600 bash -euo pipefail "$BATS_TEST_TMPDIR/commands" </dev/null
-  assert_line --partial 'fixed-window.lua:23'
+  assert_line --partial 'fixed-window.lua:30'
   assert_line --regexp '^= [{]1, 4, 0, '
 }
 

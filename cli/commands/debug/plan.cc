@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,11 +14,13 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/errors/failure.h"
+#include "cli/options/holder_options.h"
 #include "cli/options/options.h"
 #include "limiter/check.h"
 #include "lua/calls.h"
 #include "lua/substitute.h"
 #include "traffic/template.h"
+#include "traffic/traffic.h"
 
 namespace rlctl::cli::debug {
 namespace {
@@ -133,10 +136,35 @@ bool holds(const traffic::ForeignLimiter& foreign, std::string_view placeholder)
   return any_of(foreign, [placeholder](const Template& text) { return text.holds(placeholder); });
 }
 
+/// The KEY that {key} stands for if none is given, on a private server.
+const std::string kDefaultKey = "ann";
+/// The limit of a script with a head if none is given, on a private server.
+const std::string kDefaultLimit = "5/60s";
+/// How long the reservation of the call is held.
+constexpr std::chrono::seconds kDefaultHold{30};
+
+/// Whether the script's own head says anything, so that it describes the call.
+bool has_head_of_script(const ScriptOptions& options) {
+  return std::ranges::any_of(
+      options.words, [](const auto& word) { return word.second.source == WordSource::kScript; });
+}
+
+/// Makes the call that of a holder, if the templates are about a lease or a reservation.
+void set_holder(const Plan& plan, traffic::ForeignLimiter& foreign) {
+  const bool has_hold = tells_reservation(foreign);
+  foreign.has_leases = tells_lease(foreign);
+  if (has_hold) foreign.hold = kDefaultHold;
+  if (!tells_event(foreign) && !foreign.has_leases && !has_hold) return;
+  if (!plan.replay && foreign.has_leases != has_hold) return;
+  throw UsageError(fmt::format("it is not known what a holder asks {} for", escape(foreign.name)),
+                   "write the words in place of the placeholders: --args 'acquire h1 ...'");
+}
+
 /// Sets the single --limit that fills templates.
 void set_template_limit(Plan& plan, const NamedScript& script,
                         const traffic::ForeignLimiter& foreign) {
-  const bool fills = any_of(foreign, [](const Template& text) { return text.uses_limit(); });
+  const bool fills =
+      foreign.has_leases || any_of(foreign, [](const Template& text) { return text.uses_limit(); });
   const bool is_used = fills || reading_tells_limit(script.options);
   auto limits = plan.limit_options.limits;
   if (limits.size() > 1) {
@@ -148,6 +176,9 @@ void set_template_limit(Plan& plan, const NamedScript& script,
     if (!is_used) return;
     limits = {*said};
     origins.limit = script.options.origin_of("limit");
+  }
+  if (limits.empty() && is_used && plan.is_private() && has_head_of_script(script.options)) {
+    limits = {kDefaultLimit};
   }
   if (limits.empty()) {
     if (fills) throw UsageError("--limit is missing: keys or args contain {limit} or {window}");
@@ -164,9 +195,6 @@ void set_template_limit(Plan& plan, const NamedScript& script,
   require_lengths(plan.limits, "a script that is called with --keys and --args", origins.limit);
   traffic::require_usable(foreign, plan.limits.front());
 }
-
-/// The KEY that {key} stands for if none is given, on a private server.
-const std::string kDefaultKey = "ann";
 
 /// Refuses KEYs that do not fit --keys, which derives keys from one KEY; without --keys, the script
 /// gets the KEYs as typed.
@@ -196,8 +224,14 @@ void fill(Plan& plan, const traffic::ForeignLimiter& foreign, Operands operands)
     operands = {&kDefaultKey, 1};
   }
   require_key_operands(plan, foreign, operands);
-  traffic::TemplateValues values{.cost = plan.cost.value_or(1),
-                                 .now = plan.now.value_or(system_time())};
+  traffic::TemplateValues values{
+      .cost = plan.cost.value_or(1),
+      .now = plan.now.value_or(system_time()),
+      .event = traffic::event_name(foreign.has_leases ? traffic::Event::kRequest
+                                                      : traffic::Event::kReserve),
+      .holder = "h1",
+      .reservation = "r1",
+      .hold = foreign.hold};
   if (operands.size() == 1) values.key = operands.front();
   if (!plan.limits.empty()) values.limit = plan.limits.front();
   auto& call = plan.debuggee;
@@ -229,6 +263,7 @@ void set_foreign(Plan& plan, NamedScript script, Operands operands) {
     foreign.source = plan.debuggee.source;
     foreign.function.clear();
   }
+  set_holder(plan, foreign);
   set_template_limit(plan, script, foreign);
   plan.reads_reply = has_reading(script.options);
   if (plan.cost && !holds(foreign, "cost")) {
@@ -260,10 +295,10 @@ void require_known_call(const Plan& plan) {
                                words.begin()->second.origin.place, name));
 }
 
-/// Whether the script's own head says anything, so that it describes the call.
-bool has_head_of_script(const ScriptOptions& options) {
-  return std::ranges::any_of(
-      options.words, [](const auto& word) { return word.second.source == WordSource::kScript; });
+void erase_keys_of_head(ScriptOptions& options) {
+  const auto keys = options.words.find("keys");
+  if (keys == options.words.end() || keys->second.source != WordSource::kScript) return;
+  options.words.erase(keys);
 }
 
 void set_call(Plan& plan, const Invocation& invocation) {
@@ -279,12 +314,11 @@ void set_call(Plan& plan, const Invocation& invocation) {
   if (split) {
     // As for redis-cli, these are the KEYS and ARGV, whatever the script's head says.
     script.options.words.erase("args");
-    const auto keys = script.options.words.find("keys");
-    if (keys != script.options.words.end() && keys->second.source == WordSource::kScript) {
-      script.options.words.erase(keys);
-    }
+    erase_keys_of_head(script.options);
     script.options.say("args", {.text = std::move(split->arguments), .origin = {"--args"}});
     operands = split->before;
+  } else if (operands.size() > 1 && plan.script_options.find("args") != nullptr) {
+    erase_keys_of_head(script.options);  // The typed KEYs are those that the typed ARGV are about.
   } else if (has_head_of_script(script.options)) {
     set_default_key(script.options);
   }

@@ -29,6 +29,9 @@ const limiter::Algorithm* algorithm_in(std::string_view source) {
   return found == all.end() ? nullptr : &*found;
 }
 
+/// How many leases a script that only gives leases is asked for, if --concurrency is not given.
+constexpr std::int64_t kLeases = 2;
+
 enum class LimiterKind { kAlgorithm, kScript, kProgram };
 
 /// The `rlctl adversary` command that searches for the worst schedule of this limiter.
@@ -90,10 +93,8 @@ std::vector<std::int64_t> costs_of(const ScriptOptions& options) {
   return costs == nullptr ? std::vector<std::int64_t>{} : parse_costs(*costs);
 }
 
-/// A script that only gives leases is asked for a few, also without --concurrency.
 Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place, Plan plan,
                         const ScriptOptions& options, const Invocation& invocation) {
-  constexpr std::int64_t kLeases = 2;
   const bool counts = limiter::counts_requests(algorithm);
   if (plan.reserve && !algorithm.has_reservations) {
     throw UsageError(std::string(algorithm.name) + " has no reservations", "leave out --reserve");
@@ -166,7 +167,7 @@ std::string source_of(const NamedScript& script) {
   throw InputError("the script " + quoted_and_masked(script.path) + " is empty");
 }
 
-Subject make_subject(const std::string& word, const Plan& plan, const Invocation& invocation) {
+Subject make_subject(const std::string& word, Plan plan, const Invocation& invocation) {
   const auto* named = limiter::find_algorithm(word);
   NamedScript script{.options = plan.script};
   std::string place, source;
@@ -189,6 +190,9 @@ Subject make_subject(const std::string& word, const Plan& plan, const Invocation
   add_head(script, source);
   if (algorithm != nullptr && !gives_call(plan.script)) {
     return bundled_subject(*algorithm, std::move(place), plan, script.options, invocation);
+  }
+  if (!plan.concurrency && !plan.reserve && tells_lease(make_limiter(script, {}))) {
+    plan.concurrency = kLeases;
   }
   const auto limit = limit_of(plan, script.options);
   set_default_key(script.options);

@@ -547,7 +547,7 @@ ExitStatus describe_script(Invocation& invocation) {
   if (!said.empty()) {
     throw InputError(fmt::format("{} has a head already: {}", quoted_and_masked(operands[0]),
                                  one_of(said, "and")),
-                     fmt::format("rlctl lint {} tests the script as it says", operands[0]));
+                     fmt::format("rlctl lint {} tests the script as its head says", operands[0]));
   }
   auto proposal = propose(name, source, invocation);
   proposal.unknown.emplace_back(

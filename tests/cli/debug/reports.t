@@ -131,3 +131,60 @@ $ rlctl debug wrong.lua -q
 < step
 = does not compile, line 2: unexpected symbol near '='
 [5]
+
+## the head of a script is filled with a limit, a lease or a reservation if nothing gives them
+$ write counter.lua
+< -- rlctl: args {limit} {window_ms}
+< return ARGV
+$ rlctl debug counter.lua --trace -q
++ counter.lua:2  return ARGV
+= {"5", "60000"}    1 line, 0 redis calls; nothing was changed
+$ rlctl debug counter.lua --limit 3/10s --trace -q
++ counter.lua:2  return ARGV
+= {"3", "10000"}    1 line, 0 redis calls; nothing was changed
+$ rlctl debug counter.lua --attach -s SERVER k --trace -q
+! rlctl: debug: --limit is missing: --keys or --args use it
+! Try 'rlctl debug --help'.
+[2]
+$ write lease.lua
+< -- rlctl: args {event} {holder} {limit} {lease_ms}
+< return ARGV
+$ rlctl debug lease.lua --trace -q
++ lease.lua:2  return ARGV
+= {"acquire", "h1", "5", "60000"}    1 line, 0 redis calls; nothing was changed
+$ rlctl debug lease.lua --limit 2/30s --trace -q
++ lease.lua:2  return ARGV
+= {"acquire", "h1", "2", "30000"}    1 line, 0 redis calls; nothing was changed
+$ write hold.lua
+< -- rlctl: args {event} {reservation} {cost} {actual} {hold_ms}
+< return ARGV
+$ rlctl debug hold.lua --cost 4 --trace -q
++ hold.lua:2  return ARGV
+= {"reserve", "r1", "4", "0", "30000"}    1 line, 0 redis calls; nothing was changed
+$ write event.lua
+< -- rlctl: args {event}
+< return ARGV
+$ rlctl debug event.lua --trace -q
+! rlctl: debug: it is not known what a holder asks event.lua for
+!   hint: write the words in place of the placeholders: --args 'acquire h1 ...'
+[2]
+$ rlctl debug lease.lua --replay log
+! rlctl: debug: it is not known what a holder asks lease.lua for
+!   hint: write the words in place of the placeholders: --args 'acquire h1 ...'
+[2]
+
+## several KEYs before --args are the KEYS, whatever the head says
+$ write keys.lua
+< -- rlctl: keys rate:{key}
+< -- rlctl: args {limit}
+< return KEYS
+$ rlctl debug keys.lua a --args 1 --trace -q
++ keys.lua:3  return KEYS
+= {"rate:a"}    1 line, 0 redis calls; nothing was changed
+$ rlctl debug keys.lua a b --args 1 --trace -q
++ keys.lua:3  return KEYS
+= {"a", "b"}    1 line, 0 redis calls; nothing was changed
+$ rlctl debug keys.lua a b --limit 5/60s --trace -q
+! rlctl: debug: {key} is one KEY, but there are 2
+!   hint: write the keys in --keys
+[2]

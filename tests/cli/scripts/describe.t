@@ -44,7 +44,7 @@ $ write head.lua
 < return 1
 $ rlctl scripts describe head.lua
 ! rlctl: scripts: 'head.lua' has a head already: args
-!   hint: rlctl lint head.lua tests the script as it says
+!   hint: rlctl lint head.lua tests the script as its head says
 [2]
 $ rlctl scripts describe none.lua
 ! rlctl: scripts: cannot read 'none.lua': no such file or directory
