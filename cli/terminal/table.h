@@ -75,8 +75,6 @@ class Table {
   /// Adds a column: the first is left-aligned, the others right-aligned. All have as many cells.
   void add(std::string_view title, Cells cells);
   void append(std::string& out, const Look& look) const;
-  /// The columns; the title is the first cell of each.
-  const std::vector<Cells>& columns() const noexcept { return columns_; }
 
  private:
   std::vector<Cells> columns_;

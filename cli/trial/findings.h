@@ -24,6 +24,15 @@ std::string step_reason(const Run& run, const Plan& plan, const rlctl::adversary
 /// What a search skips, after a number of schedules.
 inline constexpr std::string_view kUndecided =
     "whose result depends on the exact moment a key expires";
+/// What an exhaustive search has found out.
+struct Proof {
+  std::optional<std::int64_t> tried = {};  ///< schedules; none after another search
+  std::int64_t undecided = 0;
+  bool is_interrupted = false, fails = false;
+  std::string claim = {};  ///< what no schedule does, unless the limiter fails
+};
+/// What was proved, and for which schedules; empty after another search.
+std::string proof_text(const Plan& plan, const Proof& proof);
 /// "10 within 59.999 s, which a clock of 1 ms, as in {now_ms}, cannot tell from 60 s"; empty if
 /// rounding lets nothing more through.
 std::string rounding_text(const SearchFindings& search);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <span>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -85,38 +86,9 @@ std::vector<Scene> scenes_of(const Report& report, std::vector<std::unique_ptr<E
   return scenes;
 }
 
-// --- Sentences -----------------------------------------------------------------------------------
+// --- The page ------------------------------------------------------------------------------------
 
-/// The words for a window: "a minute" and "minute", or "per 10 s" and "window of 10 s".
-struct PeriodWords {
-  std::string each, noun;
-};
-PeriodWords words_of(microseconds period) {
-  using namespace std::chrono_literals;
-  constexpr std::pair<std::chrono::seconds, std::string_view> kNamed[] = {
-      {1s, "a second"}, {60s, "a minute"}, {3600s, "an hour"}, {86400s, "a day"}};
-  for (const auto& [length, each] : kNamed) {
-    if (period == length) return {std::string(each), std::string(each.substr(each.find(' ') + 1))};
-  }
-  const auto text = period_text(period);
-  return {"per " + text, "window of " + text};
-}
-
-/// Text for HTML, in which a number and its unit stay on one line.
-std::string sentence(std::string_view text) {
-  constexpr std::string_view kUnits[] = {"µs", "ms", "s", "min", "h", "d"};
-  const auto escaped = xml(text);
-  std::string out;
-  for (std::string_view rest = escaped; !rest.empty(); rest.remove_prefix(1)) {
-    const auto unit = rest.substr(1, rest.find_first_of(" ,;:.)", 1) - 1);
-    const bool is_unit = rest.front() == ' ' && !out.empty() && is_digit(out.back()) &&
-                         std::find(std::begin(kUnits), std::end(kUnits), unit) != std::end(kUnits);
-    out += is_unit ? "&#160;" : rest.substr(0, 1);
-  }
-  return out;
-}
-
-/// The sentences, tables and data of a page.
+/// The sentences, cards and data of a page.
 class Page {
  public:
   /// `text`: the report for people.
@@ -137,9 +109,9 @@ class Page {
     const std::map<std::string_view, std::string> parts{
         {"title", xml(heading())},
         {"style", std::string(embedded::k_page_css.text)},
-        {"heading", sentence(heading())},
+        {"heading", xml(heading())},
         {"lead", lead()},
-        {"claim", sentence(claim())},
+        {"claim", xml(claim())},
         {"cards", cards()},
         {"picture", to_base64(draw_svg(report_))},
         {"text", text()},
@@ -191,19 +163,19 @@ class Page {
     if (worst_ == nullptr) return "Nothing was sent";
     const auto& worst = worst_->worst;
     const auto& limit = limit_of(worst);
-    const auto words = words_of(limit.window);
+    const auto window = period_text(limit.window);
     if (worst.allowed == 0) return "Nothing was allowed";
     const auto to = has_keys() ? " to one key" : "";
     if (worst.ratio > 1) {
       const auto span = plan_.search()                  ? within_text(worst.span)
                         : worst.span == microseconds{0} ? "at one instant"
                                                         : "within " + span_text(worst.span);
-      return fmt::format("{} allowed {}{} {}, with a limit of {} {}",
+      return fmt::format("{} allowed {}{} {}, with a limit of {} per {}",
                          escaped_message(worst_->run->name), units(worst.allowed), to, span,
-                         grouped(limit.limit), words.each);
+                         grouped(limit.limit), window);
     }
-    return fmt::format("At most {} allowed{} within any {}, with a limit of {} {}",
-                       units(worst.allowed), to, words.noun, grouped(limit.limit), words.each);
+    return fmt::format("At most {} allowed{} within any {}, with a limit of {} per {}",
+                       units(worst.allowed), to, window, grouped(limit.limit), window);
   }
 
   std::string difference() const {
@@ -221,7 +193,7 @@ class Page {
   std::string lead() const {
     std::string out;
     const auto add = [&out](const std::string& text) {
-      out += fmt::format("<p class=\"lead\">{}.</p>\n", sentence(text));
+      out += fmt::format("<p class=\"lead\">{}.</p>\n", xml(text));
     };
     if (report_.difference) add("They differ " + difference_text(plan_, *report_.difference));
     if (!report_.runs.empty()) add(traffic());
@@ -230,20 +202,13 @@ class Page {
 
   std::string traffic() const {
     const auto runs = report_.runs.size();
-    const auto first = escaped_message(report_.runs.front().name);
     if (plan_.search()) {
-      return fmt::format(
-          "For {}, the schedule that makes it allow the most, of all that were tried",
-          runs == 1 ? first : "each limiter");
+      return "For each limiter, the schedule that makes it allow the most, of all that were tried";
     }
     const auto sent = report_.runs.front().outcome.measured.sent;
-    const bool same = runs > 1 && !plan_.is_real();
-    auto text = fmt::format(
-        "{} {}{}",
-        runs == 1   ? first + " gets"
-        : runs == 2 ? first + " and " + escaped_message(report_.runs[1].name) + " get"
-                    : fmt::format("All {} limiters get", runs),
-        same ? "the same " : "", grouped(sent) + (sent == 1 ? " request" : " requests"));
+    auto text =
+        fmt::format("Each limiter gets {}{} request{}",
+                    runs > 1 && !plan_.is_real() ? "the same " : "", grouped(sent), plural(sent));
     if (has_keys()) text += fmt::format(" of {} keys", grouped(traffic_keys(report_)));
     return text + ": " + traffic_text(report_);
   }
@@ -272,9 +237,8 @@ class Page {
     if (worst_->worst.ratio <= 1) return fmt::format("No {} exceeds the limit.", span);
     const auto keeps = clock_keeps();
     if (!keeps) return fmt::format("A {} exceeds the limit.", span);
-    const auto noun = words_of(window).noun;
-    if (!*keeps) return fmt::format("Even one {} of the clock exceeds the limit.", noun);
-    return fmt::format("Every {} of the clock stays within the limit. Another {} does not.", noun,
+    if (!*keeps) return "Even one window of the clock exceeds the limit.";
+    return fmt::format("Every window of the clock stays within the limit. Another {} does not.",
                        span);
   }
 
@@ -301,14 +265,13 @@ class Page {
     const auto& worst = shown.worst;
     const auto& limit = limit_of(worst);
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
-    auto verdict =
-        kept ? std::string(kept->text) : ratio_text(worst.ratio) + "× the limit at worst";
+    auto verdict = kept ? kept->text : ratio_text(worst.ratio) + "× the limit at worst";
     if (has_keys() && worst.allowed > 0) verdict += ", key " + escaped_message(shown.worst_key);
     auto name = escaped_message(shown.run->name);
     if (!scene.title.empty()) name += fmt::format(", {}", scene.title);
     return fmt::format(
         R"(<article class="card{0}" data-id="{1}">
-<h3><button type="button" disabled>{2}</button></h3>{9}
+<h3><button type="button" disabled>{2}</button></h3>
 <p class="count"><strong>{3}</strong> <span>allowed {4}; limit {5}</span></p>
 <div class="bar"><i style="width:{6:.2f}%"></i><b style="left:{7:.2f}%"></b></div>
 <p class="verdict">{8}</p>
@@ -317,16 +280,7 @@ class Page {
 )",
         worst.ratio > 1 ? " over" : "", id, xml(name), grouped(worst.allowed),
         worst.allowed == 0 ? "at all" : within_text(worst.span), grouped(limit.limit),
-        100 * worst.ratio / most, 100 / most, xml(verdict), box(scene, *shown.run));
-  }
-
-  /// What hides one of several runs.
-  static std::string box(const Scene& scene, const Run& run) {
-    if (scene.shown.size() < 2) return {};
-    return fmt::format(
-        "<label class=\"script\" hidden><input type=\"checkbox\" checked aria-label=\"Show {} in "
-        "the chart\">chart</label>",
-        xml(run.name));
+        100 * worst.ratio / most, 100 / most, xml(verdict));
   }
 
   /// The lines of the report for people.
@@ -360,14 +314,6 @@ class Page {
       last = value;
     }
     json.end_array();
-  }
-
-  static bool have_same_requests(const Events& one, const Events& other) {
-    return std::equal(one.single.begin(), one.single.end(), other.single.begin(),
-                      other.single.end(), [&](const Event& a, const Event& b) {
-                        return a.at == b.at && a.cost == b.cost &&
-                               one.keys[a.key] == other.keys[b.key];
-                      });
   }
 
   std::string data() const {
@@ -407,20 +353,14 @@ class Page {
     json.begin_object().field("title", scene.title);
     json.field("back",
                scene.finding != nullptr && rlctl::adversary::steps_back(scene.finding->schedule));
-    std::vector<const Scene::Shown*> sources;
-    std::vector<std::size_t> source_of;
-    for (const auto& shown : scene.shown) {
-      const auto source = std::find_if(sources.begin(), sources.end(), [&](const auto* one) {
-        return !plan_.is_real() && have_same_requests(*one->events, *shown.events);
-      });
-      source_of.push_back(static_cast<std::size_t>(source - sources.begin()));
-      if (source == sources.end()) sources.push_back(&shown);
-    }
+    // Under the virtual clock, all runs have the same requests.
+    const auto sources = std::span(scene.shown).first(plan_.is_real() ? scene.shown.size() : 1);
     json.name("traffic").begin_array();
-    for (const auto* source : sources) write_requests(json, *source);
+    for (const auto& source : sources) write_requests(json, source);
     json.end_array().name("runs").begin_array();
-    for (std::size_t i = 0; i < scene.shown.size(); ++i) {
-      write_run(json, scene.shown[i], source_of[i], *sources[source_of[i]]->events);
+    for (const auto& shown : scene.shown) {
+      const auto number = &shown - scene.shown.data();
+      write_run(json, shown, std::min(number, std::ssize(sources) - 1));
     }
     json.end_array().end_object();
   }
@@ -439,15 +379,14 @@ class Page {
     json.end_object();
   }
 
-  /// The requests of a run are those of `source`. Times are shortened to what is left of them.
-  void write_run(JsonWriter& json, const Scene::Shown& shown, std::size_t source_number,
-                 const Events& source) const {
+  /// `source`: which traffic of the scene has the run's requests.
+  void write_run(JsonWriter& json, const Scene::Shown& shown, std::int64_t source) const {
     const auto& [run, events, worst, worst_key] = shown;
     const auto begin = run->begin * own_time();
-    json.begin_object().field("name", escaped_message(run->name)).field("source", source_number);
+    json.begin_object().field("name", escaped_message(run->name)).field("source", source);
     json.field("sent", plan_.search() ? static_cast<std::int64_t>(events->single.size())
                                       : run->outcome.measured.sent);
-    json.name("worst").begin_object().field("key", index_of(source, worst_key));
+    json.name("worst").begin_object().field("key", index_of(*events, worst_key));
     json.field("limit", worst.limit).end_object();
     // Allowed 1, allowed with a delay 2, denied 0.
     std::string decisions;

@@ -214,7 +214,6 @@ class Drawing {
     if (report_.plan.reserve) about += "; " + reservations_text(report_.plan);
     if (request.cost > 1 && !report_.plan.reserve) about += fmt::format(", cost {}", request.cost);
     if (!report_.plan.is_real()) about += ", virtual time";
-    if (report_.interrupted) about += ", interrupted";
     text(kMargin, y + 20, "soft", about);
     legend(y + 42);
   }
@@ -280,8 +279,7 @@ class Drawing {
     const auto key = cut_to_width(escaped_message(run.worst_key()), kKeyLetters);
     const bool has_keys = traffic_keys(report_) > 1;
     if (const auto kept = verdict_within_limit(worst.allowed, worst.ratio)) {
-      return std::string(kept->text) +
-             (has_keys && worst.allowed > 0 ? "; closest: key " + key : std::string());
+      return kept->text + (has_keys && worst.allowed > 0 ? "; closest: key " + key : std::string());
     }
     const auto verdict = fmt::format("{} allowed within {}: {}× the limit", worst.allowed,
                                      span_text(worst.span), ratio_text(worst.ratio));

@@ -115,14 +115,6 @@ struct Scripts {
   }
 };
 
-/// Throws UsageError if anything is said about a script: none is named.
-void require_no_words(const Plan& plan) {
-  if (plan.script.find("keys") == nullptr) return refuse_words_without_script(plan.script);
-  throw UsageError("--keys must be a whole number in decimal digits, not " +
-                       quoted_and_masked(script_keys(plan.script).front()),
-                   "a key of a script needs a SCRIPT");
-}
-
 Scripts read_all_scripts(const Plan& plan, const TrafficPlan& traffic,
                          const Invocation& invocation) {
   const bool log_is_input =
@@ -137,7 +129,7 @@ Scripts read_all_scripts(const Plan& plan, const TrafficPlan& traffic,
         read_scripts(script_of_compare(plan, invocation), invocation.configuration, log);
   }
   const auto all = scripts.all();
-  if (all.empty()) require_no_words(plan);
+  if (all.empty()) refuse_words_without_script(plan.script);
   const bool has_script =
       std::ranges::any_of(all, [](const auto& each) { return each.candidate.foreign != nullptr; });
   if (traffic.suggest && has_script) {

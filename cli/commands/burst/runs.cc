@@ -476,30 +476,11 @@ class Runs {
       run_all();
       report_.difference = comparison_->found();
     }
-    if (report_.difference)
-      report_.difference->at_end_of_ttl = is_at_end_of_ttl(*report_.difference);
     if (!difference_may_be_timing_noise()) return;
     warn(
         "warning: the server was held up while TTLs ran, so that real time may have made the "
         "difference; use an idle machine",
         invocation_.command);
-  }
-
-  /// Whether the Redis server of a program has a key in its last millisecond at a difference: asks
-  /// the program again for all requests before that.
-  bool is_at_end_of_ttl(const Difference& difference) {
-    return std::ranges::any_of(plan_.candidates, [&](const traffic::Candidate& candidate) {
-      if (!candidate.program) return false;
-      const auto traffic = virtual_traffic().traffic;
-      exec::ProgramDecider program(candidate, *traffic, session_.programs());
-      traffic::FirstArrivals before(*traffic, difference.request - 1);
-      const auto outcome =
-          traffic::run_virtually(before, program, candidate.limits, invocation_.interrupt);
-      if (outcome.interrupted) return false;
-      const bool has_key = program.has_key_in_last_ms(difference.at);
-      program.finish();
-      return has_key;
-    });
   }
 
   bool difference_may_be_timing_noise() const {

@@ -49,7 +49,7 @@
       until[i] = step === 'never' ? -1 : step === '' ? -2 : last += step;
     }
     return Object.assign(run, {
-      traffic: scene.traffic[run.source], until, series: new Map(), shown: true,
+      traffic: scene.traffic[run.source], until, series: new Map(),
       remaining: sums(run.remaining), by: run.by && sums(run.by),
     });
   }
@@ -135,7 +135,6 @@
   // ---- What is shown ----
   const state = {scene: null, run: null, key: 0, limit: 0, cursor: 0, row: -1, view: null, playing: null};
   const limit = () => data.limits[state.limit];
-  const visible = () => state.scene.runs.filter((run) => run.shown);
   // A key has a number of its own in each traffic.
   const keyIn = (run) => run.traffic === state.run.traffic ? state.key
     : run.traffic.keys.indexOf(state.run.traffic.keys[state.key]);
@@ -334,7 +333,7 @@
     context.fill();
   }
   function drawDetailStill() {
-    const runs = visible(), chart = runs.length > 3 ? 64 : 104, lane = 14, right = detail.left - 6;
+    const runs = state.scene.runs, chart = runs.length > 3 ? 64 : 104, lane = 14, right = detail.left - 6;
     const tall = detail.tall = chart + 82;
     const context = begin(detail, detail.still, runs.length * tall + 24);
     const most = limit().limit, scale = Math.max(most, ...runs.map((run) => seriesIn(run).most)) * 1.08;
@@ -372,7 +371,7 @@
       line(context, mark, 20, mark, bottom, 'over', [4, 3], 1.5);
       text(context, 'first difference', mark + (align === 'left' ? 6 : -6), bottom - 2, 'over', align);
     }
-    visible().forEach((run, i) => {
+    state.scene.runs.forEach((run, i) => {
       const count = seriesIn(run).count(state.cursor), words = `${run.name}  ${grouped(count)}`;
       const isFree = Math.abs(cursor - left) > widthOf(context, words, '600 ') + 12 || cursor < left - 12;
       const place = isFree ? [left, i * detail.tall + 15] : [right, i * detail.tall + 15];
@@ -406,16 +405,11 @@
     const [scene, run] = element.dataset.id.split('-').map(Number), get = (selector) => element.querySelector(selector);
     const card = {element, scene: data.scenes[scene], run: data.scenes[scene].runs[run], count: get('strong'),
       words: get('.count span'), bar: get('.bar i'), request: get('.request'), button: get('button'),
-      box: get('input'), mark: parseFloat(get('.bar b').style.left)};
+      mark: parseFloat(get('.bar b').style.left)};
     card.still = [card.count, card.words, card.request].map(({textContent}) => textContent);
     card.still.push(card.bar.style.width, element.classList.contains('over'));
     card.button.disabled = false;
     card.button.addEventListener('click', () => choose(card.scene, card.run));
-    card.box?.addEventListener('change', () => {
-      card.run.shown = card.box.checked;
-      if (!visible().length) card.run.shown = card.box.checked = true;
-      redraw();
-    });
     return card;
   }
   const cards = [...document.querySelectorAll('.card')].map(readCard);
@@ -582,7 +576,7 @@
     redraw();
   });
   on('limit', 'change', () => enter(Number($('limit').value)));
-  function drag(target, {down, move, up = () => {}, hover = () => {}}) {
+  function drag(target, {down, move, up = () => {}}) {
     let isDown = false;
     const {canvas} = target, listen = (event, action) => canvas.addEventListener(event, (e) => action(e.offsetX, e));
     listen('pointerdown', (x, event) => {
@@ -594,7 +588,7 @@
       isDown = true;
       down(x);
     });
-    listen('pointermove', (x, event) => (isDown ? move : hover)(x, event.offsetY));
+    listen('pointermove', (x) => isDown && move(x));
     listen('lostpointercapture', () => {
       isDown = false;
       up();
@@ -625,24 +619,7 @@
       detail.selecting = null;
       redraw(0);
     },
-    hover: showTip,
   });
-  // The request nearest to the pointer, and what each limiter decided about it.
-  function showTip(x, y) {
-    const run = visible()[clamp(Math.floor(y / detail.tall), 0, visible().length - 1)], {rows, places} = seriesIn(run);
-    const distance = (i) => Math.abs(xIn(detail, state.view)(places[i]) - x);
-    const next = upTo(places, placeIn(detail, state.view, x));
-    const near = [next - 1, next].filter((i) => distance(i) < 12).sort((one, other) => distance(one) - distance(other));
-    $('tip').hidden = !near.length;
-    if (!near.length) return;
-    const row = rows[near[0]], {traffic} = run, cost = traffic.cost ? `, cost ${traffic.cost[row]}` : '';
-    const lines = [`Request ${grouped(row + 1)} at ${timeOf(traffic.at[row])}${cost}`];
-    for (const one of visible()) if (one.traffic === traffic) lines.push(`${one.name}: ${decisionWords(one, row)}`);
-    set($('tip'), lines.join('\n'));
-    $('tip').style.left = `${clamp(x + 12, 0, Math.max(detail.width - 260, 0))}px`;
-    $('tip').style.top = `${y + 16}px`;
-  }
-  detail.canvas.addEventListener('pointerleave', () => { $('tip').hidden = true; });
   detail.canvas.addEventListener('wheel', (event) => {
     const factor = Math.exp(clamp(event.deltaY, -200, 200) * 0.003);
     if (zoom(factor, placeIn(detail, state.view, event.offsetX))) event.preventDefault();

@@ -32,11 +32,11 @@ data() { sed -n 's|.*<script type="application/json" id="data">\(.*\)</script>|\
 @test "the sentences depend on the run" {
   rlctl burst -q --model -o x.html
   grep -F '<h1>fixed-window allowed 2,000 requests within 19.99' x.html
-  grep 'fixed-window and sliding-window-log get the same 2,000 requests: the limit in the last 10.*ms of a window, and again' x.html
+  grep 'Each limiter gets the same 2,000 requests: the limit in the last 10.*ms of a window, and again' x.html
   rlctl burst -q --model gcra --limit 10/s --cost 2 -o x.html
-  grep -F 'units allowed' x.html | grep -F 'a limit of 10 a second'
+  grep -F 'units allowed' x.html | grep -F 'a limit of 10 per 1 s'
   rlctl burst steady -q --model sliding-window-log --limit 7/3h -o x.html
-  grep -F '<h1>At most 7 requests allowed within any window of 3' x.html
+  grep -F '<h1>At most 7 requests allowed within any 3' x.html
   grep -F 'No span of 3' x.html | grep -F 'exceeds the limit.'
   rlctl adversary -q --model fixed-window -o x.html
   grep -F '<h1>fixed-window allowed 10 requests within 10' x.html
