@@ -193,7 +193,6 @@ void write_traffic(JsonWriter& json, const Report& report) {
     write_limits(json, plan);
     write_budget_plan(json, plan);
   } else {
-    json.field("clients", plan.is_real() ? std::optional(plan.traffic()->clients) : std::nullopt);
     write_limits(json, plan);
   }
   write_object(json, "replay", report.recording != nullptr,
