@@ -47,19 +47,6 @@ std::array<std::pair<std::string_view, const rlctl::adversary::Finding*>, 4> fin
            {"wrongly_denied", found(result.wrongly_denied)}}};
 }
 
-std::string step_reason(const Run& run, const Plan& plan, const rlctl::adversary::Finding& finding,
-                        std::size_t step) {
-  const auto* algorithm = run.is_bundled ? limiter::find_algorithm(run.name) : nullptr;
-  const auto at = finding.schedule[step].at;
-  const auto cost = finding.schedule[step].cost;
-  const bool is_known = algorithm != nullptr && algorithm->has_own_windows && cost > 0 &&
-                        !rlctl::adversary::steps_back(finding.schedule);
-  if (!is_known) return {};
-  return fmt::format("{} the window from {}",
-                     finding.answers[step].allowed ? "counts in" : "no room in",
-                     instant_text(at - at % plan.limits.front().window));
-}
-
 std::string rounding_text(const SearchFindings& search) {
   const auto& found = search.result.by_rounding;
   if (!found) return {};

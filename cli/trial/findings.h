@@ -17,10 +17,6 @@ namespace rlctl::cli::trial {
 /// The findings of a search with their names, null if there is none.
 std::array<std::pair<std::string_view, const rlctl::adversary::Finding*>, 4> findings_of(
     const rlctl::adversary::SearchResult& result);
-/// Why a bundled algorithm answered a request of a finding so, in a few words: "counts in the
-/// window from 2026-01-01T00:01:00Z". Empty if it is not known.
-std::string step_reason(const Run& run, const Plan& plan, const rlctl::adversary::Finding& finding,
-                        std::size_t step);
 /// What a search skips, after a number of schedules.
 inline constexpr std::string_view kUndecided =
     "whose result depends on the exact moment a key expires";

@@ -485,7 +485,6 @@
     from = clamp((from + to - size) / 2, least, most - size);
     state.view = {from, to: from + size};
     $('whole').disabled = Math.abs(state.whole.from - from) + Math.abs(state.whole.to - from - size) < size * 1e-6;
-    offerSpeeds();
     redraw(1);
   }
   const showWhole = () => setView(state.whole.from, state.whole.to);
@@ -522,18 +521,6 @@
     $('key').value = state.key;
     $('keys').hidden = keys.length < 2;
   }
-  // How fast to play, in µs or requests a second; at first so that what is in view takes some seconds.
-  function offerSpeeds() {
-    const size = state.view.to - state.view.from, {back} = state.scene, old = $('speed').value;
-    const speeds = back ? [1, 2, 5, 10, 50] : [...Array(12).keys()].map((n) => 10 ** n);
-    const fit = speeds.filter((speed) => size / speed > 0.4 && size / speed < 900);
-    const words = (speed) => back ? `${speed} a second` : speed === 1e6 ? 'real time'
-      : speed < 1e6 ? `${grouped(1e6 / speed)} × slower` : `${grouped(speed / 1e6)} × faster`;
-    offer($('speed'), fit.map((speed) => [speed, words(speed)]));
-    const off = (speed) => Math.abs(Math.log(size / speed / 6));
-    const best = fit.reduce((one, other) => off(other) < off(one) ? other : one);
-    $('speed').value = state.playing && fit.includes(Number(old)) ? old : best;
-  }
   function setPlaying(playing) {
     state.playing = playing;
     set($('play'), playing ? 'Pause' : 'Play');
@@ -542,10 +529,11 @@
   }
   function startOrStop() {
     const {from, to} = state.view, isWithin = state.cursor >= from && state.cursor < to - (to - from) * 0.16;
-    setPlaying(state.playing ? null : {from: isWithin ? state.cursor : from, begin: performance.now()});
+    setPlaying(state.playing ? null : {from: isWithin ? state.cursor : from, begin: performance.now(), size: to - from});
   }
   function play() {
-    const {from, begin} = state.playing, place = from + (performance.now() - begin) / 1e3 * Number($('speed').value);
+    // What was in view takes six seconds.
+    const {from, begin, size} = state.playing, place = from + (performance.now() - begin) / 6e3 * size;
     Object.assign(state, {cursor: Math.min(place, state.view.to), row: -1});
     if (place < state.view.to) redraw(0);
     else setPlaying(null);
@@ -569,7 +557,6 @@
   const buttons = {play: startOrStop, back: keys.ArrowLeft, next: keys.ArrowRight, worst: toWorst,
     in: keys['+'], out: keys['-'], whole: showWhole};
   for (const [id, action] of Object.entries(buttons)) on(id, 'click', () => action());
-  on('speed', 'change', () => state.playing && setPlaying({from: state.cursor, begin: performance.now()}));
   on('key', 'change', () => {
     state.key = Number($('key').value);
     toWorst();
