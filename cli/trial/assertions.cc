@@ -36,35 +36,33 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
+/// Measures that belong together: what they are measures of, and how they are measured.
+struct AssertedMeasures {
+  std::string_view of;
+  std::vector<AssertedMeasure> measures;
+  std::string_view hint;
+};
+
 AssertedMeasure find_measure(std::string_view name, const std::string& text, const Plan& plan) {
-  const bool of_search = (plan.search() != nullptr), of_leases = plan.concurrency.has_value();
-  const bool of_budget = plan.reserve.has_value();
-  const auto measures = of_search && (of_leases || of_budget) ? holder_search_measures(of_budget)
-                        : of_search                           ? search_measures()
-                        : of_leases                           ? lease_measures()
-                        : of_budget                           ? budget_measures()
-                                                              : traffic_measures();
-  if (const auto* measure = find_by_name(measures, name)) return *measure;
-  auto message = "--assert: " + quoted_and_masked(text) + " compares " + quoted_and_masked(name) +
-                 ", which is not a measure";
-  const auto is_of = [&](const auto& others) { return find_by_name(others, name) != nullptr; };
-  if (of_leases && is_of(traffic_measures())) throw UsageError(message + " of leases");
-  if (of_budget && is_of(traffic_measures())) throw UsageError(message + " of reservations");
-  if (of_search && is_of(traffic_measures())) {
-    throw UsageError(message + " of a search", "patterns and --replay measure it");
+  const bool of_search = plan.search() != nullptr, of_budget = plan.reserve.has_value();
+  const AssertedMeasures all[] = {
+      {"requests", traffic_measures(), "rlctl burst measures it, of requests"},
+      {"leases", lease_measures(), "rlctl burst --concurrency measures it"},
+      {"reservations", budget_measures(), "rlctl burst --reserve measures it"},
+      {"a search", search_measures(), "rlctl adversary measures it, of requests"},
+      {"a search", holder_search_measures(of_budget), ""}};
+  const auto& own = all[of_search          ? (has_holders(plan) ? 4 : 3)
+                        : plan.concurrency ? 1
+                        : of_budget        ? 2
+                                           : 0];
+  if (const auto* measure = find_by_name(own.measures, name)) return *measure;
+  const auto message = "--assert: " + quoted_and_masked(text) + " compares " +
+                       quoted_and_masked(name) + ", which is not a measure";
+  for (const auto& other : std::span(all).first(4)) {
+    if (find_by_name(other.measures, name) == nullptr) continue;
+    throw UsageError(fmt::format("{} of {}", message, own.of), std::string(other.hint));
   }
-  if (is_of(search_measures())) {
-    throw UsageError(message + " of traffic", "rlctl adversary measures it");
-  }
-  if (is_of(lease_measures())) {
-    throw UsageError(message + (of_budget ? " of reservations" : " of requests"),
-                     "--concurrency measures it");
-  }
-  if (is_of(budget_measures())) {
-    throw UsageError(message + (of_leases ? " of leases" : " of requests"),
-                     "--reserve measures it");
-  }
-  refuse_word(message, name, names_of(measures));
+  refuse_word(message, name, names_of(own.measures));
 }
 
 double parse_value(std::string_view number, const std::string& text) {

@@ -36,28 +36,6 @@ std::string promise_of(const limiter::Algorithm& algorithm, const Plan& plan) {
   return text + fmt::format(": {} + {}", *burst, back);
 }
 
-/// What an exhaustive search has proved, and for which schedules. Empty after another search.
-std::string proof_text(const SearchFindings& search, const Plan& plan) {
-  const auto& result = search.result;
-  if (!result.tried) return {};
-  const auto tried = *result.tried, undecided = result.undecided;
-  const auto requests = counted(*plan.search()->exhaustive, "request");
-  std::string text;
-  if (result.interrupted) {
-    text =
-        fmt::format("none: interrupted after {} schedules of up to {}", grouped(tried), requests);
-  } else if (result.most.score.worst > plan.limits.front().limit) {
-    text = fmt::format("the worst of all {} schedules of up to {} at critical times",
-                       grouped(tried), requests);
-  } else {
-    text = fmt::format("no schedule of up to {} at critical times leaks{} ({} tried)", requests,
-                       result.by_rounding ? ", but for rounding" : "", grouped(tried));
-  }
-  if (undecided == 0) return text;
-  return text + fmt::format("; skipped {} of them {}, and all that begin with these",
-                            grouped(undecided), kUndecided);
-}
-
 }  // namespace
 
 std::array<std::pair<std::string_view, const rlctl::adversary::Finding*>, 4> findings_of(
@@ -67,19 +45,6 @@ std::array<std::pair<std::string_view, const rlctl::adversary::Finding*>, 4> fin
            {"most_stepping_back", found(result.most_stepping_back)},
            {"by_rounding", found(result.by_rounding)},
            {"wrongly_denied", found(result.wrongly_denied)}}};
-}
-
-std::string step_reason(const Run& run, const Plan& plan, const rlctl::adversary::Finding& finding,
-                        std::size_t step) {
-  const auto* algorithm = run.is_bundled ? limiter::find_algorithm(run.name) : nullptr;
-  const auto at = finding.schedule[step].at;
-  const auto cost = finding.schedule[step].cost;
-  const bool is_known = algorithm != nullptr && algorithm->has_own_windows && cost > 0 &&
-                        !rlctl::adversary::steps_back(finding.schedule);
-  if (!is_known) return {};
-  return fmt::format("{} the window from {}",
-                     finding.answers[step].allowed ? "counts in" : "no room in",
-                     instant_text(at - at % plan.limits.front().window));
 }
 
 std::string rounding_text(const SearchFindings& search) {
@@ -103,6 +68,22 @@ std::string left_out_text(const rlctl::adversary::SearchResult& result) {
   return text;
 }
 
+std::string proof_text(const Plan& plan, const Proof& proof) {
+  if (!proof.tried) return {};
+  const auto tried = grouped(*proof.tried);
+  const auto schedules =
+      "of up to " + counted(*plan.search()->exhaustive, has_holders(plan) ? "event" : "request");
+  auto text = proof.is_interrupted
+                  ? fmt::format("none: interrupted after {} schedules {}", tried, schedules)
+              : proof.fails ? fmt::format("the worst of all {} schedules {} at critical times",
+                                          tried, schedules)
+                            : fmt::format("no schedule {} at critical times {} ({} tried)",
+                                          schedules, proof.claim, tried);
+  if (proof.undecided == 0) return text;
+  return text + fmt::format("; skipped {} of them {}, and all that begin with these",
+                            grouped(proof.undecided), kUndecided);
+}
+
 std::vector<Remark> remarks_on_search(const Report& report, const Run& run) {
   const auto& plan = report.plan;
   const auto& result = run.search()->result;
@@ -114,7 +95,13 @@ std::vector<Remark> remarks_on_search(const Report& report, const Run& run) {
   };
   add("hint", run.hint.value_or(""));
   add("rounding", rounding_text(*run.search()));
-  const auto proof = proof_text(*run.search(), plan), left_out = left_out_text(result);
+  const auto left_out = left_out_text(result);
+  const auto proof =
+      proof_text(plan, {.tried = result.tried,
+                        .undecided = result.undecided,
+                        .is_interrupted = result.interrupted,
+                        .fails = result.most.score.worst > plan.limits.front().limit,
+                        .claim = result.by_rounding ? "leaks, but for rounding" : "leaks"});
   add("proof", proof);
   if (proof.empty() && !left_out.empty()) add("left out", "skipped " + left_out);
   if (result.sent_each_whole) {
@@ -148,8 +135,7 @@ std::string finding_verdict(const Finding& finding, const SearchFindings& search
   const auto ratio = search.ratio_of(finding);
   if (const auto kept = verdict_within_limit(finding.score.worst, ratio)) {
     const bool is_rounded = search.result.by_rounding && kept->tone == Tone::kGood;
-    return toned(std::string(kept->text) + (is_rounded ? ", but for rounding" : ""), kept->tone,
-                 look.colour);
+    return toned(kept->text + (is_rounded ? ", but for rounding" : ""), kept->tone, look.colour);
   }
   return toned(fmt::format("{}{} the limit: {} {}", ratio_text(ratio), glyphs(look.utf8).times,
                            finding.score.worst, within_text(finding.score.worst_span)),

@@ -17,13 +17,18 @@ namespace rlctl::cli::trial {
 /// The findings of a search with their names, null if there is none.
 std::array<std::pair<std::string_view, const rlctl::adversary::Finding*>, 4> findings_of(
     const rlctl::adversary::SearchResult& result);
-/// Why a bundled algorithm answered a request of a finding so, in a few words: "counts in the
-/// window from 2026-01-01T00:01:00Z". Empty if it is not known.
-std::string step_reason(const Run& run, const Plan& plan, const rlctl::adversary::Finding& finding,
-                        std::size_t step);
 /// What a search skips, after a number of schedules.
 inline constexpr std::string_view kUndecided =
     "whose result depends on the exact moment a key expires";
+/// What an exhaustive search has found out.
+struct Proof {
+  std::optional<std::int64_t> tried = {};  ///< schedules; none after another search
+  std::int64_t undecided = 0;
+  bool is_interrupted = false, fails = false;
+  std::string claim = {};  ///< what no schedule does, unless the limiter fails
+};
+/// What was proved, and for which schedules; empty after another search.
+std::string proof_text(const Plan& plan, const Proof& proof);
 /// "10 within 59.999 s, which a clock of 1 ms, as in {now_ms}, cannot tell from 60 s"; empty if
 /// rounding lets nothing more through.
 std::string rounding_text(const SearchFindings& search);

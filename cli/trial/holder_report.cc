@@ -176,7 +176,7 @@ std::string reservations_text(const Plan& plan) {
   return text;
 }
 
-HoldersVerdict holders_verdict(const Report& report, const Run& run) {
+Verdict holders_verdict(const Report& report, const Run& run) {
   const auto& found = run.holders()->report;
   const auto& words = words_of(report.plan);
   const auto limit = report.plan.limits.front().limit, most = found.most.both();

@@ -16,13 +16,9 @@ std::string holds_text(const Plan& plan);
 /// "100 reserved for 5 s, settled with 50 to 150 after 1 s on average, 1 % die"
 std::string reservations_text(const Plan& plan);
 
-/// Whether a limiter of leases or reservations exceeded the limit or lost anything, in a few words.
-struct HoldersVerdict {
-  std::string text = {};
-  Tone tone = Tone::kGood;
-};
-/// The run must be of leases or of reservations.
-HoldersVerdict holders_verdict(const Report& report, const Run& run);
+/// Whether a limiter of leases or reservations exceeded the limit or lost anything; the run must be
+/// of one.
+Verdict holders_verdict(const Report& report, const Run& run);
 /// What was found, and what its reader should know.
 std::vector<Remark> remarks_on_holders(const Report& report, const Run& run);
 

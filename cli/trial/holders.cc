@@ -61,42 +61,33 @@ void require_no_page(const Plan& plan) {
       plan.search() != nullptr ? "--json has the schedules" : "draw a picture: -o FILE.svg");
 }
 
-void ask_for_leases(traffic::Candidate& candidate, const ScriptOptions& options, const Plan& plan) {
-  if (!candidate.foreign) return;
+void ask_as_holders(traffic::Candidate& candidate, const ScriptOptions& options, const Plan& plan) {
+  if (!candidate.foreign || !has_holders(plan)) return;
   auto script = *candidate.foreign;
-  cli::ask_for_leases(script, options);
+  if (plan.concurrency) {
+    ask_for_leases(script, options);
+  } else {
+    ask_for_reservations(script, plan.budget.spend.hold, options);
+  }
   if (plan.leases.hold.renews && !tells_event(script)) {
     throw UsageError(fmt::format("--renew: nothing renews the leases of {}", escape(script.name)),
                      "let it renew when {event} in --args says so");
   }
   candidate.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(script));
-  const auto tick = clock_tick_of(candidate), lease = plan.leases.lease;
-  if (plan.search() != nullptr || tick < lease) return;
-  throw UsageError(
-      fmt::format("--lease: {} is not longer than {}, the unit of the clock of {}, so "
-                  "that nothing would be known of who holds",
-                  format_duration(lease), format_duration(tick), escape(candidate.foreign->name)));
+  const auto tick = clock_tick_of(candidate);
+  const auto shortest = plan.concurrency ? plan.leases.lease : plan.budget.spend.hold;
+  if (tick < shortest) return;
+  throw UsageError(fmt::format(
+      "{}: {} is not longer than {}, the unit of the clock of {}, so that nothing would be known "
+      "of what is held",
+      plan.concurrency ? "--lease" : "--hold", format_duration(shortest), format_duration(tick),
+      escape(candidate.foreign->name)));
 }
 
 traffic::HoldPlan hold_plan_of(const traffic::Candidate& candidate, const Plan& plan) {
   auto hold = plan.leases.hold;
   hold.tick = clock_tick_of(candidate);
   return hold;
-}
-
-void ask_for_reservations(traffic::Candidate& candidate, const ScriptOptions& options,
-                          const Plan& plan) {
-  if (!candidate.foreign) return;
-  auto script = *candidate.foreign;
-  const auto& budget = plan.budget;
-  cli::ask_for_reservations(script, budget.spend.hold, options);
-  candidate.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(script));
-  const auto tick = clock_tick_of(candidate);
-  if (tick < budget.spend.hold) return;
-  throw UsageError(fmt::format(
-      "--hold: {} is not longer than {}, the unit of the clock of {}, so "
-      "that nothing would be known of what is held",
-      format_duration(budget.spend.hold), format_duration(tick), escape(candidate.foreign->name)));
 }
 
 traffic::SpendRules spend_rules_of(const traffic::Candidate& candidate) {

@@ -17,16 +17,14 @@ void complete_budget(Plan& plan);
 /// Throws UsageError if a page is asked for, which shows windows and no holders.
 void require_no_page(const Plan& plan);
 
-/// Makes a script one that is asked for leases. Throws UsageError if nothing releases or renews
-/// them, or if its clock is too coarse to tell who holds.
-void ask_for_leases(traffic::Candidate& candidate, const ScriptOptions& options, const Plan& plan);
+/// Makes a script one that is asked for leases or for reservations, if the plan has holders. Throws
+/// UsageError if nothing renews, releases or settles them, or if its clock is too coarse to tell
+/// what is held.
+void ask_as_holders(traffic::Candidate& candidate, const ScriptOptions& options, const Plan& plan);
 /// What the holders do, and how coarse this limiter's clock is.
 traffic::HoldPlan hold_plan_of(const traffic::Candidate& candidate, const Plan& plan);
 
-/// Makes a script one that is asked for reservations. Throws UsageError if it is not told their
-/// units, if nothing settles them, or if its clock is too coarse.
-void ask_for_reservations(traffic::Candidate& candidate, const ScriptOptions& options,
-                          const Plan& plan);
+/// How a limiter of reservations is judged.
 traffic::SpendRules spend_rules_of(const traffic::Candidate& candidate);
 
 }  // namespace rlctl::cli::trial

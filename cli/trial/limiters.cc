@@ -304,8 +304,7 @@ void add_scripts(Plan& plan, const NamedLimiters& scripts, const Invocation& inv
                   "a script runs on a server only");
     }
     require_holders_for_head(plan, options);
-    if (plan.concurrency) ask_for_leases(candidate, options, plan);
-    if (plan.reserve) ask_for_reservations(candidate, options, plan);
+    ask_as_holders(candidate, options, plan);
     require_usable(candidate);
     const auto& script = candidate.foreign;
     if (script && !script->function.empty() && names_server(invocation.connection)) {

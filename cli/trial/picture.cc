@@ -203,7 +203,7 @@ class Plot {
     const bool says_key = traffic_keys(report_) > 1 && worst.allowed > 0;
     const auto key = says_key ? "key " + escaped_message(run.worst_key()) : std::string();
     if (const auto kept = verdict_within_limit(worst.allowed, worst.ratio)) {
-      return std::string(kept->text) + (says_key ? "; closest: " + key : std::string());
+      return kept->text + (says_key ? "; closest: " + key : std::string());
     }
     const auto text = fmt::format("{}{} the limit{}", ratio_text(worst.ratio), glyphs_.times,
                                   says_key ? " of " + key : std::string());
@@ -216,7 +216,7 @@ class Plot {
     const auto kept = verdict_within_limit(worst.allowed, worst.ratio);
     const auto [verdict, verdict_tone] =
         run.holders() ? holders_verdict(report_, run)
-                      : HoldersVerdict{verdict_of(run), kept ? kept->tone : Tone::kBad};
+                      : Verdict{verdict_of(run), kept ? kept->tone : Tone::kBad};
     const auto name = escaped_message(run.name);
     const bool beside = display_width(name) + 2 + display_width(verdict) <= look_.columns;
     out_.append(tone(name, Tone::kLabel)).append(beside ? "  " : "\n  ");

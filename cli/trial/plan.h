@@ -50,8 +50,8 @@ struct TrafficPlan {
   ReplayArguments log = {};
   std::optional<std::uint32_t> keys = {};   ///< the number of keys
   std::optional<std::string> compare = {};  ///< the limiter to compare the only other one with
-  bool is_real = false;                     ///< --clock real: requests are sent when they are due
-  std::int64_t clients = 1;                 ///< connections under the real clock, used in turn
+  std::optional<std::chrono::microseconds> start = {};
+  bool is_real = false;  ///< --clock real: requests are sent when they are due
 
   const traffic::Pattern* pattern = nullptr;         ///< null: a log
   std::optional<replay::ReplayOptions> replay = {};  ///< the log
@@ -95,7 +95,6 @@ struct Plan {
   traffic::PatternRequest request = {};  ///< what a pattern is asked for, and the seed
   /// The costs of requests: one for traffic; for a search, refunds are below 0, and last.
   std::vector<std::int64_t> costs{1};
-  std::optional<std::chrono::microseconds> start = {};
   std::vector<ReportFile> files = {};  ///< to which the report is written
   bool quiet = false;
 

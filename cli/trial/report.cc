@@ -41,28 +41,9 @@ bool tells_difference(const Report& report) {
 
 std::string difference_text(const Plan& plan, const Difference& found) {
   const auto one = name_of(plan.candidates[0]), other = name_of(plan.candidates[1]);
-  return fmt::format(
-      "first at request {} (key {}): {} allows it, {} denies it{}", grouped(found.request),
-      quoted_and_masked(found.key), escape(found.allowed ? one : other),
-      escape(found.allowed ? other : one),
-      found.at_end_of_ttl ? ", within the millisecond in which a key in Redis expires" : "");
-}
-
-std::vector<OwnWindow> own_windows(const Report& report, const Run& run,
-                                   const traffic::Worst& worst) {
-  const auto* algorithm = run.is_bundled ? limiter::find_algorithm(run.name) : nullptr;
-  const bool is_known =
-      algorithm != nullptr && algorithm->has_own_windows && !report.plan.is_real();
-  if (!is_known || worst.allowed == 0) return {};
-  const auto& limit = report.plan.limits[worst.limit];
-  const auto before = worst.allowed - worst.after_edge;
-  std::vector<OwnWindow> windows;
-  if (before > 0) {
-    const auto start = period_of(limit, worst.edge - microseconds{1}).start;
-    windows.push_back({start, worst.edge, before});
-  }
-  windows.push_back({worst.edge, period_of(limit, worst.edge).end, worst.after_edge});
-  return windows;
+  return fmt::format("first at request {} (key {}): {} allows it, {} denies it",
+                     grouped(found.request), quoted_and_masked(found.key),
+                     escape(found.allowed ? one : other), escape(found.allowed ? other : one));
 }
 
 bool has_refunds(const Report& report) {

@@ -130,9 +130,6 @@ struct Difference {
   std::chrono::microseconds at{0};  ///< its time
   std::string key = {};             ///< the name of its key
   bool allowed = false;             ///< the first limiter's answer; the other's is the opposite
-  /// At this time a key of a program's Redis server was in the last millisecond of its TTL, in
-  /// which the server still has it.
-  bool at_end_of_ttl = false;
 };
 
 /// The results of `rlctl burst` or `rlctl adversary`, for every output format.
@@ -161,24 +158,15 @@ std::int64_t traffic_keys(const Report& report);
 bool has_refunds(const Report& report);
 /// Whether times are shown as dates and times of day: those of a log under the virtual clock.
 bool shows_dates(const Report& report);
-/// One of the windows in which a limiter itself counts.
-struct OwnWindow {
-  std::chrono::microseconds from{0}, to{0};
-  std::int64_t units = 0;  ///< how many of the worst window's units lie in it
-};
-/// The limiter's own windows, one or two, that the worst window touches. None if it has no such
-/// windows, or if they are not known: those of a script, and of a clock that is not the traffic's.
-std::vector<OwnWindow> own_windows(const Report& report, const Run& run,
-                                   const traffic::Worst& worst);
 /// Whether the report says if the two limiters differ.
 bool tells_difference(const Report& report);
 /// "first at request 31 (key 'a'): fixed-window allows it, gcra denies it"
 std::string difference_text(const Plan& plan, const Difference& found);
 inline constexpr std::string_view kUnbounded = "as many as were sent: no bound was found";
 
-/// The verdict on a limiter that did not exceed the limit.
+/// The verdict on a limiter, in a few words.
 struct Verdict {
-  std::string_view text = {};
+  std::string text = {};
   Tone tone = Tone::kGood;
 };
 /// The verdict; none if the limiter exceeded the limit. One that allows nothing has kept the limit,

@@ -1,7 +1,6 @@
 #include "cli/trial/server.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -28,9 +27,6 @@ redis::Needs needs_of(std::span<const traffic::Candidate> candidates) {
   return needs;
 }
 
-/// Open files besides the connections.
-constexpr rlim_t kOtherFiles = 32;
-
 /// A hash tag puts all keys into one Cluster slot, as a foreign script with several keys may need;
 /// without it, they are on all masters.
 std::string random_prefix(bool in_one_slot) {
@@ -44,40 +40,6 @@ ConnectionOptions with_default_server(ConnectionOptions options) {
   return options;
 }
 
-/// Raises the soft limit on open files if necessary: each connection is an open file.
-void make_room_for(std::size_t clients) {
-  const auto needed = static_cast<rlim_t>(clients) + kOtherFiles;
-  rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  if (needed > files.rlim_max) {
-    throw UsageError(
-        fmt::format("--clients {} needs more open files than this process may have, {}", clients,
-                    files.rlim_max),
-        "use fewer, or raise the limit: ulimit -Hn");
-  }
-  // On a Cluster, each client has a connection to each master.
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
-}
-
-/// A server with too many clients reports this in its first reply, and hangs up.
-void require_answer(redis::Connection& connection, std::size_t number, std::size_t count) {
-  try {
-    const auto reply = connection.read();
-    // A user who may not PING is connected anyway.
-    const bool failed = reply.is_error() && redis::error_code(reply.text()) != "NOPERM";
-    if (failed) throw redis::to_error(reply);
-  } catch (const redis::Error& error) {
-    auto problem = describe(error);
-    if (number > 0) {
-      problem.message =
-          fmt::format("the server accepts {} of {} clients: {}", number, count, problem.message);
-      problem.hint = "use fewer --clients, or raise the server's maxclients";
-    }
-    throw ProblemError(problem);
-  }
-}
-
 }  // namespace
 
 Server::Server(Invocation& invocation, std::span<const traffic::Candidate> candidates)
@@ -89,27 +51,26 @@ Server::Server(Invocation& invocation, std::span<const traffic::Candidate> candi
   if (!connector_.is_private()) prefix_ = random_prefix(is_foreign_);
 }
 
-std::span<redis::Connection> Server::connections(std::size_t count) {
-  if (connections_.size() < count) make_room_for(count);
-  while (connections_.size() < count) {
-    invocation_.interrupt.check();
-    auto& connection = connections_.emplace_back(connector_.open_uninterrupted());
-    connection.append({"PING"});
-    require_answer(connection, connections_.size() - 1, count);
-  }
-  if (!connector_.is_private() && !is_prefix_shown_) {
+redis::Connection& Server::connection() {
+  if (connection_) return *connection_;
+  invocation_.interrupt.check();
+  connection_.emplace(connector_.open_uninterrupted());
+  // A server with too many clients reports this in its first reply. A user who may not PING is
+  // connected anyway.
+  const auto reply = connection_->call({"PING"});
+  if (reply.is_error() && redis::error_code(reply.text()) != "NOPERM") throw redis::to_error(reply);
+  if (!connector_.is_private()) {
     require_writable();
     warn("writing under '" + prefix_ + "' on " + connector_.name(), invocation_.command);
-    is_prefix_shown_ = true;
   }
-  return connections_;
+  return *connection_;
 }
 
 /// Throws the server's error if it takes no writes, for example because it is a replica. A user who
 /// may write but not remove keys is warned after the run.
 void Server::require_writable() {
   try {
-    redis::unlink_keys(connections_.front(), {&prefix_, 1});
+    redis::unlink_keys(*connection_, {&prefix_, 1});
   } catch (const redis::Error& error) {
     if (error.failure() != redis::Failure::kRefused) throw;
   }
@@ -134,8 +95,7 @@ std::string Server::when_they_expire() const {
 
 void Server::remove_keys(const traffic::Script& script) noexcept {
   if (is_private()) return;
-  const bool is_busy = std::any_of(connections_.begin(), connections_.end(),
-                                   [](const auto& each) { return each.outstanding() > 0; });
+  const bool is_busy = connection_ && connection_->outstanding() > 0;
   if (invocation_.interrupt.signal() != 0 && is_busy) {
     warn("keys under '" + prefix_ + "' may be left; they " + when_they_expire(),
          invocation_.command);
@@ -153,12 +113,12 @@ void Server::remove_keys(const traffic::Script& script) noexcept {
   }
 }
 
-/// Uses an open connection if possible, since the server may not accept another one; after an error
-/// the open ones are unusable.
+/// Uses the open connection if possible, since the server may not accept another one; after an
+/// error the open one is unusable.
 void Server::unlink(std::span<const std::string> keys) {
   try {
-    const bool is_idle = !connections_.empty() && connections_.front().outstanding() == 0;
-    if (is_idle) return redis::unlink_keys(connections_.front(), keys);
+    const bool is_idle = connection_ && connection_->outstanding() == 0;
+    if (is_idle) return redis::unlink_keys(*connection_, keys);
   } catch (const redis::Error& error) {
     if (error.failure() == redis::Failure::kRejected) throw;
     if (error.failure() == redis::Failure::kRefused) throw;

@@ -23,22 +23,22 @@ class Server {
  public:
   Server(Invocation& invocation, std::span<const traffic::Candidate> candidates);
 
-  /// `count` connections, at least one, which all runs share; the first call opens them and, unless
-  /// the server is private, writes the prefix of the keys to stderr. Ctrl-C does not break the
-  /// connections: the server would execute the requests in flight after their keys are removed, and
-  /// create the keys again. The runs check the interrupt instead.
+  /// The connection, which all runs share; the first call opens it and, unless the server is
+  /// private, writes the prefix of the keys to stderr. Ctrl-C does not break the connection: the
+  /// server would execute the requests in flight after their keys are removed, and create the keys
+  /// again. The runs check the interrupt instead.
   ///
   /// Throws what connecting throws, and Interrupted after Ctrl-C.
-  std::span<redis::Connection> connections(std::size_t count);
+  redis::Connection& connection();
   /// Whether everything on the server belongs to this process.
   bool is_private() const { return connector_.is_private(); }
-  /// Null if it is not private, and before connections().
+  /// Null if it is not private, and before connection().
   redis::PrivateServer* private_server() const { return connector_.private_server(); }
   /// A new prefix for the next run, which must not find keys that an earlier run failed to remove.
   /// Empty for a private server, which is emptied: scripts use other keys there too.
   std::string next_prefix();
   std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
-  /// The interrupt of the command, which the connections ignore.
+  /// The interrupt of the command, which the connection ignores.
   const Interrupt& interrupt() const noexcept { return invocation_.interrupt; }
   /// Whether this error may come from a foreign script that never ends, on a server that can be
   /// replaced to find out which request is to blame.
@@ -57,9 +57,9 @@ class Server {
   Connector connector_;
   std::string prefix_;  ///< how the names of all keys begin; empty on a private server
   int runs_ = 0;
-  std::vector<redis::Connection> connections_;
+  std::optional<redis::Connection> connection_;
   bool is_foreign_ = false;  ///< a foreign script is asked, which may set no TTLs
-  bool is_prefix_shown_ = false, has_warned_ = false;
+  bool has_warned_ = false;
 };
 
 /// Removes the keys of a script when it is destroyed: see Server::remove_keys().

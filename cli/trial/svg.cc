@@ -27,7 +27,7 @@ constexpr std::size_t kMaxSvgColumns = 120;
 constexpr std::size_t kCaptionLetters = 92;
 constexpr std::size_t kNameLetters = 44;  // beside the verdict, or alone in half of the width
 constexpr std::size_t kWhyLetters = 120, kHalfWhyLetters = 58;
-constexpr std::size_t kTitleLetters = 68, kTitleLettersBesideClock = 44;
+constexpr std::size_t kTitleLetters = 68;
 constexpr std::size_t kTitleLines = 3;
 constexpr std::size_t kKeyLetters = 24;                           // in the verdict
 constexpr std::size_t kAxisLetters = 100, kHalfAxisLetters = 46;  // along an axis
@@ -194,9 +194,6 @@ class Drawing {
     const auto& request = report_.plan.request;
     double y = 28 - kTitleLine;
     for (const auto& line : title_lines()) text(kMargin, y += kTitleLine, "title", line);
-    if (report_.plan.is_real())
-      text(right_, 28, "soft end",
-           "real time, " + counted(report_.plan.traffic()->clients, "client"));
     std::string about(traffic_text(report_));
     if (report_.plan.search() && report_.plan.search()->exhaustive) {
       about +=
@@ -213,8 +210,7 @@ class Drawing {
     if (report_.plan.concurrency) about += "; " + holds_text(report_.plan);
     if (report_.plan.reserve) about += "; " + reservations_text(report_.plan);
     if (request.cost > 1 && !report_.plan.reserve) about += fmt::format(", cost {}", request.cost);
-    if (!report_.plan.is_real()) about += ", virtual time";
-    if (report_.interrupted) about += ", interrupted";
+    about += report_.plan.is_real() ? ", real time" : ", virtual time";
     text(kMargin, y + 20, "soft", about);
     legend(y + 42);
   }
@@ -280,8 +276,7 @@ class Drawing {
     const auto key = cut_to_width(escaped_message(run.worst_key()), kKeyLetters);
     const bool has_keys = traffic_keys(report_) > 1;
     if (const auto kept = verdict_within_limit(worst.allowed, worst.ratio)) {
-      return std::string(kept->text) +
-             (has_keys && worst.allowed > 0 ? "; closest: key " + key : std::string());
+      return kept->text + (has_keys && worst.allowed > 0 ? "; closest: key " + key : std::string());
     }
     const auto verdict = fmt::format("{} allowed within {}: {}× the limit", worst.allowed,
                                      span_text(worst.span), ratio_text(worst.ratio));
@@ -425,8 +420,7 @@ class Drawing {
   }
 
   std::vector<std::string> title_lines() const {
-    return lines_of(title(), report_.plan.is_real() ? kTitleLettersBesideClock : kTitleLetters,
-                    kTitleLines);
+    return lines_of(title(), kTitleLetters, kTitleLines);
   }
 
   std::string title() const {

@@ -40,11 +40,7 @@ void append_limiters(TextBlock& block, const Report& report) {
       block.row("program", escaped_message(program->name), command_line(program->words));
     }
   }
-  if (plan.is_real()) {
-    block.row("clock", "real time", counted(plan.traffic()->clients, "client"));
-  } else {
-    block.row("clock", "virtual time");
-  }
+  block.row("clock", plan.is_real() ? "real time" : "virtual time");
   if (report.interrupted) block.row("", block.tone(ended_text(report), Tone::kWarning));
 }
 

@@ -339,11 +339,6 @@ void Program::require_none_left() {
   static_cast<void>(take());
 }
 
-bool Program::has_key_in_last_ms(std::chrono::microseconds at) {
-  environment_.set_time(at);
-  return std::ranges::any_of(ttls(), [](const auto ttl) { return ttl.count() == 0; });
-}
-
 void Program::finish() {
   if (!child_) return;
   require_no_time();

@@ -136,7 +136,6 @@ class Program {
   void forget();
   std::vector<std::chrono::microseconds> ttls() { return environment_.ttls(); }
   Environment& environment() noexcept { return environment_; }
-  bool has_key_in_last_ms(std::chrono::microseconds at);
   /// Lets it end by itself. Throws ProgramError if it wrote more answers than there were requests.
   void finish();
 
@@ -191,9 +190,6 @@ class ProgramDecider final : public traffic::ForgetfulDecider {
   std::vector<std::chrono::microseconds> ttls() override { return program_.ttls(); }
   /// The commands on its Redis server in one request; empty if it had never connected before.
   std::vector<ServerCommand> commands_of(const traffic::Arrival& arrival);
-  /// Moves the virtual clock to this time, and tells whether a key on its Redis server is in the
-  /// last millisecond of its TTL.
-  bool has_key_in_last_ms(std::chrono::microseconds at) { return program_.has_key_in_last_ms(at); }
 
  private:
   Program program_;

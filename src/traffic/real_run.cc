@@ -5,7 +5,6 @@
 #include <exception>
 #include <utility>
 
-#include "base/numbered_queue.h"
 #include "redis/error.h"
 
 namespace rlctl::traffic {
@@ -41,7 +40,7 @@ constexpr std::chrono::milliseconds kBetweenTimeouts{10};
 /// Longer than any run, and short enough to add to an instant.
 constexpr std::chrono::hours kLongestTimeout{24 * 365};
 
-/// After this many answers, the other connections get their turn.
+/// After this many answers, requests that are due get their turn.
 constexpr int kAnswersAtOnce = 512;
 
 double as_seconds(Clock::duration duration) {
@@ -90,31 +89,25 @@ RealProgress PaceRecorder::progress(Instant now, std::int64_t allowed, std::int6
 
 namespace {
 
-/// Pings each connection, all in one round trip: a server with too many clients reports it then.
-void greet(std::span<redis::Connection> connections) {
-  for (auto& connection : connections) {
-    connection.append({"PING"});
-    connection.flush();
-  }
-  for (auto& connection : connections) {
-    const auto reply = connection.read();
-    // A user who may only call scripts gets NOPERM, which is an answer as well.
-    if (reply.is_error() && redis::error_code(reply.text()) != "NOPERM") {
-      throw redis::to_error(reply);
-    }
-  }
-}
-
-/// Requests and answers on a run's connections under the real clock. Measures the pace of both, and
-/// records the decisions in sending order, whatever the order of the answers. It never waits
-/// for a socket to accept data: the connection keeps the rest. The caller decides when to send
-/// what.
+/// Requests and answers on a run's connection under the real clock. Measures the pace of both, and
+/// records the decisions. It never waits for the socket to accept data: the connection keeps the
+/// rest. The caller decides when to send what.
 ///
 /// After a server error, is_running() is false; finish() throws it once nothing is in flight.
 class Exchange {
  public:
-  /// Loads the script and pings each connection. `run` must outlive this. Throws redis::Error.
-  explicit Exchange(const RealRun& run);
+  /// Loads the script. `run` must outlive this. Throws redis::Error.
+  explicit Exchange(const RealRun& run)
+      : run_(run),
+        timeout_(std::min<std::chrono::microseconds>(run.timeout, kLongestTimeout)),
+        connection_(*run.connection),
+        poller_(run.interrupt),
+        recorder_(run.limits, run.on_decision, true, run.zero) {
+    run_.script->load(connection_);
+    fd_ = connection_.fd();
+    poller_.add(fd_, 0);
+    next_progress_ = RealClock::now();
+  }
   Exchange(const Exchange&) = delete;
   Exchange& operator=(const Exchange&) = delete;
 
@@ -124,25 +117,34 @@ class Exchange {
   /// Sets when the first request is due, for the progress.
   void set_first_due(Instant due) noexcept { pace_.set_first_due(due); }
 
-  /// Hands a request that was due at this time to a connection, as of now; the next turn() sends
+  /// Hands a request that was due at this time to the connection, as of now; the next turn() sends
   /// it. Call this only while is_running().
-  void enqueue(std::size_t number, Arrival arrival, Instant due) {
-    Client& client = clients_[number];
+  void enqueue(Arrival arrival, Instant due) {
     const auto now = RealClock::now();
     arrival.at = clock_.since_1970(now);
-    run_.script->call(arrival).append_to(*client.connection);
-    client.in_flight.push_back(requests_.push({.arrival = arrival, .sent = now, .client = number}));
-    ++in_flight_;
+    run_.script->call(arrival).append_to(connection_);
+    in_flight_.push_back({.arrival = arrival, .sent = now});
     pace_.add_sent(now, due);
-    if (!client.is_queued && !client.is_full) {
-      client.is_queued = true;
-      to_send_.push_back(number);
-    }
+    is_queued_ = true;
   }
 
   /// Sends, then takes the answers that have arrived; if there are none, waits until `until` at
   /// most. Handles timeouts, the interrupt and the progress.
-  void turn(Instant until);
+  void turn(Instant until) {
+    if (std::exchange(is_queued_, false) && !is_full_) send();
+    const bool has_more = std::exchange(has_more_, false);
+    const auto ready = poller_.wait(has_more ? RealClock::now() : std::min(until, next_duty()));
+    const auto now = RealClock::now();
+    if (has_more) receive();
+    for (const auto& [id, readable, writable] : ready) {
+      // A connection to several servers is readable, too, if it has room again.
+      if (writable || is_full_) send();
+      if (readable) receive();
+    }
+    time_out_silent(now);
+    tell_progress(now);
+    if (run_.interrupt != nullptr && run_.interrupt->signal() != 0) stop(nullptr);
+  }
 
   /// Awaits all answers in flight, and returns the outcome. Call it once.
   Outcome finish() {
@@ -150,17 +152,8 @@ class Exchange {
     if (error_) throw redis::Error(*error_);
     auto outcome = recorder_.finish();
     outcome.pace = pace_.pace();
-    // A server may serve several connections in an order other than that of sending. Another
-    // request may then take a promised place, which does not make the promise wrong.
-    if (clients_.size() > 1) {
-      outcome.measured.retry_error = {};
-      outcome.measured.remaining_error = {};
-      outcome.measured.reset_error = {};
-    }
     outcome.interrupted = is_interrupted_;
-    if (!is_interrupted_) {
-      outcome.bytes_per_key = bytes_per_key(run_.connections.front(), run_.script->keys());
-    }
+    if (!is_interrupted_) outcome.bytes_per_key = bytes_per_key(connection_, run_.script->keys());
     outcome.replies = std::move(replies_);
     return outcome;
   }
@@ -178,161 +171,105 @@ class Exchange {
   }
 
  private:
-  enum class State { kInFlight, kAnswered, kFailed };
   struct Request {
     Arrival arrival = {};  ///< at the time when it was sent
     Instant sent = {};
-    std::size_t client = 0;
-    State state = State::kInFlight;
-    limiter::Decision decision = {};
-  };
-  struct Client {
-    redis::Connection* connection = nullptr;
-    int fd = -1;                               ///< the connection's, as the poller knows it
-    std::deque<std::uint64_t> in_flight = {};  ///< the numbers of its requests
-    Instant last_answer = {};                  ///< when its last answer arrived
-    bool is_queued = false;                    ///< for sending, in to_send_
-    bool is_full = false;                      ///< its socket accepts no more data now
-    bool is_broken = false;                    ///< its connection is unusable
   };
 
-  /// Sends the queued requests, as far as the sockets accept them.
-  void send_all() {
-    for (const auto number : to_send_) send(number);
-    to_send_.clear();
-  }
-
-  void send(std::size_t number) {
-    Client& client = clients_[number];
-    client.is_queued = false;
-    if (client.is_broken) return;
+  void send() {
+    if (is_broken_) return;
     try {
-      const bool is_full = !client.connection->send_some();
-      if (is_full == client.is_full) return;
-      client.is_full = is_full;
-      poller_.set_writing(client.fd, number, is_full);
+      const bool is_full = !connection_.send_some();
+      if (is_full == is_full_) return;
+      is_full_ = is_full;
+      poller_.set_writing(fd_, 0, is_full);
     } catch (const redis::Error& error) {
-      fail(client, error);
+      fail(error);
     }
   }
 
-  void receive(std::size_t number) {
-    Client& client = clients_[number];
-    if (client.is_broken) return;
-    const auto taken = take_answers(client);
-    if (client.connection->fd() != client.fd) watch(client, number);
-    if (taken == kAnswersAtOnce) to_read_.push_back(number);
-  }
-
-  /// Watches another descriptor: the server has turned out to be one of several.
-  void watch(Client& client, std::size_t number) {
-    if (client.is_broken) return;
-    poller_.remove(client.fd);
-    client.fd = client.connection->fd();
-    poller_.add(client.fd, number);
-    client.is_full = false;
+  void receive() {
+    if (is_broken_) return;
+    has_more_ = true;  // even if recording a decision throws
+    has_more_ = take_answers() == kAnswersAtOnce;
+    if (is_broken_ || connection_.fd() == fd_) return;
+    // The server has turned out to be one of several.
+    poller_.remove(fd_);
+    fd_ = connection_.fd();
+    poller_.add(fd_, 0);
+    is_full_ = false;
   }
 
   /// Takes at most kAnswersAtOnce, and returns how many. A server sends an unsolicited reply before
   /// it hangs up; the next read reports that.
-  int take_answers(Client& client) {
+  int take_answers() {
     int taken = 0;
     try {
       do {
-        const auto reply = client.connection->try_read();
-        if (!reply || client.in_flight.empty()) break;
-        take_answer(client, *reply);
+        const auto reply = connection_.try_read();
+        if (!reply || in_flight_.empty()) break;
+        take_answer(*reply);
         ++taken;
-      } while (taken < kAnswersAtOnce && !client.in_flight.empty());
+      } while (taken < kAnswersAtOnce && !in_flight_.empty());
     } catch (const redis::Error& error) {
-      fail(client, error);
+      fail(error);
     }
     return taken;
   }
 
-  void take_answer(Client& client, redis::ReplyView reply) {
-    const auto now = RealClock::now();
-    const auto number = client.in_flight.front();
-    Request& request = requests_[number];
-    client.in_flight.pop_front();
-    client.last_answer = now;
-    --in_flight_;
-    const auto call = static_cast<std::int64_t>(number) + 1;
+  /// The answer to the first request in flight.
+  void take_answer(redis::ReplyView reply) {
+    last_answer_ = RealClock::now();
+    const auto arrival = in_flight_.front().arrival;
+    in_flight_.pop_front();
+    const auto call = ++answered_;
+    limiter::Decision decision;
     try {
-      request.decision = run_.script->parse(reply, request.arrival, call);
-      replies_.add(reply, request.arrival, request.decision.allowed, run_.script->limit());
+      decision = run_.script->parse(reply, arrival, call);
+      replies_.add(reply, arrival, decision.allowed, run_.script->limit());
     } catch (const redis::Error& error) {
-      request.state = State::kFailed;
-      const auto explained = run_.script->with_request(error, request.arrival, call);
+      const auto explained = run_.script->with_request(error, arrival, call);
       stop(&explained);
       return;
     }
-    request.state = State::kAnswered;
-    pace_.add_answer(now);
+    pace_.add_answer(last_answer_);
+    if (is_abandoned_) return;
+    ++(decision.allowed ? allowed_ : denied_);
+    recorder_.add(arrival, decision);
   }
 
-  /// Records the answered requests before the first one in flight.
-  void record_answered() {
-    for (; !requests_.empty(); requests_.pop()) {
-      const Request& request = requests_.front();
-      if (request.state == State::kInFlight) return;
-      if (request.state == State::kFailed || is_abandoned_) continue;
-      ++(request.decision.allowed ? allowed_ : denied_);
-      recorder_.add(request.arrival, request.decision);
+  /// Ends the run, and gives up what is in flight. The error gets details of the first request in
+  /// flight, which may be the cause: on a schedule, it is usually alone.
+  void fail(const redis::Error& cause) {
+    auto error = cause;
+    if (!in_flight_.empty()) {
+      error = without_answer(cause, *run_.script, in_flight_.front().arrival, answered_ + 1, false);
     }
-  }
-
-  /// The error, with details of the client's first request in flight if that may be the cause.
-  redis::Error explained(Client& client, const redis::Error& error) {
-    if (client.in_flight.empty()) return error;
-    const auto number = client.in_flight.front();
-    const auto& request = requests_[number];
-    // On a schedule, the first request in flight is usually alone.
-    return without_answer(error, *run_.script, request.arrival,
-                          static_cast<std::int64_t>(number) + 1, false);
-  }
-
-  /// Ends the run, and gives up what is in flight on a connection.
-  void fail(Client& client, const redis::Error& cause) {
-    const auto error = explained(client, cause);
     stop(&error);
-    if (std::exchange(client.is_broken, true)) return;
-    poller_.remove(client.fd);
-    in_flight_ -= static_cast<std::int64_t>(client.in_flight.size());
-    for (; !client.in_flight.empty(); client.in_flight.pop_front()) {
-      requests_[client.in_flight.front()].state = State::kFailed;
-    }
+    if (std::exchange(is_broken_, true)) return;
+    poller_.remove(fd_);
+    in_flight_.clear();
   }
 
-  void time_out(Client& client) {
+  /// When the connection has been silent for too long, or the run should have ended.
+  Instant silent_until() const {
+    const auto answer = std::max(in_flight_.front().sent, last_answer_) + timeout_;
+    return stopped_at_ ? std::min(answer, *stopped_at_ + timeout_) : answer;
+  }
+
+  /// `now`: when the caller last looked for answers.
+  void time_out_silent(Instant now) {
+    if (in_flight_.empty() || now < next_timeout_ || now <= silent_until()) return;
+    const auto before = in_flight_.size();
     try {
-      client.connection->time_out(timeout_);
-      while (take_answers(client) > 0) {
+      connection_.time_out(timeout_);
+      while (take_answers() > 0) {
       }
     } catch (const redis::Error& error) {
-      fail(client, error);
+      fail(error);
     }
-  }
-
-  /// `now`: when the caller last looked for answers. The first request in the queue is the one sent
-  /// first, on any connection.
-  void time_out_silent(Instant now) {
-    if (now < next_timeout_) return;
-    if (stopped_at_ && now - *stopped_at_ > timeout_) {
-      for (Client& client : clients_) {
-        if (!client.in_flight.empty()) time_out(client);
-      }
-    }
-    for (; !requests_.empty(); record_answered()) {
-      Client& client = clients_[requests_.front().client];
-      if (now - std::max(requests_.front().sent, client.last_answer) <= timeout_) return;
-      const auto before = in_flight_;
-      time_out(client);
-      if (in_flight_ != before) continue;
-      // One server of several that is not late itself: its answer is on the way.
-      next_timeout_ = now + kBetweenTimeouts;
-      return;
-    }
+    // One server of several may not be late itself: its answer is on the way.
+    if (in_flight_.size() == before) next_timeout_ = now + kBetweenTimeouts;
   }
 
   /// Only the first cause counts. Null: an interrupt.
@@ -351,35 +288,32 @@ class Exchange {
   }
 
   void await_all() {
-    while (in_flight_ > 0) turn(kNoDeadline);
-    record_answered();
+    while (!in_flight_.empty()) turn(kNoDeadline);
   }
 
   /// When there is work to do even if nothing arrives.
   Instant next_duty() const {
-    auto at = next_progress_;
-    if (!requests_.empty()) {
-      const Request& first = requests_.front();
-      at = std::min(at, std::max(first.sent, clients_[first.client].last_answer) + timeout_);
-    }
-    if (stopped_at_) at = std::min(at, *stopped_at_ + timeout_);
+    const auto at = in_flight_.empty() ? next_progress_ : std::min(next_progress_, silent_until());
     return std::max(at, next_timeout_);
   }
 
   const RealRun& run_;
   const std::chrono::microseconds timeout_;
+  redis::Connection& connection_;
   RealClock clock_;
   Poller poller_;
-  std::vector<Client> clients_;
-  std::vector<std::size_t> to_send_;
-  std::vector<std::size_t> to_read_;  ///< clients whose connections may hold more answers
-  NumberedQueue<Request> requests_;   ///< from the first that is not recorded
+  int fd_ = -1;  ///< the connection's, as the poller knows it
+  std::deque<Request> in_flight_;
+  Instant last_answer_ = {};
+  bool is_queued_ = false;  ///< the connection has requests to send
+  bool is_full_ = false;    ///< its socket accepts no more data now
+  bool has_more_ = false;   ///< it may hold more answers
+  bool is_broken_ = false;  ///< it is unusable
 
   OutcomeRecorder recorder_;
   PaceRecorder pace_;
   RepliesSeen replies_;
-  std::int64_t allowed_ = 0, denied_ = 0;
-  std::int64_t in_flight_ = 0;  ///< requests on all connections
+  std::int64_t answered_ = 0, allowed_ = 0, denied_ = 0;
   Instant next_progress_;
   Instant next_timeout_ = {};  ///< no timeout is handled before
 
@@ -388,38 +322,6 @@ class Exchange {
   bool is_interrupted_ = false;
   bool is_abandoned_ = false;
 };
-
-Exchange::Exchange(const RealRun& run)
-    : run_(run),
-      timeout_(std::min<std::chrono::microseconds>(run.timeout, kLongestTimeout)),
-      poller_(run.interrupt),
-      recorder_(run.limits, run.on_decision, true, run.zero) {
-  run_.script->load(run_.connections.front());
-  greet(run_.connections);
-  clients_.reserve(run_.connections.size());
-  for (auto& connection : run_.connections) {
-    poller_.add(connection.fd(), clients_.size());
-    clients_.push_back({.connection = &connection, .fd = connection.fd()});
-  }
-  next_progress_ = RealClock::now();
-}
-
-void Exchange::turn(Instant until) {
-  send_all();
-  const auto unread = std::exchange(to_read_, {});
-  const auto ready = poller_.wait(unread.empty() ? std::min(until, next_duty()) : RealClock::now());
-  const auto now = RealClock::now();
-  for (const auto number : unread) receive(number);
-  for (const auto& [number, readable, writable] : ready) {
-    // A connection to several servers is readable, too, if it has room again.
-    if (writable || clients_[number].is_full) send(number);
-    if (readable) receive(number);
-  }
-  record_answered();
-  if (ready.size() < Poller::kAtOnce) time_out_silent(now);
-  tell_progress(now);
-  if (run_.interrupt != nullptr && run_.interrupt->signal() != 0) stop(nullptr);
-}
 
 /// Requests handed over before a send: many at a time cost less, but the first must wait for the
 /// last.
@@ -439,11 +341,9 @@ Outcome run_in_real_time(Traffic& traffic, const RealRun& run) {
     };
     fetch();
     if (has_next) exchange.set_first_due(due);
-    std::size_t client = 0;
     while (has_next && exchange.is_running()) {
       for (int i = 0; i < kMaxAtOnce && has_next && due <= RealClock::now(); ++i) {
-        exchange.enqueue(client, next, due);
-        client = (client + 1) % run.connections.size();
+        exchange.enqueue(next, due);
         fetch();
       }
       exchange.turn(has_next ? due - kAwake : RealClock::now());

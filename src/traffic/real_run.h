@@ -16,7 +16,7 @@
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 
-// Runs under the real clock: requests are sent when they are due, on any number of connections.
+// Runs under the real clock: requests are sent when they are due, on one connection.
 // exec/real_run.h does the same with programs.
 
 namespace rlctl::traffic {
@@ -91,17 +91,17 @@ class PaceRecorder {
 
 /// The parameters of a run under the real clock.
 struct RealRun {
-  /// Not of a program, which has no connections either.
+  /// Null for a program, which has no connection either.
   Script* script = nullptr;
-  /// At least one; requests use them in turn. An interrupt must not break them: the run awaits the
-  /// requests in flight, so that none is executed after its keys are removed.
-  std::span<redis::Connection> connections = {};
+  /// An interrupt must not break it: the run awaits the requests in flight, so that none is
+  /// executed after its keys are removed.
+  redis::Connection* connection = nullptr;
   std::vector<limiter::Limit> limits = {};
   /// How long a connection may be silent while an answer is outstanding, and how long the requests
   /// in flight may take once an interrupt or an error has ended the run.
   std::chrono::microseconds timeout{0};
   const Interrupt* interrupt = nullptr;
-  /// Called in sending order, once all earlier requests have been answered.
+  /// Called in sending order.
   OnDecision on_decision = {};
   OnRealProgress on_progress = {};  ///< about ten times a second
   /// Timeline::zero() of the outcome; by default the time of the first request.
@@ -110,16 +110,16 @@ struct RealRun {
 
 /// Open loop: each request is sent when it is due according to the traffic and a RealClock, however
 /// slow the answers to earlier requests are; a delay in sending counts as lag. A request's `now`,
-/// and its time in the outcome, is when it was handed to its connection. The outcome has a Pace.
+/// and its time in the outcome, is when it was handed to the connection. The outcome has a Pace.
 ///
-/// First loads the script and pings each connection, to report a broken one before sending any
-/// request; the traffic must leave time for this: 20 ms, plus 100 µs per connection.
+/// First loads the script, which reports a broken connection before any request is sent; the
+/// traffic must leave time for this: 20 ms.
 ///
 /// Ends early, without an exception, if the interrupt is raised: sends no more, and awaits the
 /// requests in flight; if the server stays silent, the outcome covers the answered requests. Throws
 /// redis::Error once nothing is in flight: for an error reply, a lost connection, or a server that
 /// is silent for `timeout`. In the last case, and if the answers of an interrupted run do not
-/// arrive, the connections concerned are unusable, and the server may still execute the requests.
+/// arrive, the connection is unusable, and the server may still execute the requests.
 Outcome run_in_real_time(Traffic& traffic, const RealRun& run);
 
 }  // namespace rlctl::traffic

@@ -44,7 +44,7 @@ passed() {
 
 @test "a page opens at the worst moment, with sentences that say what is seen" { passed worst; }
 @test "the keys of the slider go from request to request, zoom, and play" { passed keys; }
-@test "the mouse drags the window and the cursor, selects, zooms, hides limiters, and shows each request's decision" {
+@test "the mouse drags the window and the cursor, selects and zooms, and chooses a limiter" {
   passed mouse
 }
 @test "playing moves the window through the run, and ends" { passed play; }

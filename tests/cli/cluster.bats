@@ -137,7 +137,7 @@ p{
   bursts() {
     local node
     run -0 --separate-stderr rlctl burst steady -u "$RLCTL_URL" --clock real --limit 5/60s --keys 30 \
-      --rate 2000/s --requests 200 --clients 3 --json
+      --rate 2000/s --requests 200 --json
     assert_equal "$(gojq '.runs[0] | .allowed + .denied' <<<"$output")" 200
     for node in 0 1 2; do assert_equal "$(node_cli "$node" DBSIZE)" 0; done
   }
@@ -244,7 +244,7 @@ p{
   local files
   for files in 16 24 32 48 64 72 76 80 84 88 92 100; do
     run bash -c "ulimit -n $files
-      rlctl --url $one_node --timeout 2s burst steady --clock real --rate 5000/s --clients 20 --keys 50 \
+      rlctl --url $one_node --timeout 2s burst steady --clock real --rate 5000/s --keys 50 \
         --requests 500 --limit 5/60s"
     ((status < 128)) || fail "status $status with $files open files: $output"
   done

@@ -94,15 +94,9 @@ struct Answer {
   Decision decision;
 };
 
-/// A server, connections to it, and what is reported about runs on them.
+/// A server, a connection to it, and what is reported about runs on it.
 class Rig {
  public:
-  explicit Rig(std::size_t clients = 1) {
-    for (std::size_t i = 0; i < clients; ++i) {
-      connections.push_back(Connection::open(server.url(), 60s));
-    }
-  }
-
   Outcome run(Traffic& traffic, std::string_view name = "fixed-window",
               std::vector<Limit> limits = {kMinute}) {
     const auto script = make_script({&algorithm(name), limits}, traffic, "r:");
@@ -110,7 +104,7 @@ class Rig {
   }
   RealRun run_of(Script& script, std::vector<Limit> limits) {
     return {.script = &script,
-            .connections = connections,
+            .connection = &connection,
             .limits = std::move(limits),
             .timeout = timeout,
             .interrupt = &interrupt,
@@ -135,19 +129,17 @@ class Rig {
     auto other = Connection::open(server.url(), 60s);
     return other.call(arguments);
   }
-  /// Checks that each connection answers, and that no earlier request is executed afterwards.
+  /// Checks that the connection answers, and that no earlier request is executed afterwards.
   void check_nothing_under_way() {
-    for (auto& connection : connections) {
-      CHECK(connection.outstanding() == 0);
-      CHECK(connection.call({"PING"}).text() == "PONG");
-    }
+    CHECK(connection.outstanding() == 0);
+    CHECK(connection.call({"PING"}).text() == "PONG");
     static_cast<void>(call({"FLUSHALL"}));
     std::this_thread::sleep_for(20ms);
     CHECK(call({"DBSIZE"}).integer() == 0);
   }
 
   redis::PrivateServer server;
-  std::vector<Connection> connections;
+  Connection connection = Connection::open(server.url(), 60s);
   Interrupt interrupt;
   microseconds timeout = 60s;
   OnRealProgress on_progress;

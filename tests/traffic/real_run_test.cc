@@ -92,30 +92,6 @@ TEST_CASE("the scripts decide like the models at the times of sending, whatever 
   }
 }
 
-TEST_CASE("requests take turns on several connections, and the limit applies to all together") {
-  Rig rig(7);
-  Stream stream(3000, 100us);
-  const auto outcome = rig.run(stream);
-  check_all_sent(rig.answers, stream);
-  CHECK(outcome.measured.sent == 3000);
-  // Costs are 1 and 2, and the edge of a window may fall in between.
-  CHECK(outcome.measured.worst.allowed >= 999);
-  const auto calls = rig.call({"INFO", "commandstats"});
-  CHECK(contains(std::string(calls.text()), "cmdstat_evalsha:calls=3000,"));
-  for (auto& connection : rig.connections) CHECK(connection.outstanding() == 0);
-}
-
-TEST_CASE("every connection is used") {
-  Rig rig(4);
-  Stream stream(4, 1ms);
-  static_cast<void>(rig.run(stream));
-  const auto list = std::string(rig.connections[0].call({"CLIENT", "LIST"}).text());
-  CHECK(std::count(list.begin(), list.end(), '\n') == 4);
-  std::size_t asked = 0, at = 0;
-  for (; (at = list.find("cmd=evalsha", at)) != std::string::npos; ++at) ++asked;
-  CHECK(asked == 3);  // the first one has since sent CLIENT LIST
-}
-
 TEST_CASE("a user with few permissions can drive traffic and sees what it is allowed to see") {
   Rig rig;
   CHECK(
@@ -124,8 +100,7 @@ TEST_CASE("a user with few permissions can drive traffic and sees what it is all
   auto url = rig.server.url();
   url.user = "scripter";
   url.password = "secret";
-  rig.connections.clear();
-  for (int i = 0; i < 3; ++i) rig.connections.push_back(Connection::open(url, 60s));
+  rig.connection = Connection::open(url, 60s);
   Stream stream(100, 100us);
   const auto outcome = rig.run(stream);
   CHECK(outcome.measured.sent == 100);
@@ -171,7 +146,7 @@ TEST_CASE("a server that stops does not delay the sender, and the answers show t
 }
 
 TEST_CASE("requests that a stopped server does not accept wait in the client and are not lag") {
-  Rig rig(2);
+  Rig rig;
   // Those of the stop are several megabytes, more than the sockets' buffers take.
   CHECK(is_shown_at_last([&] {
     rig.answers.clear();
@@ -230,14 +205,6 @@ TEST_CASE("more answers than fit in one read are all read") {
   stream.on(1, [&] { rig.stop_for(300ms); });
   CHECK(rig.run(stream).measured.sent == 3000);
   rig.check_nothing_under_way();
-}
-
-TEST_CASE("all connections are served even if there are more than one poll covers") {
-  Rig rig(300);
-  Stream stream(3000, 1us);
-  CHECK(rig.run(stream).measured.sent == 3000);
-  CHECK(rig.answers.size() == 3000);
-  CHECK(in_order(rig.answers));
 }
 
 }  // namespace rlctl::traffic::real_run_test

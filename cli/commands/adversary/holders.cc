@@ -94,26 +94,16 @@ std::string name_of_holder(const rlctl::adversary::Request& request) {
                                                    : traffic::holder_name(request.holder);
 }
 
-/// What an exhaustive search has proved.
+/// See trial::proof_text().
 std::string proof_of(const rlctl::adversary::HoldingSearchResult& result, const Plan& plan) {
-  const auto events = counted(*plan.search()->exhaustive, "event");
-  const auto tried = grouped(*result.tried);
-  std::string text;
-  if (result.interrupted) {
-    text = fmt::format("none: interrupted after {} schedules of up to {}", tried, events);
-  } else if (result.overfilled || result.leak) {
-    text =
-        fmt::format("the worst of all {} schedules of up to {} at critical times", tried, events);
-  } else {
-    text = fmt::format(
-        "no schedule of up to {} at critical times {} ({} tried)", events,
-        plan.reserve ? fmt::format("spends and holds more than {} or loses a unit", limit_of(plan))
-                     : fmt::format("holds more than {} or loses a slot", limit_of(plan)),
-        tried);
-  }
-  if (result.undecided == 0) return text;
-  return text + fmt::format("; skipped {} of them {}, and all that begin with these",
-                            grouped(result.undecided), kUndecided);
+  return trial::proof_text(
+      plan, {.tried = result.tried,
+             .undecided = result.undecided,
+             .is_interrupted = result.interrupted,
+             .fails = result.overfilled || result.leak,
+             .claim = fmt::format("{} more than {} or loses a {}",
+                                  plan.reserve ? "spends and holds" : "holds", limit_of(plan),
+                                  plan.reserve ? "unit" : "slot")});
 }
 
 /// Appends the findings about one limiter.
@@ -184,31 +174,25 @@ class HolderText {
     constexpr std::size_t kMaxRows = 20;
     const auto steps = holder_steps_of(finding, plan_, is_bundled_);
     const auto shown = std::min(steps.size(), kMaxRows);
-    Cells times, holders, events, units, answers, spent, held, notes;
+    std::vector<Cells> rows{{"at", plan_.reserve ? "reservation" : "holder", "event",
+                             plan_.reserve ? "units" : "", "answer", plan_.reserve ? "spent" : "",
+                             "held", ""}};
     for (std::size_t i = 0; i < shown; ++i) {
       const auto& request = finding.schedule[i];
-      times.push_back(trial::exact_offset_text(request.at - search_base(plan_)));
-      holders.push_back(name_of_holder(request));
-      events.emplace_back(traffic::event_name(request.event));
-      units.push_back(fmt::to_string(units_of(request)));
       const bool ends =
           request.event == traffic::Event::kRelease || request.event == traffic::Event::kSettle;
       const bool is_told = !ends || is_bundled_ || is_program_;
-      answers.emplace_back(!is_told ? "" : finding.answers[i].allowed ? "allowed" : "denied");
-      spent.push_back(fmt::to_string(steps[i].spent.value_or(0)));
-      held.push_back(fmt::to_string(steps[i].held));
-      notes.emplace_back(steps[i].note);
+      const auto& spent = steps[i].spent;
+      rows.push_back({trial::exact_offset_text(request.at - search_base(plan_)),
+                      name_of_holder(request), std::string(traffic::event_name(request.event)),
+                      spent ? fmt::to_string(units_of(request)) : "",
+                      !is_told                     ? ""
+                      : finding.answers[i].allowed ? "allowed"
+                                                   : "denied",
+                      spent ? fmt::to_string(*spent) : "", fmt::to_string(steps[i].held),
+                      std::string(steps[i].note)});
     }
-    Table table;
-    table.add("at", std::move(times));
-    table.add(plan_.reserve ? "reservation" : "holder", std::move(holders));
-    table.add("event", std::move(events));
-    if (plan_.reserve) table.add("units", std::move(units));
-    table.add("answer", std::move(answers));
-    if (plan_.reserve) table.add("spent", std::move(spent));
-    table.add("held", std::move(held));
-    table.add("", std::move(notes));
-    table.append(out_, look_);
+    trial::append_rows(out_, rows, look_);
     if (steps.size() > shown) {
       out_ += fmt::format("  and {} more; --json lists all\n", steps.size() - shown);
     }

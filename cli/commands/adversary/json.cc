@@ -17,8 +17,7 @@ using trial::Run;
 using trial::write_object;
 
 /// The fields of a step, apart from its place.
-void write_step(JsonWriter& json, const Plan& plan, const Run& run,
-                const rlctl::adversary::Finding& finding, std::size_t step) {
+void write_step(JsonWriter& json, const rlctl::adversary::Finding& finding, std::size_t step) {
   const auto at = finding.schedule[step].at;
   const auto cost = finding.schedule[step].cost;
   const auto& answer = finding.answers[step];
@@ -26,11 +25,9 @@ void write_step(JsonWriter& json, const Plan& plan, const Run& run,
   json.field("remaining", reported(answer.remaining, limiter::kNotTold));
   json.field("retry_after_us", reported(answer.retry_after, limiter::kTimeNotTold));
   json.field("delay_us", answer.delay);
-  json.known_field("reason", step_reason(run, plan, finding, step));
 }
 
-void write_finding(JsonWriter& json, const Plan& plan, const Run& run,
-                   const rlctl::adversary::Finding& finding) {
+void write_finding(JsonWriter& json, const Run& run, const rlctl::adversary::Finding& finding) {
   const auto& score = finding.score;
   json.name("worst").begin_object().field("allowed", score.worst);
   json.field("ratio", run.search()->ratio_of(finding)).field("from_us", score.worst_from);
@@ -39,7 +36,7 @@ void write_finding(JsonWriter& json, const Plan& plan, const Run& run,
   json.end_array().field("denied_at_edge", score.denied_at_edge).name("schedule").begin_array();
   for (std::size_t i = 0; i < finding.schedule.size(); ++i) {
     json.begin_object();
-    write_step(json, plan, run, finding, i);
+    write_step(json, finding, i);
     json.end_object();
   }
   json.end_array();
@@ -67,7 +64,7 @@ void write_search(JsonWriter& json, const Plan& plan) {
   json.field("exhaustive", exhaustive).field("base_us", search_base(plan));
 }
 
-void write_findings(JsonWriter& json, const Plan& plan, const Run& run) {
+void write_findings(JsonWriter& json, const Run& run) {
   const auto& result = run.search()->result;
   json.begin_object().field("algorithm", run.name).field("asked", result.requests_sent);
   json.field("tick_us", run.search()->tick()).field("unbounded", result.is_unbounded);
@@ -81,7 +78,7 @@ void write_findings(JsonWriter& json, const Plan& plan, const Run& run) {
   });
   for (const auto& [name, finding] : trial::findings_of(result)) {
     write_object(json, name, finding != nullptr,
-                 [&, found = finding] { write_finding(json, plan, run, *found); });
+                 [&, found = finding] { write_finding(json, run, *found); });
   }
   json.field("hint", run.hint).end_object();
 }
@@ -97,7 +94,7 @@ void write_json(JsonWriter& json, const Report& report) {
     if (run.holder_search() != nullptr) {
       write_holder_findings(json, plan, run);
     } else {
-      write_findings(json, plan, run);
+      write_findings(json, run);
     }
   }
   json.end_array();
@@ -112,7 +109,7 @@ void append_steps_json(std::string& out, const Report& report) {
         JsonWriter json(out);
         json.begin_object().field("algorithm", run.name).field("finding", name);
         json.field("request", i + 1);
-        write_step(json, report.plan, run, *finding, i);
+        write_step(json, *finding, i);
         json.field("is_wrongly_denied", std::ranges::find(wrong, i) != wrong.end()).end_object();
         out += '\n';
       }

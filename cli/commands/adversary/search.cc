@@ -115,7 +115,7 @@ LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, trial::Server* s
   const auto prefix = server->next_prefix();
   script_ = traffic::make_script(candidate, keys_, prefix, {.keys_only = !server->is_private()});
   cleaning_.emplace(*server, *script_);
-  auto& connection = server->connections(1).front();
+  auto& connection = server->connection();
   // The bundled scripts keep all of their state in their KEYS.
   rlctl::adversary::StateScope scope;
   if (candidate.foreign) {

@@ -22,8 +22,6 @@ using trial::Report;
 
 /// The values of --clock.
 constexpr std::string_view kVirtual = "virtual", kReal = "real";
-/// The largest --clients.
-constexpr std::int64_t kMaxClients = 10'000;
 
 // ---- Values ----
 
@@ -83,11 +81,11 @@ void add_traffic(Options& options, Plan& plan) {
       .excludes("--replay", kLogHasCosts, kNameCosts);
   trial::add_seed(options, plan).excludes("--replay", "nothing in a log is random");
   options
-      .value(
-          "--start", "TIME",
-          into(plan.start, [](const std::string& text) { return parse_time_of(text, "--start"); }),
-          "when the traffic begins; microseconds since 1970, or ISO 8601 with a zone (default: "
-          "2026-01-01T00:00:00Z)")
+      .value("--start", "TIME",
+             into(plan.traffic()->start,
+                  [](const std::string& text) { return parse_time_of(text, "--start"); }),
+             "when the traffic begins; microseconds since 1970, or ISO 8601 with a zone (default: "
+             "2026-01-01T00:00:00Z)")
       .excludes("--replay", kLogHasTimes);
   add_replay_options(options, plan.traffic()->log);
 }
@@ -101,9 +99,6 @@ void add_clock(Options& options, Plan& plan) {
       .completes([](const CompletionContext&) {
         return to_completions(std::array{kVirtual, kReal});
       });
-  options.value("--clients", "NUMBER",
-                into(plan.traffic()->clients, number_between("--clients", 1, kMaxClients)),
-                "number of connections, under the real clock (default: 1)");
 }
 
 void add_compare(Options& options, Plan& plan) {

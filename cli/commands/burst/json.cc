@@ -45,22 +45,6 @@ void write_suggestion(JsonWriter& json, const Report& report, const traffic::Sug
   json.end_array();
 }
 
-void write_own_windows(JsonWriter& json, const Report& report, const Run& run,
-                       const traffic::Worst& worst) {
-  const auto windows = own_windows(report, run, worst);
-  json.name("own_windows");
-  if (windows.empty()) {
-    json.null();
-    return;
-  }
-  json.begin_array();
-  for (const auto& [from, to, units] : windows) {
-    json.begin_object().field("from_us", from).field("to_us", to).field("units", units);
-    json.end_object();
-  }
-  json.end_array();
-}
-
 void write_worst_keys(JsonWriter& json, const Report& report, const Run& run) {
   json.name("worst_keys").begin_array();
   for (std::size_t i = 0; i < run.requests()->worst_keys.size(); ++i) {
@@ -118,7 +102,6 @@ void write_run(JsonWriter& json, const Report& report, const Run& run) {
   write_measures(json, trial::kWorstGroup, run);
   json.bytes_field("key", run.worst_key());
   json.field("limit", limiter::format_limit(report.plan.limits[measured.worst.limit]));
-  write_own_windows(json, report, run, measured.worst);
   json.end_object();
   write_worst_keys(json, report, run);
   write_denied_by_limit(json, measured);
@@ -169,7 +152,6 @@ void write_difference(JsonWriter& json, const Plan& plan, const std::optional<Di
   }
   json.field("allowed", found ? std::optional(found->allowed) : std::nullopt);
   json.field("other_allowed", found ? std::optional(!found->allowed) : std::nullopt);
-  json.field("at_end_of_ttl", found ? std::optional(found->at_end_of_ttl) : std::nullopt);
 }
 
 void write_lease_plan(JsonWriter& json, const Plan& plan) {
@@ -211,7 +193,6 @@ void write_traffic(JsonWriter& json, const Report& report) {
     write_limits(json, plan);
     write_budget_plan(json, plan);
   } else {
-    json.field("clients", plan.is_real() ? std::optional(plan.traffic()->clients) : std::nullopt);
     write_limits(json, plan);
   }
   write_object(json, "replay", report.recording != nullptr,

@@ -55,7 +55,7 @@ void complete_request(Plan& plan, const TrafficPlan& traffic) {
   auto& request = plan.request;
   request.keys = traffic.keys.value_or(1);
   request.cost = plan.costs.front();
-  if (plan.start) request = traffic::starting_at(*traffic.pattern, request, *plan.start);
+  if (traffic.start) request = traffic::starting_at(*traffic.pattern, request, *traffic.start);
 }
 
 /// Sets what follows from the limits.
@@ -116,14 +116,6 @@ struct Scripts {
   }
 };
 
-/// Throws UsageError if anything is said about a script: none is named.
-void require_no_words(const Plan& plan) {
-  if (plan.script.find("keys") == nullptr) return refuse_words_without_script(plan.script);
-  throw UsageError("--keys must be a whole number in decimal digits, not " +
-                       quoted_and_masked(script_keys(plan.script).front()),
-                   "a key of a script needs a SCRIPT");
-}
-
 Scripts read_all_scripts(const Plan& plan, const TrafficPlan& traffic,
                          const Invocation& invocation) {
   const bool log_is_input =
@@ -138,7 +130,7 @@ Scripts read_all_scripts(const Plan& plan, const TrafficPlan& traffic,
         read_scripts(script_of_compare(plan, invocation), invocation.configuration, log);
   }
   const auto all = scripts.all();
-  if (all.empty()) require_no_words(plan);
+  if (all.empty()) refuse_words_without_script(plan.script);
   const bool has_script =
       std::ranges::any_of(all, [](const auto& each) { return each.candidate.foreign != nullptr; });
   if (traffic.suggest && has_script) {
@@ -172,17 +164,6 @@ void add_candidates(Plan& plan, const Scripts& scripts, const Invocation& invoca
   }
 }
 
-/// Throws UsageError for options that do not fit programs.
-void require_program_options(const Plan& plan, const Options& options) {
-  if (!has_programs(plan) || !plan.is_real()) return;
-  if (plan.exec.clocks) {
-    throw UsageError("--exec-clock is for the virtual clock: under the real one, all clocks agree");
-  }
-  if (options.is_given("--clients")) {
-    throw UsageError("--clients: a program says itself how many requests may be in flight");
-  }
-}
-
 // --- Options that cannot be used together --------------------------------------------------------
 
 /// Throws UsageError if one of these options is given beside `other`.
@@ -200,8 +181,6 @@ void require_consistent(const Plan& plan, const TrafficPlan& traffic, const Opti
     refuse_given(options, {"--compare"}, kRealClock, "only virtual time is the same for both");
     refuse_given(options, {"--model"}, kRealClock, "a model has the virtual clock");
     refuse_given(options, {"--start"}, kRealClock, "real requests are sent now");
-  } else if (options.is_given("--clients")) {
-    throw UsageError("--clients requires --clock real: the virtual clock uses one connection");
   }
   if (traffic.keys && traffic.log.given()) {
     refuse_both("--keys", "--replay", "the log has the keys", kNameKeys);
@@ -227,11 +206,7 @@ trial::Resolved resolved_options(const Plan& plan, const TrafficPlan& traffic,
     values["--seed"] = {std::to_string(plan.request.seed)};
   }
   values["--clock"] = {};  // the virtual one is the default
-  if (traffic.is_real) {
-    values["--clock"] = {"real"};
-    // Programs say themselves how many requests may be in flight.
-    if (!has_programs(plan)) values["--clients"] = {std::to_string(traffic.clients)};
-  }
+  if (traffic.is_real) values["--clock"] = {"real"};
   return values;
 }
 
@@ -249,7 +224,9 @@ void complete_plan(Plan& plan, const Invocation& invocation) {
   set_holders(plan, invocation.options);
   complete_traffic(plan, traffic);
   add_candidates(plan, scripts, invocation);
-  require_program_options(plan, invocation.options);
+  if (has_programs(plan) && plan.is_real() && plan.exec.clocks) {
+    throw UsageError("--exec-clock is for the virtual clock: under the real one, all clocks agree");
+  }
   plan.command = {"rlctl", "burst"};
   if (traffic.pattern != nullptr) plan.command.emplace_back(traffic.pattern->name);
   append_repeated(plan.command, plan, invocation, resolved_options(plan, traffic, invocation));

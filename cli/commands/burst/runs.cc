@@ -273,12 +273,11 @@ class Runs {
             .zero = period_of(plan_.request.limit, start).start};
   }
 
-  /// Traffic that begins as soon as the connections and the script are ready.
+  /// Traffic that begins as soon as the connection and the script are ready.
   RunTraffic traffic_soon(microseconds round_trip) const {
-    constexpr microseconds kReady{50'000}, kForEachClient{200};
+    constexpr microseconds kReady{50'000};
     constexpr int kRoundTrips = 6;  // twice as many as a run needs before its first request
-    const auto start =
-        system_time() + kReady + kForEachClient * traffic_.clients + kRoundTrips * round_trip;
+    const auto start = system_time() + kReady + kRoundTrips * round_trip;
     if (recording_) {
       return {.traffic = std::make_unique<traffic::ShiftedTraffic>(recording_->traffic(),
                                                                    recording_->first(), start),
@@ -314,8 +313,8 @@ class Runs {
       script = make_script(candidate, *traffic, session_.server()->next_prefix(),
                            {.keys_only = !session_.server()->is_private()});
       cleaning.emplace(*session_.server(), *script);
-      auto scripts = std::make_unique<traffic::ScriptDecider>(
-          session_.server()->connections(1).front(), *script);
+      auto scripts =
+          std::make_unique<traffic::ScriptDecider>(session_.server()->connection(), *script);
       const auto timeout = session_.server()->timeout();
       scripts->stop_at(invocation_.interrupt, timeout,
                        session_.server()->is_private() ? microseconds{0} : timeout);
@@ -420,8 +419,7 @@ class Runs {
     const auto& candidate = plan_.candidates[number];
     if (candidate.program) return run_program_in_real_time(number);
     const std::string name(name_of(candidate));
-    const auto connections =
-        session_.server()->connections(static_cast<std::size_t>(traffic_.clients));
+    auto& connection = session_.server()->connection();
     const traffic::Surroundings surroundings{.virtual_clock = false,
                                              .keys_only = !session_.server()->is_private()};
     const auto prefix = session_.server()->next_prefix();
@@ -429,14 +427,14 @@ class Runs {
     const auto setup = make_script(candidate, *names, prefix, surroundings);
     const Cleaning cleaning_of_setup(*session_.server(), *setup);
     if (candidate.foreign && !candidate.foreign->setup.empty()) {
-      prepare(*setup, connections.front());
+      prepare(*setup, connection);
     }
-    const auto traffic = traffic_soon(round_trip_of(connections.front()));
+    const auto traffic = traffic_soon(round_trip_of(connection));
     const auto script = make_script(candidate, *traffic.traffic, prefix, surroundings);
     const Cleaning cleaning(*session_.server(), *script);
     auto run = real_run_of(number, name, traffic);
     run.script = script.get();
-    run.connections = connections;
+    run.connection = &connection;
     run.timeout = session_.server()->timeout();
     auto outcome = traffic::run_in_real_time(*traffic.traffic, run);
     session_.progress().clear();  // cleaning up may write a warning
@@ -480,30 +478,11 @@ class Runs {
       run_all();
       report_.difference = comparison_->found();
     }
-    if (report_.difference)
-      report_.difference->at_end_of_ttl = is_at_end_of_ttl(*report_.difference);
     if (!difference_may_be_timing_noise()) return;
     warn(
         "warning: the server was held up while TTLs ran, so that real time may have made the "
         "difference; use an idle machine",
         invocation_.command);
-  }
-
-  /// Whether the Redis server of a program has a key in its last millisecond at a difference: asks
-  /// the program again for all requests before that.
-  bool is_at_end_of_ttl(const Difference& difference) {
-    return std::ranges::any_of(plan_.candidates, [&](const traffic::Candidate& candidate) {
-      if (!candidate.program) return false;
-      const auto traffic = virtual_traffic().traffic;
-      exec::ProgramDecider program(candidate, *traffic, session_.programs());
-      traffic::FirstArrivals before(*traffic, difference.request - 1);
-      const auto outcome =
-          traffic::run_virtually(before, program, candidate.limits, invocation_.interrupt);
-      if (outcome.interrupted) return false;
-      const bool has_key = program.has_key_in_last_ms(difference.at);
-      program.finish();
-      return has_key;
-    });
   }
 
   bool difference_may_be_timing_noise() const {

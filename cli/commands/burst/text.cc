@@ -143,22 +143,8 @@ class TextReport {
     }
   }
 
-  /// The most denied keys.
+  /// The most denied keys of a log, which are real clients.
   void append_top_denied() {
-    constexpr std::size_t kMaxShown = 3;
-    for (const auto& run : report_.runs) {
-      std::string text;
-      for (std::size_t i = 0; i < std::min(kMaxShown, run.top_denied.size()); ++i) {
-        const auto& [key, count] = run.top_denied[i];
-        text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", escaped_text(key), count);
-      }
-      if (text.empty()) continue;
-      block_.row("denied", shown_name(run), "most: " + text);
-    }
-  }
-
-  /// The most denied keys of a log, which are real clients: all of `top_denied`, with shares.
-  void append_top_denied_table() {
     for (const auto& run : report_.runs) {
       if (run.top_denied.empty()) continue;
       const auto all = static_cast<double>(run.outcome.measured.denied);
@@ -183,31 +169,6 @@ class TextReport {
     const auto& tried = suggestion.tried[*suggestion.chosen];
     block_.row("suggested", limit_text(tried.limit, report_),
                fmt::format("smallest with at most {} denied", share));
-    // If few keys have all denials, the user may have meant a share of the keys.
-    constexpr std::int64_t kOneIn = 100;  // few: one key in this many
-    if (traffic_.suggest->of_keys || tried.keys_denied == 0) return;
-    if (tried.keys_denied > tried.keys / kOneIn) return;
-    block_.row("",
-               fmt::format("{} of {} keys {} all of these denials", tried.keys_denied, tried.keys,
-                           tried.keys_denied == 1 ? "has" : "have"),
-               "keys are counted by --suggest 1%keys");
-  }
-
-  /// One line per limiter, for comparison.
-  void append_summary() {
-    std::vector<Cells> rows{{"suggested", "limit", "denied", "keys denied"}};
-    for (const auto& run : report_.runs) {
-      if (!run.requests()->suggestion) continue;
-      const auto& [tried, chosen] = *run.requests()->suggestion;
-      const std::string none(trial::kNoValue);
-      rows.push_back({shown_name(run),
-                      chosen ? limit_text(tried[*chosen].limit, report_) : "no limit",
-                      chosen ? trial::percent_text(tried[*chosen].share(false)) : none,
-                      chosen ? trial::percent_text(tried[*chosen].share(true)) : none});
-    }
-    if (rows.size() < 3) return;
-    trial::append_rows(out_, rows, look_);
-    out_ += '\n';
   }
 
   void append_tried(const Suggestion& suggestion, const Run& run) {
@@ -231,7 +192,6 @@ class TextReport {
       append_verdict(*run.requests()->suggestion, run);
       out_ += '\n';
     }
-    append_summary();
   }
 
   /// Appends whether the two limiters of --compare decide alike, or where they first differ.
@@ -261,11 +221,7 @@ class TextReport {
             out_, has_holders(plan_) ? remarks_on_holders(report_, run) : remarks_on(report_, run),
             look_);
       }
-      if (traffic_keys(report_) > 1 && report_.recording) {
-        append_top_denied_table();
-      } else if (traffic_keys(report_) > 1) {
-        append_top_denied();
-      }
+      if (traffic_keys(report_) > 1 && report_.recording) append_top_denied();
       out_ += '\n';
       append_suggestions();
       append_plot(out_, report_, look_);

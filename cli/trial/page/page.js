@@ -97,7 +97,7 @@
       name: masked(algorithm), sent: schedule.length, traffic,
       decisions: schedule.map((one) => !one.allowed ? '0' : one.delay_us > 0 ? '2' : '1').join(''),
       until: column((one) => waitOf(one) < 0 ? waitOf(one) : one.at_us + waitOf(one)),
-      remaining: column((one) => one.remaining ?? -1), reasons: schedule.map(({reason}) => reason),
+      remaining: column((one) => one.remaining ?? -1),
       worst: {...worst, at: worst.from_us + worst.span_us, key: 0, limit: 0},
     };
     return {title, back, traffic: [traffic], runs: [run]};
@@ -560,14 +560,14 @@
   function stepsOf(scene) {
     const [run] = scene.runs, {at, latest, cost} = run.traffic, {limit, window} = data.limits[0];
     const allowed = [], title = scene.title ? `${run.name}, ${scene.title}` : run.name;
-    const rows = [['request', 'at', hasCosts ? 'cost' : '', 'decision', 'remaining', 'retry after', `in ${period(window)} before`, 'why']];
+    const rows = [['request', 'at', hasCosts ? 'cost' : '', 'decision', 'remaining', 'retry after', `in ${period(window)} before`]];
     for (let row = 0; row < Math.min(at.length, 200); ++row) {
       const isDenied = run.decisions[row] === '0', until = run.until[row];
       const held = allowed.reduce((sum, one) => one.time > latest[row] - window ? sum + one.units : sum, 0);
       rows.push([grouped(row + 1), signed(at[row] - report.base_us), hasCosts ? `${cost[row]}` : '', isDenied ? 'denied' : 'allowed',
         run.remaining[row] < 0 ? '-' : grouped(run.remaining[row]),
         !isDenied || until === -2 ? '-' : until === -1 ? 'never' : span(until - at[row]),
-        `${held} of ${limit}`, run.reasons[row] ?? '']);
+        `${held} of ${limit}`]);
       if (!isDenied) allowed.push({time: latest[row], units: cost[row]});
     }
     const table = tableOf(title, rows), lines = [...table.querySelectorAll('tr')].slice(1);
@@ -676,7 +676,6 @@
     from = clamp((from + to - size) / 2, least, most - size);
     state.view = {from, to: from + size};
     $('whole').disabled = Math.abs(state.whole.from - from) + Math.abs(state.whole.to - from - size) < size * 1e-6;
-    offerSpeeds();
     redraw(1);
   }
   const showWhole = () => setView(state.whole.from, state.whole.to);
@@ -713,18 +712,6 @@
     $('key').value = state.key;
     $('keys').hidden = keys.length < 2;
   }
-  // How fast to play, in µs or requests a second; at first so that what is in view takes some seconds.
-  function offerSpeeds() {
-    const size = state.view.to - state.view.from, {back} = state.scene, old = $('speed').value;
-    const speeds = back ? [1, 2, 5, 10, 50] : [...Array(12).keys()].map((n) => 10 ** n);
-    const fit = speeds.filter((speed) => size / speed > 0.4 && size / speed < 900);
-    const words = (speed) => back ? `${speed} a second` : speed === 1e6 ? 'real time'
-      : speed < 1e6 ? `${grouped(1e6 / speed)} × slower` : `${grouped(speed / 1e6)} × faster`;
-    offer($('speed'), fit.map((speed) => [speed, words(speed)]));
-    const off = (speed) => Math.abs(Math.log(size / speed / 6));
-    const best = fit.reduce((one, other) => off(other) < off(one) ? other : one);
-    $('speed').value = state.playing && fit.includes(Number(old)) ? old : best;
-  }
   function setPlaying(playing) {
     state.playing = playing;
     set($('play'), playing ? 'Pause' : 'Play');
@@ -733,10 +720,11 @@
   }
   function startOrStop() {
     const {from, to} = state.view, isWithin = state.cursor >= from && state.cursor < to - (to - from) * 0.16;
-    setPlaying(state.playing ? null : {from: isWithin ? state.cursor : from, begin: performance.now()});
+    setPlaying(state.playing ? null : {from: isWithin ? state.cursor : from, begin: performance.now(), size: to - from});
   }
   function play() {
-    const {from, begin} = state.playing, place = from + (performance.now() - begin) / 1e3 * Number($('speed').value);
+    // What was in view takes six seconds.
+    const {from, begin, size} = state.playing, place = from + (performance.now() - begin) / 6e3 * size;
     Object.assign(state, {cursor: Math.min(place, state.view.to), row: -1});
     if (place < state.view.to) redraw(0);
     else setPlaying(null);
@@ -760,7 +748,6 @@
   const buttons = {play: startOrStop, back: keys.ArrowLeft, next: keys.ArrowRight, worst: toWorst,
     in: keys['+'], out: keys['-'], whole: showWhole};
   for (const [id, action] of Object.entries(buttons)) on(id, 'click', () => action());
-  on('speed', 'change', () => state.playing && setPlaying({from: state.cursor, begin: performance.now()}));
   on('key', 'change', () => {
     state.key = Number($('key').value);
     toWorst();

@@ -30,11 +30,6 @@ for line in sys.stdin: print(json.dumps({"allowed": True, "remaining": json.load
   assert_equal "$(gojq '.runs[0].sent' <<<"$output")" 30
 }
 
-@test "a program says itself how many requests may be in flight" {
-  run -2 --separate-stderr rlctl burst --clock real --clients 2 --exec 'perl fixed.pl'
-  assert_regex "$stderr" '--clients: a program says itself how many requests may be in flight'
-}
-
 @test "--exec-clock is for the virtual clock" {
   run -2 --separate-stderr rlctl burst --clock real --exec-clock wall --exec 'perl fixed.pl'
   assert_regex "$stderr" '--exec-clock is for the virtual clock'

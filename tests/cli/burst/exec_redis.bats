@@ -53,16 +53,6 @@ against_fixed() {
   assert_equal "$(gojq -r 'if .allowed then 1 else 0 end' <<<"$output" | tr -d '\n')" 111110001111
 }
 
-@test "a key lives through the millisecond in which it expires, and a difference then is named so" {
-  printf '%s k\n' 100.0 110.0005 >requests.log
-  run -1 rlctl burst --replay requests.log --limit 1/10s --exec 'python3 counter.py' --compare sliding-window-log \
-    --timeout 60s --json
-  assert_equal "$(gojq -c '.compare | [.request, .allowed, .at_end_of_ttl]' <<<"$output")" '[2,false,true]'
-  run -1 rlctl burst --replay requests.log --limit 1/10s --exec 'python3 counter.py' --compare sliding-window-log \
-    --timeout 60s
-  assert_regex "$(tr -s ' \n' ' ' <<<"$output")" 'within the millisecond in which a key in Redis expires'
-}
-
 # bats test_tags=night
 @test "what a program keeps in Redis is gone for the next schedule" {
   run -0 rlctl adversary --tries 3000 --limit 5/60s --exec 'python3 counter.py' --json --timeout 60s

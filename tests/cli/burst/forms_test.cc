@@ -58,11 +58,4 @@ TEST_CASE("burst svg: a long command continues on another line") {
   CHECK(holds(svg, ">    " + word + "</text>"));
 }
 
-TEST_CASE("burst svg: an interrupted run is marked") {
-  auto report = report_of("gcra");
-  CHECK(!holds(draw_svg(report), "interrupted"));
-  report.interrupted = true;
-  CHECK(holds(draw_svg(report), "interrupted"));
-}
-
 }  // namespace rlctl::cli::trial::forms_test

@@ -10,7 +10,7 @@ real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
 
 @test "the boundary burst is sent around the edge of a window, for each algorithm" {
   real -0 --clock real --limit 20/500ms --json
-  gojq -e '[.clock, .clients, .pattern] == ["real", 1, "boundary"]' <<<"$output"
+  gojq -e '[.clock, .pattern] == ["real", "boundary"]' <<<"$output"
   gojq -e '[.runs[] | .sent] == [40, 40]' <<<"$output"
   # By the clock of this machine, and slightly late on a busy one.
   gojq -e --argjson now "$(date +%s)" '.runs[] | .worst.from_us / 1e6 | . > $now - 60 and . < $now + 1' <<<"$output"
@@ -23,7 +23,7 @@ real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
   gojq -e '.runs[0] | .sent == 300 and .lag_us >= 0 and (.sender_kept_up | type) == "boolean" and .bytes_per_key > 50' \
     <<<"$output"
   real -0 steady --clock real --limit 100/200ms --rate 300/s --requests 15 gcra
-  assert_line --regexp '^clock +real time +1 client$'
+  assert_line --regexp '^clock +real time$'
   assert_line --regexp ' lag +sender$'
   assert_line --regexp '^gcra .* [0-9.]+ (µs|ms|s) +(kept up|fell behind)$'
 }
@@ -33,41 +33,21 @@ real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
   real -0 steady --clock real --limit 10/200ms --duration 100ms gcra --json -u "unix://:secret@$socket"
   run -0 gojq -r .command <<<"$output"
   assert_output "rlctl burst steady gcra --limit 10/200ms --duration 100ms --seed 1 \
---clock real --clients 1 --url unix://$socket"
+--clock real --url unix://$socket"
 }
 
-@test "many clients share the traffic on another server, which is named with the key prefix and left unchanged" {
+@test "another server is named with the key prefix, and left unchanged" {
   start_server
   cli SET mine 1
-  real -0 steady --clock real --clients 7 --limit 100/200ms --rate 300/s --duration 300ms gcra -s "$socket"
-  assert_line --regexp '^clock +real time +7 clients$'
-  # Seven, one to clean up, and those that checked whether the server was up.
-  (($(cli INFO stats | tr -d '\r' | sed -n 's/^total_connections_received://p') >= 8))
+  real -0 steady --clock real --limit 100/200ms --rate 300/s --duration 300ms gcra -s "$socket"
   assert_equal "$(grep -cE "^rlctl: burst: writing under 'rlctl-burst:[0-9a-f]{16}:' on unix://$socket$" <<<"$stderr")" 1
   assert_equal "$(cli KEYS '*')" mine
 }
 
-@test "what decisions report is compared under the real clock, but not with several clients" {
-  local clients
-  for clients in 1 2; do
-    real -0 --clock real --clients "$clients" --limit 5/200ms sliding-window-log --json
-    gojq -e ".runs[0] | [.remaining, .reset_after] == $([ "$clients" = 1 ] &&
-      echo '[{compared: 10, too_many: 0, too_few: 0}, {compared: 10, too_early_us: 0, too_late_us: 0}]' ||
-      echo '[null, null]')" <<<"$output"
-  done
-}
-
-@test "more clients than the server accepts are reported" {
-  start_server --maxclients 5
-  real -3 --clock real --clients 20 -s "$socket" -q
-  [[ $stderr == *'the server accepts '*' of 20 clients: '*'max number of clients reached'* ]] || fail "$stderr"
-  [[ $stderr == *'hint: use fewer --clients, or raise the server'"'"'s maxclients'* ]] || fail "$stderr"
-}
-
-@test "more clients than this process may have open files are refused" {
-  run -2 bash -c 'ulimit -n 100; rlctl burst --clock real --clients 200'
-  assert_line --partial '--clients 200 needs more open files than this process may have, 100'
-  run -0 bash -c 'ulimit -Sn 50; rlctl burst steady --clock real --clients 60 --limit 50/100ms gcra -q'
+@test "what decisions report is compared under the real clock" {
+  real -0 --clock real --limit 5/200ms sliding-window-log --json
+  gojq -e '.runs[0] | [.remaining, .reset_after] ==
+    [{compared: 10, too_many: 0, too_few: 0}, {compared: 10, too_early_us: 0, too_late_us: 0}]' <<<"$output"
 }
 
 @test "the chart uses each run's own time" {
@@ -82,8 +62,8 @@ real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
 }
 
 @test "the SVG names the clock" {
-  run -0 --separate-stderr as svg rlctl burst steady --clock real --clients 2 --limit 20/100ms gcra
-  assert_line --regexp '>real time, 2 clients<'
+  run -0 --separate-stderr as svg rlctl burst steady --clock real --limit 20/100ms gcra
+  assert_line --regexp ', real time<'
   refute_line --partial 'virtual'
 }
 

@@ -368,20 +368,6 @@ any; --fields key=NAME takes another field"
   assert_output --partial 'sliding-window-log has 0.2'
 }
 
-@test "suggestions and denials of several limiters are shown in one table each" {
-  seq 1 200 | awk '{ print 1795155000 + $1, "k" $1 }' >many.log
-  for _ in 1 2 3 4 5; do echo 1795155100 heavy; done >>many.log
-  run -0 rlctl burst fixed-window gcra --replay many.log --limit 1/10s --suggest 1% --model
-  assert_line --regexp '^suggested +limit +denied +keys denied$'
-  assert_line --regexp '^fixed-window +3 per 10 s +0\.976 % +0\.498 %$'
-  assert_line --regexp '^gcra +3 per 10 s +0\.976 % +0\.498 %$'
-  assert_line --regexp '^ +1 of 201 keys has all of these denials$'
-  assert_line --regexp '^ +keys are counted by --suggest 1%keys$'
-  run -0 rlctl burst gcra --replay many.log --limit 1/10s --suggest 1%keys --model
-  refute_output --partial 'of these denials'
-  refute_line --regexp '^suggested +limit'
-}
-
 @test "with different costs, no smaller limit in the table would do" {
   { echo 1795155060 k 6 && for _ in 1 2 3 4 5 6 7 8 9; do echo 1795155061 k 1; done; } >costs.log
   run -0 rlctl burst fixed-window --replay costs.log --limit 6/60s --suggest 50% --model --json
