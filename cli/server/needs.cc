@@ -6,9 +6,8 @@
 #include "limiter/algorithm.h"
 
 namespace rlctl::cli {
-namespace {
 
-std::vector<Use> table_of_uses() {
+std::vector<Use> uses() {
   using Words = std::vector<std::string>;
   const auto together = [](Words all, const Words& more) {
     all.insert(all.end(), more.begin(), more.end());
@@ -37,13 +36,11 @@ std::vector<Use> table_of_uses() {
   };
 }
 
-}  // namespace
-
 Use use_named(std::string_view name) {
   if (const auto* algorithm = limiter::find_algorithm(name)) {
     return {algorithm->name, limiter::commands_of(*algorithm)};
   }
-  auto table = table_of_uses();
+  auto table = uses();
   const auto found = std::ranges::find(table, name, &Use::name);
   if (found == table.end()) throw std::logic_error("no use " + std::string(name));
   return std::move(*found);

@@ -10,8 +10,8 @@
 namespace rlctl::cli {
 
 /// Something that rlctl is used for: a command, or what an option adds to it; and the commands of
-/// the server that it cannot do without, those of its scripts included: "GET", "SCRIPT LOAD". The
-/// sections ACCESS RULES of the manual list the same.
+/// the server that it cannot do without, those of its scripts included: "GET", "SCRIPT LOAD".
+/// rlctl-acl(7) lists the same.
 struct Use {
   std::string_view name;
   std::vector<std::string> commands;
@@ -20,6 +20,8 @@ struct Use {
 /// The use of the keys of several limits, whose names are not known.
 inline constexpr std::string_view kSearch = "a search without --limit";
 
+/// Every use but the algorithms, in the order of the manual.
+std::vector<Use> uses();
 /// Finds the use by its name, which may be that of an algorithm: what a call of it takes.
 Use use_named(std::string_view name);
 

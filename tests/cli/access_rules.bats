@@ -1,5 +1,6 @@
 # needs: server
-# The ACL rules in the manual: with exactly these a user can use each command, and each of them is needed.
+# The ACL rules in rlctl-acl(7): with exactly these a user can use each command, and each of them is needed. That they
+# are the rules of the hints is a test of needs_test.cc.
 # shellcheck disable=SC2046 # one word for each rule
 
 load ../support/common
@@ -8,6 +9,7 @@ load ../support/cluster
 # What servers say; within a script, without NOPERM.
 says_refused="NOPERM|can't run|no permissions"
 
+search='a search without --limit'
 algorithms='fixed-window sliding-window-log sliding-window-zset sliding-window-counter token-bucket gcra leaky-bucket budget'
 
 setup_file() {
@@ -16,29 +18,13 @@ setup_file() {
 }
 setup() { cli FLUSHDB >/dev/null; }
 
-# section PAGE: the section ACCESS RULES of a page, without the marks of its code.
-section() {
-  awk '/^# /{ on = /^# ACCESS RULES/ } on && !/^```/' "$project/man/rlctl$1.scd"
-}
-
-# rules_in PAGE [N]: the rules in the first or Nth block of code of that section, on one line.
-rules_in() {
-  awk -v fence="$((2 * ${2:-1} - 1))" '
-    /^# /{ on = /^# ACCESS RULES/ } /^```/ && on { ++fences; next } on && fences == fence' \
-    "$project/man/rlctl$1.scd" | xargs
-}
-
-# rules_for ALGORITHM: those of rlctl(1), without the keys.
-rules_for() {
-  local common own
-  common=$(rules_in .1 | grep -oE '\+(evalsha|script)\S*' | xargs)
-  if [[ $1 == sliding-window-log ]]; then
-    own=$(rules_in .1 | sed 's/.*+script|load //')
-  else
-    own=$(section .1 | awk -v name="$1" '
-      on && /^\t/ { print; next } { on = 0 } /^[a-z]/ && index(", " $0 ",", ", " name ",") { on = 1 }')
-  fi
-  xargs <<<"$common $own"
+# rules_of NAME…: the rules of these rows of the page, each once, on one line.
+rules_of() {
+  local name
+  for name in "$@"; do
+    awk -v name="*$name*" '$0 == name { on = 1; found = 1; next } on && !/^\t\+/ { exit } on; END { exit !found }' \
+      "$project/man/rlctl-acl.7.scd" || fail "rlctl-acl(7) has no row $name"
+  done | xargs -n 1 | sort -u | xargs
 }
 
 # user RULE…: the user limiter may do this with the keys of login:* and of burst, and nothing else.
@@ -208,7 +194,7 @@ leases() {
 
 @test "run with --limit and --concurrency needs the rules of both algorithms" {
   local rules
-  mapfile -t rules < <(printf '%s\n' $(rules_for sliding-window-log) $(rules_for concurrency) | sort -u)
+  read -ra rules < <(rules_of sliding-window-log concurrency)
   user "${rules[@]}"
   limiter run login:nightly --limit 1/60s --concurrency 2 -- true
   REDISCLI_AUTH=pw run -75 rlctl run --user limiter login:nightly --limit 1/60s --concurrency 2 -- true
@@ -237,26 +223,25 @@ uses() {
   local algorithm optional
   for algorithm in $(scaled 'gcra budget' "$algorithms"); do
     optional=''
-    if [[ $algorithm == leaky-bucket ]]; then optional=+del; fi
     if [[ $algorithm == budget ]]; then optional='+hgetall +hdel'; fi
-    echo "asks $algorithm;$(rules_for "$algorithm");$optional;;"
+    echo "asks $algorithm;$(rules_of "$algorithm");$optional;;"
   done
   cat <<TABLE
-inspects;$(rules_in -inspect.1);+memory;;
-lists;$(rules_in -list.1);+memory;;
-asks_quota;$(rules_in -quota.1);+memory;;3
-resets;$(rules_in -reset.1) +scan;;;
-loads_scripts;$(rules_in -scripts.1);;;
-calls_script;$(rules_for gcra);+setrange +del +pttl +pexpire;;
-saves;$(rules_in -reset.1) +scan $(rules_in -reset.1 2);;;
-restores;$(rules_in -reset.1 3);;;
-leases;$(rules_for concurrency);;+zrem +del;125
-bursts;$(rules_in -burst.1 | sed s@~rlctl-burst:.@@) $(rules_for sliding-window-log | sed 's/+evalsha +script|load//');+time;+unlink;
-debugs;$(rules_in -debug.1);;;
+inspects;$(rules_of inspect "$search");;;
+lists;$(rules_of list);;;
+asks_quota;$(rules_of quota);;;3
+resets;$(rules_of reset "$search");;;
+loads_scripts;$(rules_of 'scripts load');;;
+calls_script;$(rules_of gcra);+setrange +del +pttl +pexpire;;
+saves;$(rules_of reset "$search" 'reset --save');;;
+restores;$(rules_of 'reset --restore');;;
+leases;$(rules_of concurrency);;+zrem +del;125
+bursts;$(rules_of burst sliding-window-log);+time;+unlink;
+debugs;$(rules_of debug);;;
 TABLE
 }
 
-@test "each command needs each rule of its page, and check those of its algorithm" {
+@test "each command needs each rule of its row, and check those of its algorithm" {
   local use rules optional warned refused algorithm
   while IFS=';' read -r -u 9 use rules optional warned refused; do
     algorithm=${use#asks }
@@ -264,9 +249,6 @@ TABLE
     needs_each "${use%% *}" $rules
   done 9< <(uses)
 }
-
-# needed RULE…: those that are no mere option, sorted.
-needed() { printf '%s\n' "$@" | grep -vxF +memory | sort -u; }
 
 # takes_one_hint COMMAND…: rlctl does not do it for a user without rules; and does once the ACL command that it
 # then prints has been called. $granted has the rules of that.
@@ -294,50 +276,45 @@ prepare() {
 }
 
 @test "a user without rules is told at once all that a command needs" {
-  local page command
+  local rows names command
   prepare
   rlctl reset -q --match 'login:gcra' --yes --save "$BATS_TEST_TMPDIR/saved"
   cd "$BATS_TEST_TMPDIR"
-  while IFS='|' read -r page command; do
+  while IFS='|' read -r rows command; do
     set -f
     # shellcheck disable=SC2086 # one word for each argument
     takes_one_hint $command
     set +f
-    # shellcheck disable=SC2046,SC2086 # one word for each rule
-    case $page in
-      '') ;;
-      .1) diff <(needed $(rules_for "${command##*--algorithm }")) - <<<"$granted" ;;
-      *+*) diff <(needed $(rules_in "${page%%+*}") "+${page#*+}") - <<<"$granted" ;;
-      *) diff <(needed $(rules_in $page)) - <<<"$granted" ;;
-    esac
-  done <<'TABLE'
-.1|check login:ann --limit 5/60s --algorithm fixed-window
-.1|check login:ann --json --limit 5/60s --limit 9/1h --algorithm sliding-window-log
-.1|check login:ann --peek --limit 5/60s --algorithm gcra
--inspect.1|inspect login:gcra
--inspect.1|inspect login:sliding-window-log login:sliding-window-zset --json
--inspect.1|inspect login:none
--inspect.1|inspect --match login:*
-|inspect login:gcra --limit 5/1000d
--list.1|list
--list.1|list login:* --json --limit 1/60s
--list.1+info|audit login:held
--list.1+info|audit login:held --json
--quota.1|quota login:gcra
--quota.1|quota login:many-gcra --json
-|reset login:gcra --limit 5/1000d
--reset.1|reset login:gcra
--reset.1+scan|reset --match login:* --yes --json
--reset.1|reset login:many-gcra -v
-|reset --match login:* --dry-run
-|reset --match login:* --yes --save new
-|reset --restore saved --replace --dry-run
-|reset --restore saved --replace
-|reset login:held --holder host
-|run login:nightly --limit 1/60s -- true
-|run login:nightly --concurrency 2 -- true
-|run login:nightly --limit 1/60s --concurrency 2 -- true
-|scripts call gcra login:ann --limit 2/60s
+    IFS=, read -ra names <<<"$rows"
+    [[ ! $rows ]] || diff <(rules_of "${names[@]}" | xargs -n 1 | sort) - <<<"$granted"
+  done <<TABLE
+fixed-window|check login:ann --limit 5/60s --algorithm fixed-window
+sliding-window-log|check login:ann --json --limit 5/60s --limit 9/1h --algorithm sliding-window-log
+gcra|check login:ann --peek --limit 5/60s --algorithm gcra
+inspect,$search|inspect login:gcra
+inspect,$search|inspect login:sliding-window-log login:sliding-window-zset --json
+inspect,$search|inspect login:none
+inspect,$search|inspect --match login:*
+inspect|inspect login:gcra --limit 5/1000d
+list|list
+list|list login:* --json --limit 1/60s
+audit|audit login:held
+audit|audit login:held --json
+quota|quota login:gcra
+quota|quota login:many-gcra --json
+reset|reset login:gcra --limit 5/1000d
+reset|reset login:gcra
+reset,$search|reset --match login:* --yes --json
+reset|reset login:many-gcra -v
+reset --dry-run,$search|reset --match login:* --dry-run
+reset,$search,reset --save|reset --match login:* --yes --save new
+reset --restore --dry-run|reset --restore saved --replace --dry-run
+reset --restore|reset --restore saved --replace
+inspect,$search,concurrency,budget|reset login:held --holder host
+sliding-window-log|run login:nightly --limit 1/60s -- true
+concurrency|run login:nightly --concurrency 2 -- true
+sliding-window-log,concurrency|run login:nightly --limit 1/60s --concurrency 2 -- true
+gcra|scripts call gcra login:ann --limit 2/60s
 TABLE
   takes_one_hint burst steady --rate 50/s --limit 5/1s gcra --socket "$socket"
   takes_one_hint debug gcra login:gcra --limit 5/1000d --trace
@@ -363,7 +340,7 @@ cluster_user() {
 @test "in a Cluster, check also needs CLUSTER SLOTS, and ASKING while its slot moves" {
   local rules key slot to
   start_cluster 2
-  mapfile -t rules < <(rules_for sliding-window-log | xargs -n 1)
+  read -ra rules < <(rules_of sliding-window-log)
   cluster_user "${rules[@]}" '+cluster|slots' +asking
   for key in a b c d e; do limiter check "login:$key" --limit 2/60s; done
   slot=$(slot_of login:moving)

@@ -200,6 +200,15 @@ page() {
   done
 }
 
+@test "the page of every command has its exit statuses" {
+  local command all
+  lines_of all commands
+  for command in "${all[@]}"; do
+    # rlctl(1) describes version.
+    [[ $command == version ]] || grep -qx '# EXIT STATUS' "$(page "$command")" || fail "rlctl-$command has no exit statuses"
+  done
+}
+
 @test "help fits 80 columns and ends with an example" {
   local command inner words all
   lines_of all commands

@@ -75,7 +75,7 @@ $log +acl|getuser +get +set +setrange +del : ok user 'limiter' may call what che
 END
 }
 
-@test "with the rules of rlctl-doctor(1) everything is known; without any of them it is not" {
+@test "with the rules of doctor in rlctl-acl(7) everything is known; without any of them it is not" {
   cli CONFIG SET save '3600 1' >/dev/null
   local all rule rules
   # known RULE…: what it says, but not what depends on all rules or on time.
@@ -84,7 +84,7 @@ END
     REDISCLI_AUTH=pw run rlctl doctor --user limiter
     grep -vE '^[a-z]+ +(acl|connection|clock|memory) ' <<<"$output"
   }
-  lines_of rules eval "awk '/^# /{ on = /^# ACCESS RULES/ } on' '$project/man/rlctl-doctor.1.scd' | sed -n '/^\`\`\`/,//p' | grep -oE '\+\S+'"
+  lines_of rules eval "sed -n '/^\*doctor\*/,/^$/p' '$project/man/rlctl-acl.7.scd' | grep -oE '\+[a-z|]+'"
   all=$(known "${rules[@]}")
   assert_equal "$(grep -c ^ok <<<"$all")" 7
   for rule in "${rules[@]}"; do
