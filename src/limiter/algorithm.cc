@@ -37,7 +37,6 @@ constexpr std::array kAlgorithms{
                     "it never allowed more than {allowed} within {window}{to_a_key}",
         .why_exceeded = "its counter starts over at {edge}, so {before} before that and {after} "
                         "after it were allowed {within}",
-        .has_own_windows = true,
         .has_periods = true,
         .make_model = make<FixedWindowModel>},
     Algorithm{.name = "sliding-window-log",
@@ -127,7 +126,6 @@ constexpr std::array kAlgorithms{
                     "allowed more than {allowed} within {window}{to_a_key}",
         .why_exceeded = "what is spent starts over at {edge}, so {before} before that and {after} "
                         "after it were allowed {within}",
-        .has_own_windows = true,
         .has_periods = true,
         .has_reservations = true,
         .make_model = make<BudgetModel>},

@@ -33,8 +33,6 @@ struct Algorithm {
   /// templates of why(). Without `why_exceeded`, it lets no more through if requests come in the
   /// order of their times.
   std::string_view why_kept = {}, why_exceeded = {};
-  /// Counts units in windows that begin at multiples of the window since 1970, and nothing else.
-  bool has_own_windows = false;
   bool is_exact = false;  ///< allows exactly what a log of all allowed units allows
   bool has_burst = false;
   bool has_periods = false;              ///< a call may state when a window begins and ends
