@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cerrno>
 #include <climits>
 #include <new>
@@ -131,6 +132,14 @@ bool Progress::is_due() {
   return true;
 }
 
+std::string Progress::time_left(double share) const {
+  constexpr double kDay = 86'400, kMostDays = 9999;
+  const auto seconds = std::chrono::duration<double>(Clock::now() - start_).count();
+  const auto left = share > 0 ? seconds / share - seconds : HUGE_VAL;
+  if (left < kDay) return fmt::format("{:.0f}s left", left);
+  return fmt::format("{:.0f}d left", std::min(left / kDay, kMostDays));
+}
+
 void Progress::show(std::string line) {
   // Leave the last column free: some terminals wrap after writing it.
   line = cut_to_width(without_micro_sign(printable(line, Printed::kLine), locale_is_utf8()),
@@ -144,14 +153,13 @@ void Progress::update(std::size_t done_bytes, std::size_t total_bytes, std::size
   const auto seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   const auto share =
       static_cast<double>(done_bytes) / static_cast<double>(std::max<std::size_t>(total_bytes, 1));
-  const auto left = share > 0 ? seconds / share - seconds : 0;
-  show(fmt::format("{:3.0f}%  {} lines  {:.0f}/s  {:.0f}s left", share * 100, lines,
-                   static_cast<double>(lines) / seconds, left));
+  show(fmt::format("{:3.0f}%  {} lines  {:.0f}/s  {}", share * 100, lines,
+                   static_cast<double>(lines) / seconds, time_left(share)));
 }
 
 void Progress::update(double share, std::string_view what) {
   if (!is_due()) return;
-  show(fmt::format("{:3.0f}%  of {}; Ctrl-C stops", share * 100, what));
+  show(fmt::format("{:3.0f}%  of {}; {}; Ctrl-C stops", share * 100, what, time_left(share)));
 }
 
 void Progress::update(std::string line) {

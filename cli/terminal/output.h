@@ -122,6 +122,8 @@ class Progress {
 
  private:
   bool is_due();
+  /// "42s left", as far as the time that this share of the work took tells.
+  std::string time_left(double share) const;
   void show(std::string line);
 
   bool enabled_;

@@ -185,7 +185,7 @@ $ redis EVAL "redis.call('PEXPIRE', 'log:x', 600000) return ''" 0
 $ rlctl audit
 no findings in 1 limiter key; TTL not checked for 1 key: no policy defines its window
 $ rlctl --config FOLDER/config audit --json
-{"finding":"ttl_short","severity":"critical","key":"log:x","detail":"expires in [..], but what is used counts for [..]: the limit is forgotten early","fix":"redis-cli -s [..]/redis.sock PEXPIRE log:x 35[..]"}
+{"finding":"ttl_short","severity":"critical","key":"log:x","detail":"expires in [..], but what is used counts for [..]: the limit is forgotten early","fix":"redis-cli -s [..]/redis.sock PEXPIRE log:x 3[..]"}
 [2]
 
 ## a finding about a key that stores another limit than its policy says both; another algorithm's limit does not end the audit

@@ -67,7 +67,7 @@ long='rlctl burst steady --model --rate 1000000/s --duration 1000s fixed-window 
 
 @test "a run longer than a second shows its progress and then erases it" {
   until_on_terminal 'Ctrl-C stops' "$long 2>&1"
-  [[ $raw == *'%  of 2000000000 requests; Ctrl-C stops'* ]] || fail "$(cat -v <<<"$raw")"
+  [[ $raw == *'%  of 2000000000 requests; '*' left; Ctrl-C stops'* ]] || fail "$(cat -v <<<"$raw")"
   [[ $raw == *$'\e[K'*'pattern'* ]]
   assert_equal "$(grep -c 'Ctrl-C stops' <<<"${raw#*pattern}")" 0
 }
