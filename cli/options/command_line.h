@@ -86,7 +86,7 @@ class CommandLine {
   /// The help of the chosen command; of rlctl, if there is none or it has no help.
   std::string help(HelpExtent extent) const;
 
-  /// The command whose help tells more about a mistake: "scripts call". Empty for rlctl's.
+  /// The command whose help tells more about a mistake: "scripts load". Empty for rlctl's.
   std::string path() const;
 
   // ---- A line that is still being typed ----

@@ -184,7 +184,6 @@ resets() {
 }
 
 loads_scripts() { limiter scripts load; }
-calls_script() { limiter scripts call gcra login:ann --limit 2/60s; }
 
 saves() {
   fills
@@ -247,7 +246,6 @@ lists;$(rules_in -list.1);+memory;;
 asks_quota;$(rules_in -quota.1);+memory;;3
 resets;$(rules_in -reset.1) +scan;;;
 loads_scripts;$(rules_in -scripts.1);;;
-calls_script;$(rules_for gcra);+setrange +del +pttl +pexpire;;
 saves;$(rules_in -reset.1) +scan $(rules_in -reset.1 2);;;
 restores;$(rules_in -reset.1 3);;;
 leases;$(rules_for concurrency);;+zrem +del;125
@@ -337,7 +335,6 @@ prepare() {
 |run login:nightly --limit 1/60s -- true
 |run login:nightly --concurrency 2 -- true
 |run login:nightly --limit 1/60s --concurrency 2 -- true
-|scripts call gcra login:ann --limit 2/60s
 TABLE
   takes_one_hint burst steady --rate 50/s --limit 5/1s gcra --socket "$socket"
   takes_one_hint debug gcra login:gcra --limit 5/1000d --trace
