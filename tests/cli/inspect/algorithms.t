@@ -224,7 +224,8 @@ leases     3, by their end
 ## a budget shows what is spent and held, by whom and until when
 $ rlctl check -q tokens --limit 100/1h --algorithm budget --cost 11 --now 2026-01-01T12:00:00Z
 $ rlctl check -q tokens --limit 100/1h --reserve 30 --id web:1 --hold 60s --now 2026-01-01T12:00:00Z
-$ rlctl settle -q tokens web:1 20 --now 2026-01-01T12:00:01Z
+$ rlctl settle tokens web:1 20 --now 2026-01-01T12:00:01Z
+settled key=tokens limit=100/1h algorithm=budget reservation=web:1 was=held actual=20 remaining=69 reset=3599.000s
 $ rlctl check -q tokens --limit 100/1h --reserve 5 --id web:0 --hold 25s --now 2026-01-01T12:00:00Z
 $ rlctl check -q tokens --limit 100/1h --reserve 25 --id web:2 --hold 30s --now 2026-01-01T12:00:01Z
 $ rlctl check -q tokens --limit 100/1h --reserve 40 --id 'web 3' --hold 90s --now 2026-01-01T12:00:31.5Z
