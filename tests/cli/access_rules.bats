@@ -326,7 +326,7 @@ prepare() {
 |reset login:gcra --limit 5/1000d
 -reset.1|reset login:gcra
 -reset.1+scan|reset --match login:* --yes --json
--reset.1|reset login:many-gcra -v
+-reset.1|reset login:many-gcra
 |reset --match login:* --dry-run
 |reset --match login:* --yes --save new
 |reset --restore saved --replace --dry-run

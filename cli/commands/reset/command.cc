@@ -633,8 +633,7 @@ void add_options(Options& options, Plan& plan) {
              "put back the keys saved in this file; leave keys that already exist")
       .once("run reset once for each file")
       .excludes("--force", "--replace replaces keys that exist")
-      .excludes_each(
-          {"--match", "--holder", "--limit", "--policy", "--save", "--verbose", "--yes"});
+      .excludes_each({"--match", "--holder", "--limit", "--policy", "--save", "--yes"});
   options.flag("--replace", plan.replace, "with --restore: replace keys that already exist")
       .needs("--restore");
   options.flag("--dry-run", plan.dry_run,
@@ -645,7 +644,6 @@ void add_options(Options& options, Plan& plan) {
             "exit with status 1 if there is nothing to remove (or for one of several KEYs)")
       .excludes("--restore");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
-  options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");
   options.flag("--no-truncate", plan.full, kFullHelp);
   options.flag("-q,--quiet", plan.quiet, kQuietHelp);
   options.group("Limits of KEY");

@@ -234,7 +234,7 @@ void Session::add(const ResetOutcome& outcome, std::span<const std::string> look
   }
   const bool expected =
       change || outcome.reason == KeptReason::kChanged || outcome.reason == KeptReason::kTooLarge;
-  if (plan.match && !plan.verbose && !expected) return;
+  if (plan.match && !expected) return;
   const bool is_there = outcome.result != ResetResult::kNone;
   const auto* form = is_there ? outcome.form : nullptr;
   write({.key = outcome.key,
