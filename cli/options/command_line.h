@@ -15,6 +15,11 @@
 
 namespace rlctl::cli {
 
+/// An option that users look for at a command, and what to type in its place.
+struct Instead {
+  std::string_view option, advice;
+};
+
 /// What --help shows of a command.
 struct CommandText {
   std::string_view name = {};
@@ -31,6 +36,8 @@ struct CommandText {
   Completer complete_operand = nullptr;
   /// Whether an argument such as -5 is an operand, for the command to refuse.
   bool takes_numbers = false;
+  /// The hints of errors about options that the command does not have.
+  std::span<const Instead> instead = {};
 };
 
 /// -h shows the usage, the options that matter and two examples on one screen; --help shows

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <exception>
 #include <unordered_set>
 #include <utility>
@@ -36,9 +36,9 @@ using stored::Inspection;
 struct Plan {
   LimitOptions limit;
   std::optional<std::string> warning = "80%", critical = "95%";
-  std::optional<std::string> textfile, seconds, as;
+  std::optional<std::string> textfile, as;
   std::int64_t label_keys = 0;
-  bool quiet = false, verbose = false;
+  bool quiet = false;
   bool must_exist = false;  ///< a KEY of which nothing is stored is UNKNOWN
   bool full = false;        ///< keys are not cut
 
@@ -69,25 +69,6 @@ void declare_options(Options& options, Plan& plan) {
              "label the limits of this many KEYs by name in the metrics; the others share series "
              "(default: 0)")
       .needs("--textfile");
-  options.value("-t", "SECONDS", plan.seconds, "the same as --timeout, with or without a unit")
-      .excludes("--timeout");
-  options.flag("-v", plan.verbose, "accepted, as plugins must do; changes nothing");
-}
-
-/// The options of the connection with -t, whose numbers mean seconds.
-ConnectionOptions connection_with(const Plan& plan, const ConnectionOptions& general) {
-  constexpr double kMax = 1e9;
-  auto connection = general;
-  if (!plan.seconds) return connection;
-  connection.timeout = plan.seconds;
-  const auto seconds = to_decimal(*plan.seconds);
-  if (seconds && *seconds >= 0 && *seconds <= kMax) {
-    connection.timeout = fmt::format("{:.0f}us", std::ceil(*seconds * 1e6));
-  }
-  if (parse_duration_of(*connection.timeout, "-t").count() == 0) {
-    throw UsageError("-t must be greater than 0, not " + quoted_and_masked(*plan.seconds));
-  }
-  return connection;
 }
 
 // ---- Keys and their limits ----
@@ -328,8 +309,8 @@ std::vector<LimitStatus> ask(const Plan& plan, const stored::Libraries& librarie
   for (const auto& key : distinct_keys(plan.limiter, operands, "rlctl quota api:acme")) {
     targets.push_back(targets_of(key, plan, invocation.configuration));
   }
-  Connector connector(connection_with(plan, invocation.connection), invocation.configuration,
-                      invocation.interrupt, [] { return needs_of("quota"); });
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt,
+                      [] { return needs_of("quota"); });
   try {
     auto connection = connector.open();
     if (const auto why = redis::why_out_of_date(connection)) {
@@ -427,6 +408,9 @@ ExitStatus report_failure(const Problem& problem, bool json) {
   return to_status(PluginState::kUnknown);
 }
 
+constexpr std::array kInstead{
+    Instead{.option = "-t", .advice = "--timeout 10s limits the wait for the server"}};
+
 std::string notes() {
   return list_algorithms("") + R"(
 A RANGE alerts if the use is outside it, or with @ inside it. A percentage has
@@ -465,7 +449,8 @@ Examples:
   rlctl quota --policy login -w 50% ann
 )",
              .notes = notes,
-             .complete_operand = complete_key},
+             .complete_operand = complete_key,
+             .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,
     .report = report_failure,
     .decides_dash = true};
