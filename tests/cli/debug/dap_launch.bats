@@ -92,7 +92,7 @@ LUA
   client <<'END'
 with Client() as c:
     c.initialize()
-    log = dict(program="count.lua", replay="requests.log", format="jsonl", args="{now_us}")
+    log = dict(program="count.lua", replay="requests.log", args="{now_us}")
     assert "leaves no request" in c.refused("launch", **log, skip=3)
     assert "negative" in c.refused("launch", **log, skip=-1)
     assert "log cannot be read from standard" in c.refused("launch", program="count.lua", replay="-")

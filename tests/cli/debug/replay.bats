@@ -87,7 +87,7 @@ LUA
 
 @test "every log format is accepted, and unreadable lines are reported" {
   printf '{"time":"2026-01-01T00:00:00Z","key":"ann"}\nnonsense\n{"time":"2026-01-01T00:00:01Z","key":"ann"}\n' >a.jsonl
-  run -0 --separate-stderr rlctl debug fixed-window --limit 3/60s --replay a.jsonl --format jsonl --skip 1 --trace
+  run -0 --separate-stderr rlctl debug fixed-window --limit 3/60s --replay a.jsonl --skip 1 --trace
   assert_line --regexp "'ann': string, 1 of 3 used → 2 of 3 used"
   assert_regex "$stderr" 'warning: 1 of 3 lines cannot be read'
   run -0 bash -c 'gzip -c four.log | rlctl debug fixed-window --limit 3/60s --replay - --skip 2 --trace -q'
