@@ -34,7 +34,6 @@ struct Plan {
   std::optional<microseconds> now;
   std::optional<std::int64_t> entries = 20;  ///< none: all
   Watch watch;
-  bool full = false;              ///< keys are not cut
   std::optional<std::string> as;  ///< what the keys of other limiters hold
 
   std::optional<Limiter> limiter = {};  ///< from --limit or --policy; takes precedence
@@ -63,7 +62,6 @@ void declare_options(Options& options, Plan& plan) {
   options.value("--entries", "NUMBER", into(plan.entries, parse_entries),
                 "list this many of the newest entries, or all (default: 20)");
   add_as_option(options, plan.as);
-  options.flag("--no-truncate", plan.full, kFullHelp);
   add_watch_option(options, plan.watch, "repeat every TIME (default: 1s) until Ctrl-C")
       .excludes("--now", kNowFixesTheClock);
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
@@ -117,7 +115,6 @@ class Run {
   /// that concerns one key and reads the others; with --watch, throws it. Throws redis::Error.
   void read(std::string& out) {
     look_ = invocation_.out.look();
-    look_.full_keys = plan_.full;
     status_ = ExitStatus::kDone;
     results_.clear();
     try {

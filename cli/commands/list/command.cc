@@ -87,7 +87,6 @@ void declare_options(Options& options, Plan& plan) {
   options.flag("--totals", plan.only_totals, "print totals by algorithm and policy, but no keys")
       .excludes("--top", "--totals always covers all keys")
       .excludes("--sort");
-  options.flag("--no-truncate", plan.full, kFullHelp);
   add_watch_option(options, plan.watch,
                    "show the first ones again every TIME (default: 1s) until Ctrl-C")
       .excludes("--totals");
@@ -104,7 +103,7 @@ class Run {
                    [] { return needs_of("list"); }),
         listing_(plan, invocation.configuration),
         rows_(plan.sort.value_or(SortKey::kKey), plan.top),
-        look_(look_of_rows(invocation.out, plan)),
+        look_(look_of_rows(invocation.out)),
         table_(look_) {}
 
   /// Throws redis::Error.
@@ -345,7 +344,7 @@ class Watching {
       for (const auto& row : last_.rows) append_json(out, row);
       return out;
     }
-    const Look look = look_of_rows(invocation_.out, plan_);
+    const Look look = look_of_rows(invocation_.out);
     append_filled(out, toned(summary(), Tone::kDim, look.colour), 0, look.columns);
     RowTable table(look);
     table.widen(last_.rows);

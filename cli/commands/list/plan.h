@@ -22,7 +22,6 @@ struct Plan {
   std::optional<std::string> algorithm = {}, policy = {};  ///< only keys of this one; none: of all
   bool include_unrecognized = false;  ///< also what only looks like a limiter's state
   bool only_totals = false;
-  bool full = false;                         ///< keys are not cut
   std::optional<limiter::Limit> limit = {};  ///< of keys whose limit is not known otherwise
   std::optional<std::string> as = {};        ///< what other limiters' keys hold
   Watch watch = {};

@@ -40,7 +40,6 @@ struct Plan {
   std::int64_t label_keys = 0;
   bool quiet = false;
   bool must_exist = false;  ///< a KEY of which nothing is stored is UNKNOWN
-  bool full = false;        ///< keys are not cut
 
   Thresholds thresholds = {};
   std::optional<Limiter> limiter = {};  ///< from --limit or --policy; takes precedence
@@ -57,7 +56,6 @@ void declare_options(Options& options, Plan& plan) {
   options.flag("--must-exist", plan.must_exist, "report UNKNOWN for a KEY that does not exist");
   add_limit_options(options, plan.limit, false);
   add_as_option(options, plan.as);
-  options.flag("--no-truncate", plan.full, kFullHelp);
   options.flag("-q,--quiet", plan.quiet, "print only what is not OK");
   options.value(
       "--textfile", "FILE", plan.textfile,
@@ -391,9 +389,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
   if (invocation.json) {
     append_json(out, statuses);
   } else {
-    auto look = invocation.out.look();
-    look.full_keys = plan.full;
-    append_text(out, statuses, plan.thresholds, plan.quiet, look);
+    append_text(out, statuses, plan.thresholds, plan.quiet, invocation.out.look());
   }
   invocation.out.flush();
   return to_status(state);

@@ -644,7 +644,6 @@ void add_options(Options& options, Plan& plan) {
             "exit with status 1 if there is nothing to remove (or for one of several KEYs)")
       .excludes("--restore");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
-  options.flag("--no-truncate", plan.full, kFullHelp);
   options.flag("-q,--quiet", plan.quiet, kQuietHelp);
   options.group("Limits of KEY");
   add_limit_options(options, plan.limit, false);

@@ -99,7 +99,6 @@ Session::Session(const Plan& plan_in, Invocation& invocation_in)
       libraries(libraries_of(invocation.configuration)),
       look(invocation.out.look()),
       progress(!plan.quiet && is_terminal(STDERR_FILENO)) {
-  look.full_keys = plan.full;
   if (!plan.quiet) invocation.out.require_open();
   if (plan.save && !plan.dry_run) save_file.emplace(*plan.save);
 }

@@ -32,7 +32,6 @@ struct Plan {
   bool dry_run = false;
   bool yes = false;
   bool force = false;
-  bool full = false;  ///< keys are not cut
   bool quiet = false;
   bool must_exist = false;  ///< status 1 if there is nothing to remove
 };
