@@ -315,7 +315,6 @@ prepare() {
 -inspect.1|inspect login:gcra
 -inspect.1|inspect login:sliding-window-log login:sliding-window-zset --json
 -inspect.1|inspect login:none
--inspect.1|inspect --match login:*
 |inspect login:gcra --limit 5/1000d
 -list.1|list
 -list.1|list login:* --json --limit 1/60s

@@ -37,13 +37,6 @@ END
   assert_regex "$(<"$BATS_TEST_TMPDIR/screen")" $'article: sliding-window-zset +1 +\e\\[[0-9;]*m\\.\e'
 }
 
-@test "inspect --match prints each limiter as it is read, and stops if nobody reads on" {
-  seq -f 'k%.0f' 3000 | rlctl check --batch -q --limit 5/1h --algorithm gcra >/dev/null
-  cli CONFIG RESETSTAT >/dev/null
-  rlctl inspect --match '*' --json | head -n 1 >/dev/null
-  (($(calls exec) < 3000)) || fail 'all keys were read'
-}
-
 @test "keys of more than 200 bytes are cut in text, never in JSON" {
   local key command words
   printf -v key '%0300d' 0

@@ -188,7 +188,7 @@ $ rlctl list '{m}*' --limit 5/1h --sort key --top 9
      1        ?/~1d      -           - [..]  sliding-window-log                    {m}:86400s
 ! --limit 5/1h does not apply to 1 key
 
-## a user who may read only some keys sees those, with list, inspect --match and reset --match (own server)
+## a user who may read only some keys sees those, with list and reset --match (own server)
 $ rlctl check -q a:1 --limit 10/1d --algorithm gcra
 $ rlctl check -q b:1 --limit 10/1d --algorithm gcra
 $ redis ACL SETUSER some on >secret ~a:* +@all -memory
@@ -209,13 +209,6 @@ $ rlctl list --user some --above 101%
 $ rlctl list --user none
 ! no limiters found; not listed: 2 keys that this user may not read
 ! rlctl: list: [..]: NOPERM [..]
-!   hint: grant it: ACL SETUSER none '~PATTERN', with a pattern that matches the key
-[4]
-$ rlctl inspect --user some --match '*' --json
-{"key":"a:1","type":"string","library":"rlctl","algorithm":"gcra","limit":10,"window_us":86400000000,"limits_differ":null,"used":1,"remaining":9,[..]
-! rlctl: inspect: warning: not shown: 1 key that this user may not read
-$ rlctl inspect --user none --match '*'
-! rlctl: inspect: [..]: NOPERM [..]
 !   hint: grant it: ACL SETUSER none '~PATTERN', with a pattern that matches the key
 [4]
 $ rlctl reset --user some --match '*' --dry-run
