@@ -52,7 +52,7 @@ std::optional<std::int64_t> parse_entries(const std::string& text) {
 
 void declare_options(Options& options, Plan& plan) {
   options.group("Options");
-  add_limit_options(options, plan.limit, false);
+  add_limits_of_key(options, plan.limit);
   options.value("--entries", "NUMBER", into(plan.entries, parse_entries),
                 "list this many of the newest entries, or all (default: 20)");
   add_as_option(options, plan.as);
@@ -298,12 +298,9 @@ class Run {
     const auto* policy =
         plan_.limiter ? plan_.limiter->policy
                       : limiter::policy_for(invocation_.configuration.policies(), inspection.key);
-    const limiter::Algorithm* named = policy != nullptr ? policy->algorithm : nullptr;
-    if (plan_.limit.names_algorithm()) named = plan_.limiter->algorithm;
-    if (named == nullptr || named == inspection.state.form->algorithm()) return;
-    std::string from =
-        policy != nullptr ? "policy " + quoted_and_masked(policy->name) : "--algorithm";
-    results.warnings.push_back(from.append(" names ").append(named->name).append(", but ") +
+    if (policy == nullptr || policy->algorithm == inspection.state.form->algorithm()) return;
+    results.warnings.push_back("policy " + quoted_and_masked(policy->name) + " names " +
+                               std::string(policy->algorithm->name) + ", but " +
                                quoted_and_masked(inspection.key) + " is " +
                                stored::describe_content(inspection.content, inspection.state) +
                                ": check would fail");
@@ -395,7 +392,6 @@ Examples:
   rlctl list --above 80% --json | jq -r .key | rlctl inspect -
   rlctl inspect --json --entries all -- "$key" | jq .used
 )",
-             .notes = [] { return list_algorithms(""); },
              .complete_operand = complete_key,
              .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,

@@ -54,7 +54,7 @@ void declare_options(Options& options, Plan& plan) {
   options.value("-c,--critical", "RANGE", plan.critical,
                 "the same for the state CRITICAL, not below --warning (default: 95%)");
   options.flag("--must-exist", plan.must_exist, "report UNKNOWN for a KEY that does not exist");
-  add_limit_options(options, plan.limit, false);
+  add_limits_of_key(options, plan.limit);
   add_as_option(options, plan.as);
   options.flag("-q,--quiet", plan.quiet, "print only what is not OK");
   options.value(
@@ -104,7 +104,7 @@ Targets targets_of(const std::string& key, const Plan& plan, ConfigurationSource
 
 /// What keeps a key that was read from being judged, whatever its limit is.
 std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget& target,
-                                  bool names_algorithm) {
+                                  bool names_policy) {
   if (!inspection.exists()) return std::nullopt;
   const auto holds = quoted_and_masked(inspection.key) + " holds ";
   if (!inspection.is_limiter()) {
@@ -135,7 +135,7 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
                    .message = quoted_and_masked(inspection.key) + ": " + state.unknown,
                    .hint = inspect_hint(inspection.key)};
   }
-  const bool is_named = names_algorithm || !target.policy.empty();
+  const bool is_named = names_policy || !target.policy.empty();
   if (!is_named || target.algorithm == inspection.state.form->algorithm()) return std::nullopt;
   return Problem{.code = "WRONGTYPE",
                  .message = holds +
@@ -151,8 +151,8 @@ LimitStatus judge(Inspection inspection, const KeyTarget& target, const Plan& pl
   } else if (target.algorithm != nullptr) {
     status.algorithm = target.algorithm->name;
   }
-  if (plan.limit.names_algorithm() || !plan.limiter) status.series_algorithm = status.algorithm;
-  status.problem = problem_of(inspection, target, plan.limit.names_algorithm());
+  if (plan.limit.policy || !plan.limiter) status.series_algorithm = status.algorithm;
+  status.problem = problem_of(inspection, target, plan.limit.policy.has_value());
   const auto capacity = inspection.capacity(), most = inspection.limit;
   // Whoever is banned has as much as if the limit were reached, and so has who asks a budget for a
   // reservation that has no place.
@@ -408,7 +408,7 @@ constexpr std::array kInstead{
     Instead{.option = "-t", .advice = "--timeout 10s limits the wait for the server"}};
 
 std::string notes() {
-  return list_algorithms("") + R"(
+  return R"(
 A RANGE alerts if the use is outside it, or with @ inside it. A percentage has
 its sign, other numbers are units: 80% alerts above 80 %, 10: below 10 units,
 @10:20 from 10 to 20.
@@ -426,7 +426,7 @@ const Command kCommand{
                  "Compares the used part of each limit with thresholds and prints one line for\n"
                  "Nagios, Icinga, Sensu or cron; writes metrics for Prometheus. Only reads: takes\n"
                  "nothing and changes nothing.",
-             .brief = "--warning --critical --must-exist --limit --algorithm "
+             .brief = "--warning --critical --must-exist --limit "
                       "--policy --read-as --quiet --textfile",
              .statuses =
                  {

@@ -38,7 +38,7 @@ struct Plan {
 };
 
 void add_options(Options& options, Plan& plan) {
-  add_limit_options(options, plan.limit, false, false);
+  add_limits_of_key(options, plan.limit);
   options.flag("--release", plan.release, "settle with 0, in place of ACTUAL: nothing was used");
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
 }
