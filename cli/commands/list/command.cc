@@ -52,11 +52,6 @@ limiter::Limit parse_one_limit(const std::string& text) {
   return parse_limits({&text, 1}, std::nullopt).front();
 }
 
-/// The name of an algorithm that a key may be of.
-std::string parse_algorithm_name(const std::string& text) {
-  return std::string(find_named(stored::our_forms(), text, "--algorithm: unknown algorithm").name);
-}
-
 void declare_options(Options& options, Plan& plan) {
   constexpr std::int64_t kMaxRows = 1'000'000;
   options.group("Options");
@@ -70,12 +65,6 @@ void declare_options(Options& options, Plan& plan) {
              "sort by used, ratio, ttl, bytes (largest first) or key")
       .completes(
           [](const CompletionContext&) { return to_completions(kSortNames, &SortName::name); });
-  options
-      .value("--algorithm", "NAME", into(plan.algorithm, parse_algorithm_name),
-             "only keys of this algorithm")
-      .completes(complete_algorithm);
-  options.value("--policy", "NAME", plan.policy, "only keys of this policy")
-      .completes(complete_policy);
   options
       .value("--limit", "LIMIT", into(plan.limit, parse_one_limit),
              "judge all keys by this limit, including those that store another one: 5/60s")
@@ -379,7 +368,6 @@ class Watching {
 ExitStatus run(Plan& plan, Invocation& invocation) {
   plan.pattern = only_pattern(invocation.operands);
   if ((plan.top || plan.watch.is_given) && !plan.sort) plan.sort = SortKey::kRatio;
-  if (plan.policy) (void)invocation.configuration.policy(*plan.policy);  // it must exist
   try {
     if (!plan.watch.is_given) return Run(plan, invocation).run();
     Watching watching(plan, invocation);
@@ -414,8 +402,7 @@ Examples:
   rlctl list --above 80%
   rlctl list 'login:*' --top 20 --sort used
   rlctl list --watch
-)",
-         .notes = [] { return list_algorithms(""); }},
+)"},
     .add = add_command<Plan, declare_options, run>};
 
 }  // namespace rlctl::cli::list
