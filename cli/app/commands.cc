@@ -37,7 +37,6 @@ void add_general_options(Options& options, GeneralOptions& target) {
   options.flag("-h", target.short_help, "show the usage, the options that matter and two examples");
   options.flag("--help", target.help, "show all help");
   options.flag("-V,--version", target.version, "show the version");
-  options.flag("-v", target.version, "");
 }
 
 }  // namespace

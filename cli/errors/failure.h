@@ -45,7 +45,7 @@ struct Problem {
   std::string hint = {};      ///< what to do about it; may be empty
   bool of_command = true;     ///< the message starts with the command's name
   bool usage_advice = false;  ///< add "Try 'rlctl ... --help'."
-  std::string help_of = {};   ///< the command in it: "scripts call"; empty: the one that reports
+  std::string help_of = {};   ///< the command in it: "scripts load"; empty: the one that reports
   std::string server = {};    ///< the server's name where the message contains it
   std::optional<std::int64_t> units = {};  ///< of the reservation that stands, as in the message
 

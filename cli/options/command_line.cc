@@ -65,8 +65,13 @@ std::vector<std::string> commands_with(CommandLineState& line, CLI::App& parent,
   return names;
 }
 
-/// Where the option belongs; empty if that is not clear.
-std::string place_of(CommandLineState& line, const std::string& option) {
+/// What to type for an unknown option; empty if that is not clear.
+std::string advice_for(CommandLineState& line, const std::string& option) {
+  if (const auto chosen = line.commands.find(&line.chosen()); chosen != line.commands.end()) {
+    for (const auto& row : chosen->second.text->instead) {
+      if (row.option == option) return std::string(row.advice);
+    }
+  }
   const auto names = commands_with(line, line.app, option);
   const auto chosen = line.app.get_subcommands();
   const bool has_options =
@@ -79,15 +84,8 @@ std::string place_of(CommandLineState& line, const std::string& option) {
 
 [[noreturn]] void throw_unknown_name(CommandLineState& line, const std::string& name,
                                      const std::string& hint = {}) {
-  const auto chosen = line.commands.find(&line.chosen());
-  if (chosen != line.commands.end() && chosen->second.text->advise_on != nullptr) {
-    const auto advice = chosen->second.text->advise_on(name);
-    if (!advice.empty()) {
-      throw UsageError("unknown option " + quoted_and_masked(name), std::string(advice));
-    }
-  }
-  if (auto place = place_of(line, name); !place.empty()) {
-    throw UsageError("unknown option " + quoted_and_masked(name), std::move(place));
+  if (auto advice = advice_for(line, name); !advice.empty()) {
+    throw UsageError("unknown option " + quoted_and_masked(name), std::move(advice));
   }
   std::vector<std::string> names;
   auto* command = line.is_before_command ? &line.app : &line.chosen();

@@ -15,6 +15,11 @@
 
 namespace rlctl::cli {
 
+/// An option that users look for at a command, and what to type in its place.
+struct Instead {
+  std::string_view option, advice;
+};
+
 /// What --help shows of a command.
 struct CommandText {
   std::string_view name = {};
@@ -31,9 +36,8 @@ struct CommandText {
   Completer complete_operand = nullptr;
   /// Whether an argument such as -5 is an operand, for the command to refuse.
   bool takes_numbers = false;
-  /// What to do about an unknown option of this name that other commands, or other tools, have; may
-  /// be empty. Null: nothing is known of any.
-  std::string_view (*advise_on)(std::string_view option) = nullptr;
+  /// The hints of errors about options that the command does not have.
+  std::span<const Instead> instead = {};
 };
 
 /// -h shows the usage, the options that matter and two examples on one screen; --help shows
@@ -89,7 +93,7 @@ class CommandLine {
   /// The help of the chosen command; of rlctl, if there is none or it has no help.
   std::string help(HelpExtent extent) const;
 
-  /// The command whose help tells more about a mistake: "scripts call". Empty for rlctl's.
+  /// The command whose help tells more about a mistake: "scripts load". Empty for rlctl's.
   std::string path() const;
 
   // ---- A line that is still being typed ----

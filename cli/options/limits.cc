@@ -28,36 +28,37 @@ std::string but_given(std::span<const std::string> operands) {
 
 }  // namespace
 
-void add_limit_options(Options& options, LimitOptions& target, bool required, bool has_algorithm) {
+void add_limits_of_key(Options& options, LimitOptions& target) {
   options
       .list("--limit", "LIMIT", target.limits,
             "requests and window: 5/60s, 100/min (also 1M/30d, 9/month@Europe/Zurich); if there "
             "are several, all must allow the request")
       .splits_at_commas()
       .completes(complete_limit);
-  if (has_algorithm) {
-    auto algorithm = options.value(
-        "--algorithm", "NAME", target.algorithm,
-        required
-            ? fmt::format("how to limit; see below (default: {}; {} for a window of the calendar)",
-                          limiter::kDefaultAlgorithm, limiter::kDefaultForCalendar)
-            : "the algorithm that the key should have; see below");
-    algorithm.completes(complete_counting_algorithm);
-    if (!required) algorithm.needs("--limit", "", kLimitExample);
-  }
-  if (!target.for_reservations) {
-    auto burst = options.value("--burst", "NUMBER", target.burst,
-                               "requests allowed at once (by " +
-                                   one_of(limiter::list_names(limiter::has_burst), "and") +
-                                   ", for each limit; default: the limit)");
-    if (!required) burst.needs("--limit", "", kLimitExample);
-  }
   options
       .value("--policy", "NAME", target.policy,
              "use this policy of the configuration (its limit, algorithm and burst; the arguments "
              "fill in its key)")
       .completes(complete_policy)
       .excludes_each({"--limit", "--algorithm", "--burst"}, kPolicyDefinesIt);
+}
+
+void add_limit_options(Options& options, LimitOptions& target, bool required) {
+  add_limits_of_key(options, target);
+  auto algorithm = options.value(
+      "--algorithm", "NAME", target.algorithm,
+      required
+          ? fmt::format("how to limit; see below (default: {}; {} for a window of the calendar)",
+                        limiter::kDefaultAlgorithm, limiter::kDefaultForCalendar)
+          : "the algorithm that the key should have; see below");
+  algorithm.completes(complete_counting_algorithm);
+  auto burst = options.value("--burst", "NUMBER", target.burst,
+                             "requests allowed at once (by " +
+                                 one_of(limiter::list_names(limiter::has_burst), "and") +
+                                 ", for each limit; default: the limit)");
+  if (required) return;
+  algorithm.needs("--limit", "", kLimitExample);
+  burst.needs("--limit", "", kLimitExample);
 }
 
 std::string algorithm_help() {
@@ -137,15 +138,9 @@ const limiter::Algorithm& parse_algorithm(const std::string& name) {
 
 std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
                                                 ConfigurationSource& configuration) {
-  if (!options.policy && options.limits.empty()) return std::nullopt;
-  if (options.policy || options.algorithm) return resolve_limiter(options, 1, configuration);
-  Limiter result{.limits = parse_limits(options.limits, options.burst)};
-  const auto& any_with_burst =
-      *std::find_if(limiter::algorithms().begin(), limiter::algorithms().end(), limiter::has_burst);
-  for (const auto& limit : result.limits) {
-    if (limit.burst) limiter::require_usable(any_with_burst, limit);
-  }
-  return result;
+  if (options.policy) return resolve_limiter(options, 1, configuration);
+  if (options.limits.empty()) return std::nullopt;
+  return Limiter{.limits = parse_limits(options.limits, std::nullopt)};
 }
 
 std::string only_key(const Limiter& limiter, std::span<const std::string> operands,

@@ -20,21 +20,18 @@ namespace rlctl::cli {
 struct LimitOptions {
   std::vector<std::string> limits = {};
   std::optional<std::string> algorithm = {}, burst = {}, policy = {};
-  /// Whether the algorithm must have reservations: the default is then budget, and there is no
-  /// --burst.
+  /// Whether the algorithm must have reservations: the default is then budget.
   bool for_reservations = false;
-
-  /// Whether they say which algorithm a key must hold, directly or through a policy.
-  bool names_algorithm() const { return algorithm || policy; }
 };
 
 /// Why --policy excludes what a policy defines.
 inline constexpr std::string_view kPolicyDefinesIt = "the policy defines it";
 
-/// If `required` is false, --algorithm and --burst require --limit, and --algorithm has no default.
-/// Without `has_algorithm`, an operand of the command names it.
-void add_limit_options(Options& options, LimitOptions& target, bool required,
-                       bool has_algorithm = true);
+/// Declares all of them. If `required` is false, --algorithm and --burst require --limit, and
+/// --algorithm has no default.
+void add_limit_options(Options& options, LimitOptions& target, bool required);
+/// Declares only --limit and --policy, for commands whose keys determine the algorithm.
+void add_limits_of_key(Options& options, LimitOptions& target);
 /// The section of --help that lists the values of --algorithm, with the default.
 std::string algorithm_help();
 /// The same for a command with another default; empty: no default.
@@ -58,7 +55,7 @@ Limiter resolve_limiter(const LimitOptions& options, std::int64_t cost,
                         std::span<const std::string> operands = {});
 
 /// The same for commands whose keys determine the algorithm: returns nothing if neither --limit nor
-/// --policy is given, and no algorithm for --limit without --algorithm.
+/// --policy is given, and no algorithm for --limit.
 std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
                                                 ConfigurationSource& configuration);
 

@@ -104,15 +104,6 @@ void add_replay_options(Options& options, ReplayArguments& target) {
             "send the requests of a log instead of a pattern; plain or gzip, - for standard input; "
             "more FILEs may follow")
       .takes_stream();
-  add_log_options(options, target);
-  options.flag("--formats", target.list_formats, "list the formats of logs, with examples");
-  options
-      .value("--suggest", "SHARE", target.suggest,
-             "find the smallest limit that denies at most SHARE; 1% of the requests, or 1%keys")
-      .needs("--replay", "", kNameLog);
-}
-
-void add_log_options(Options& options, ReplayArguments& target) {
   const auto of_log = [](Option row) { row.needs("--replay", "", kNameLog); };
   of_log(options
              .value("--format", "FORMAT", target.format,
@@ -129,6 +120,11 @@ void add_log_options(Options& options, ReplayArguments& target) {
   of_log(options.value("--ipv6-prefix", "BITS", into(target.ipv6_prefix, parse_prefix),
                        "the part of an IPv6 address that is the client (64: its /64)"));
   of_log(options.flag("--strict", target.strict, "fail on a line that cannot be read"));
+  options.flag("--formats", target.list_formats, "list the formats of logs, with examples");
+  options
+      .value("--suggest", "SHARE", target.suggest,
+             "find the smallest limit that denies at most SHARE; 1% of the requests, or 1%keys")
+      .needs("--replay", "", kNameLog);
 }
 
 void append_formats(std::string& out, bool as_json) {
@@ -191,7 +187,7 @@ std::string denied_share_text(const traffic::DeniedShare& share) {
 }
 
 void require_costs(std::span<const traffic::Candidate> candidates,
-                   const replay::Recording& recording) {
+                   const replay::Recording& recording, const std::string& hint) {
   for (const auto& candidate : candidates) {
     if (!candidate.is_bundled()) continue;
     try {
@@ -199,19 +195,23 @@ void require_costs(std::span<const traffic::Candidate> candidates,
         limiter::require_usable(*candidate.algorithm, limit, recording.max_cost());
       }
     } catch (const UsageError& error) {
-      throw UsageError(std::string("--replay: ") + error.what(),
-                       "--fields cost= counts every request as 1");
+      throw UsageError(std::string("--replay: ") + error.what(), hint);
     }
   }
 }
 
-void warn_of_lines(const replay::Recording& recording, std::string_view command) {
+void warn_of_bad_lines(const replay::Recording& recording, std::string_view command) {
   const auto& counts = recording.counts();
   if (const auto& bad = recording.first_bad()) {
     warn(fmt::format("warning: {} of {} lines cannot be read; the first is {}:{}: {}: '{}'",
                      counts.bad, counts.lines, bad->file, bad->line, bad->why, bad->text),
          command);
   }
+}
+
+void warn_of_lines(const replay::Recording& recording, std::string_view command) {
+  warn_of_bad_lines(recording, command);
+  const auto& counts = recording.counts();
   if (recording.without_key() > 0) {
     warn(fmt::format("warning: {} of {} requests have the key '-', as logs write a value that is "
                      "absent; they count as one client; --fields key=NAME takes another field",

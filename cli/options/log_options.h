@@ -29,8 +29,6 @@ inline constexpr const char* kNameKeys = "--fields key=NAME names their field";
 inline constexpr const char* kNameLog = "name the log with --replay FILE";
 
 void add_replay_options(Options& options, ReplayArguments& target);
-/// Only the options that define how to read a log: --format to --strict.
-void add_log_options(Options& options, ReplayArguments& target);
 /// What --formats lists.
 void append_formats(std::string& out, bool as_json);
 
@@ -45,11 +43,14 @@ traffic::DeniedShare parse_denied_share(const std::string& text);
 /// Formats as "1 % of requests".
 std::string denied_share_text(const traffic::DeniedShare& share);
 
-/// Throws UsageError if an algorithm among the limiters does not accept the costs of the log.
+/// Throws UsageError, with this hint, if an algorithm among the limiters does not accept the costs
+/// of the log.
 void require_costs(std::span<const traffic::Candidate> candidates,
-                   const replay::Recording& recording);
+                   const replay::Recording& recording, const std::string& hint);
 
-/// Warns if any lines could not be read, if any have "-" instead of a key, and if the keys cannot
+/// Warns if any lines could not be read.
+void warn_of_bad_lines(const replay::Recording& recording, std::string_view command);
+/// Warns of the same, if any have "-" instead of a key, and if the keys cannot
 /// be those of clients.
 void warn_of_lines(const replay::Recording& recording, std::string_view command);
 

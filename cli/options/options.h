@@ -149,8 +149,6 @@ inline constexpr std::string_view kNowHelp =
 inline constexpr std::string_view kNowFixesTheClock = "--now fixes the clock";
 inline constexpr std::string_view kCostHelp =
     "units to take (default: 1); 0 takes nothing, a negative number gives back";
-inline constexpr std::string_view kFullHelp =
-    "show keys whole; else those of more than 200 bytes are cut";
 inline constexpr std::string_view kQuietHelp = "print no results, only set the exit status";
 
 /// The group of the options for the server.

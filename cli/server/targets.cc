@@ -78,7 +78,7 @@ std::vector<std::string> distinct_keys(const std::optional<Limiter>& limiter,
 
 std::string literal_key_warning(std::string_view key) {
   if (key.find_first_of("*?[") == key.npos) return {};
-  return "a KEY is taken literally; --match takes a pattern";
+  return "a KEY is taken literally; list and reset --match take a pattern";
 }
 
 void require_pattern(const std::string& pattern, std::span<const std::string> operands) {

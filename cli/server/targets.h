@@ -35,7 +35,8 @@ std::vector<std::string> operands_or_lines(std::vector<std::string> operands, st
 std::vector<std::string> distinct_keys(const std::optional<Limiter>& limiter,
                                        std::span<const std::string> operands, std::string example);
 
-/// The warning about a KEY that is not there: "a KEY is taken literally; --match takes a pattern".
+/// The warning about a KEY that is not there: "a KEY is taken literally; list and
+/// reset --match take a pattern".
 /// Empty if it does not look like a pattern.
 std::string literal_key_warning(std::string_view key);
 

@@ -111,7 +111,7 @@ constexpr std::array<std::string_view, 6> kSequences{"",         "\033[1m",  "\0
 }  // namespace
 
 std::string key_text(std::string_view key, const Look& look) {
-  if (look.full_keys || key.size() <= kLongestShownKey) return escaped_text(key);
+  if (key.size() <= kLongestShownKey) return escaped_text(key);
   auto end = kLongestShownKey;
   const auto is_within_character = [&] {
     return (static_cast<unsigned char>(key[end]) & 0xC0U) == 0x80U;

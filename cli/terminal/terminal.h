@@ -39,15 +39,15 @@ std::string without_micro_sign(std::string text, bool utf8);
 struct Look {
   std::size_t columns = 80;
   bool colour = false;
-  bool utf8 = false;       ///< else ASCII only, except in keys and members, which are data
-  bool full_keys = false;  ///< see key_text()
+  bool utf8 = false;  ///< else ASCII only, except in keys and members, which are data
 };
 
 Look look_of(int fd, Colour when = Colour::kAuto);
 
 /// Longer keys are cut, since a client can choose how long its key is.
 inline constexpr std::size_t kLongestShownKey = 200;
-/// A key for text that people read: escaped_text(), cut unless look.full_keys.
+/// A key for text that people read: escaped_text(), cut after kLongestShownKey bytes, where an
+/// ellipsis stands.
 std::string key_text(std::string_view key, const Look& look);
 
 /// The meaning of a piece of text, which decides its colour.

@@ -201,12 +201,6 @@ void require_log_file(const std::string& word, ConfigurationSource& configuratio
                    "the operands beside --replay are limiters, and further files of the log");
 }
 
-std::string_view advise_on_option(std::string_view option) {
-  if (option == "--algorithm") return "a limiter is an operand: write gcra, not --algorithm gcra";
-  if (option == "--script") return "a limiter is an operand: write ./my.lua, not --script ./my.lua";
-  return {};
-}
-
 bool is_limiter(const std::string& word, ConfigurationSource& configuration) {
   return limiter::find_algorithm(word) != nullptr || word == kAllAlgorithms ||
          word.ends_with(".lua") || (!is_script_file(word) && configuration.script(word) != nullptr);

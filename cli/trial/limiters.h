@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <map>
 #include <span>
 #include <string>
@@ -32,8 +33,10 @@ bool is_limiter(const std::string& word, ConfigurationSource& configuration);
 /// Throws UsageError for a word that stands for a file of a log, but names neither a file nor a
 /// limiter: the name of a limiter may be misspelt.
 void require_log_file(const std::string& word, ConfigurationSource& configuration);
-/// See CommandText::advise_on.
-std::string_view advise_on_option(std::string_view option);
+/// See CommandText::instead.
+inline constexpr std::array kInstead{
+    Instead{"--algorithm", "a limiter is an operand: write gcra, not --algorithm gcra"},
+    Instead{"--script", "a limiter is an operand: write ./my.lua, not --script ./my.lua"}};
 /// Limiters, as operands.
 Completions complete_limiters(const CompletionContext& typed);
 

@@ -170,7 +170,6 @@ resets() {
 }
 
 loads_scripts() { limiter scripts load; }
-calls_script() { limiter scripts call gcra login:ann --limit 2/60s; }
 
 saves() {
   fills
@@ -232,7 +231,6 @@ lists;$(rules_of list);;;
 asks_quota;$(rules_of quota);;;3
 resets;$(rules_of reset "$search");;;
 loads_scripts;$(rules_of 'scripts load');;;
-calls_script;$(rules_of gcra);+setrange +del +pttl +pexpire;;
 saves;$(rules_of reset "$search" 'reset --save');;;
 restores;$(rules_of 'reset --restore');;;
 leases;$(rules_of concurrency);;+zrem +del;125
@@ -294,7 +292,6 @@ gcra|check login:ann --peek --limit 5/60s --algorithm gcra
 inspect,$search|inspect login:gcra
 inspect,$search|inspect login:sliding-window-log login:sliding-window-zset --json
 inspect,$search|inspect login:none
-inspect,$search|inspect --match login:*
 inspect|inspect login:gcra --limit 5/1000d
 list|list
 list|list login:* --json --limit 1/60s
@@ -305,7 +302,7 @@ quota|quota login:many-gcra --json
 reset|reset login:gcra --limit 5/1000d
 reset|reset login:gcra
 reset,$search|reset --match login:* --yes --json
-reset|reset login:many-gcra -v
+reset|reset login:many-gcra
 reset --dry-run,$search|reset --match login:* --dry-run
 reset,$search,reset --save|reset --match login:* --yes --save new
 reset --restore --dry-run|reset --restore saved --replace --dry-run
@@ -314,7 +311,6 @@ inspect,$search,concurrency,budget|reset login:held --holder host
 sliding-window-log|run login:nightly --limit 1/60s -- true
 concurrency|run login:nightly --concurrency 2 -- true
 sliding-window-log,concurrency|run login:nightly --limit 1/60s --concurrency 2 -- true
-gcra|scripts call gcra login:ann --limit 2/60s
 TABLE
   takes_one_hint burst steady --rate 50/s --limit 5/1s gcra --socket "$socket"
   takes_one_hint debug gcra login:gcra --limit 5/1000d --trace

@@ -225,8 +225,6 @@ p{
     assert_equal "$(gojq -r .key <<<"$output")" "$(some_keys | sort)"
     run -0 rlctl list 'key:1?' --top 3 --json
     assert_equal "${#lines[@]}" 3
-    run -0 rlctl inspect --match 'key:1?' --json
-    assert_equal "${#lines[@]}" 10
   }
   on_both lists_all
 }

@@ -12,8 +12,6 @@ $ rlctl list --json -- -
 {"key":"-",[..]
 $ rlctl audit -- -
 no findings in 1 limiter key
-$ rlctl scripts call gcra --limit 5/60s -- -
-allowed=1 remaining=3 [..]
 $ write one.lua
 < return redis.call('EXISTS', KEYS[1])
 $ rlctl debug one.lua --trace -- -

@@ -218,7 +218,7 @@ END
     both check --policy "$text" --set id=1
     both list
     both list --totals
-    both list --no-truncate --match '*'
+    both list '*'
     both inspect lib:a
     both inspect lib:b
     both inspect policy:1

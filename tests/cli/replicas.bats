@@ -33,7 +33,7 @@ looks() {
     rlctl -u "$1" check --batch --peek --algorithm "$algorithm" --limit 5/1000d --limit 9/1100d --json \
       <<<"many-$algorithm" || (($? == 1)) || return
     rlctl -u "$1" inspect "$algorithm" "many-$algorithm" --json || return
-    rlctl -u "$1" quota "$algorithm" --algorithm "$algorithm" --limit 5/1000d --json || (($? <= 2)) || return
+    rlctl -u "$1" quota "$algorithm" --limit 5/1000d --json || (($? <= 2)) || return
   done
 }
 figures() { looks "$1" | jq -c '.. | objects | {allowed, used, limit, remaining} | select(any)'; }

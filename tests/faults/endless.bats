@@ -18,7 +18,7 @@ my @others = ([$many, "\$3\r\nabc\r\n"], ["*9\r\n*9\r\n$many", "*0\r\n"], ['-ERR
 for my $case (commands($proxy, $ENV{folder})) {
   next if $case->{many};
   # The reply of a limiter is short.
-  my $is_short = $case->{name} =~ /^(check|settle$|run|scripts call)/;
+  my $is_short = $case->{name} =~ /^(check|settle$|run)/;
   for my $kind ($case->{name} eq 'check' ? (@kinds, @others) : $kinds[rand @kinds]) {
     my $limit = $is_short ? 256 : 768;
     my @under = $ENV{few} ? () : ('prlimit', '--as=' . ($limit << 20));

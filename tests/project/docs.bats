@@ -38,6 +38,10 @@ examples() {
   # a build started here would take it for another project's and remove it.
   mkdir "$BATS_TEST_TMPDIR/scratch"
   cp -r lua examples "$BATS_TEST_TMPDIR/scratch"
+  # redis-cli, too, talks to the server of this test.
+  redis-cli() { command redis-cli -s "$socket" "$@"; }
+  export -f redis-cli
+  export socket
   cd "$BATS_TEST_TMPDIR/scratch"
   for page in "$project"/man/*.scd; do
     rm -f "$BATS_TEST_TMPDIR"/*.sh

@@ -344,9 +344,7 @@ sub commands {
     {name => 'burst --clock real', command => $burst->(qw(--clock real --rate 1000/s)), also => 5},
     {name => 'debug', reads => 1, command => [qw(debug gcra none --limit 5/60s --trace -q)], varies => 1},
     {name => 'debug --attach', reads => 1, command => [qw(debug --attach gcra none --limit 5/60s --trace -q)], many => 1, also => 1},
-    {name => 'scripts load', command => [qw(scripts load gcra)]},
-    {name => 'scripts call', command => [qw(scripts call sliding-window-log new --limit 5/60s)],
-      said => qr/^allowed=1 /m});
+    {name => 'scripts load', command => [qw(scripts load gcra)]});
   for my $case (@cases) {
     $case->{lost} //= 3;
     $case->{server} = $server;

@@ -139,7 +139,7 @@ Examples:
 )",
              .notes = notes,
              .complete_operand = trial::complete_limiters,
-             .advise_on = trial::advise_on_option},
+             .instead = trial::kInstead},
     .add = add_command<Plan, add_options, run_command>,
     .decides_dash = true};
 

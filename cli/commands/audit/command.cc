@@ -42,7 +42,6 @@ constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
 struct Plan {
   std::optional<std::int64_t> top;  ///< the keys that are shown for each kind of finding
   std::optional<std::string> as;    ///< what other limiters' keys hold
-  bool full = false;                ///< keys are not cut
 };
 
 std::int64_t parse_top(const std::string& text) {
@@ -56,7 +55,6 @@ void declare_options(Options& options, Plan& plan) {
       "--top", "NUMBER", into(plan.top, parse_top),
       "show at most NUMBER keys for each finding, or all (default: 20; with --json: all)");
   add_as_option(options, plan.as);
-  options.flag("--no-truncate", plan.full, kFullHelp);
 }
 
 /// Looks for findings on the servers and in all keys that match a pattern, and writes them with the
@@ -72,9 +70,7 @@ class Audit {
         invocation_(invocation),
         configuration_(invocation.configuration.policies()),
         libraries_(libraries_of(invocation.configuration, plan.as)),
-        written_(invocation.out, invocation.json) {
-    look_.full_keys = plan.full || invocation.json;
-  }
+        written_(invocation.out, invocation.json) {}
 
   ExitStatus run(const std::string& pattern);
 
@@ -212,7 +208,9 @@ void Audit::write() {
                     .detail = finding.detail,
                     .fix = fix_for(finding),
                     .name = name_of(finding.kind),
-                    .subject = finding.key.empty() ? "the server" : key_text(finding.key, look_)},
+                    .subject = finding.key.empty() ? "the server"
+                               : invocation_.json  ? escaped_text(finding.key)
+                                                   : key_text(finding.key, look_)},
                    [&](JsonWriter& json) {
                      finding.key.empty() ? json.name("key").null()
                                          : json.bytes_field("key", finding.key);
@@ -232,9 +230,8 @@ void Audit::write() {
 /// harm or only helps to find out more, the line begins with a #, so that a shell ignores it.
 std::string Audit::fix_for(const Finding& finding) const {
   if (finding.command.empty()) return "# " + finding.advice;
-  if (!look_.full_keys && finding.key.size() > kLongestShownKey) {
-    return fmt::format("# the key has {} bytes: --no-truncate and --json print the command",
-                       finding.key.size());
+  if (!invocation_.json && finding.key.size() > kLongestShownKey) {
+    return fmt::format("# the key has {} bytes: --json prints the command", finding.key.size());
   }
   auto advice = finding.advice;
   const auto advise = [&](std::string_view text) {

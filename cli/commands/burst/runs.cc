@@ -521,7 +521,9 @@ std::shared_ptr<const replay::Recording> read_recording(const Plan& plan,
       });
   progress.clear();
   warn_of_lines(*recording, invocation.command);
-  if (!has_holders(plan)) require_costs(plan.candidates, *recording);
+  if (!has_holders(plan)) {
+    require_costs(plan.candidates, *recording, "--fields cost= counts every request as 1");
+  }
   return recording;
 }
 

@@ -32,7 +32,7 @@ void add_script(Options& options, Plan& plan) {
       .splits_at_commas();
   options.value("--burst", "NUMBER", plan.limit_options.burst, kScriptBurstHelp).needs("--limit");
   options.value("--cost", "NUMBER", into(plan.cost, parse_cost), kCostHelp)
-      .excludes("--replay", kLogHasCosts, kNameCosts);
+      .excludes("--replay", kLogHasCosts);
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp)
       .excludes("--replay", kLogHasTimes);
   auto policy = options
@@ -54,7 +54,7 @@ void add_script(Options& options, Plan& plan) {
 void add_replay(Options& options, Plan& plan) {
   options.group("Recorded traffic");
   options
-      .list("--replay", "FILE", plan.log_options.files,
+      .list("--replay", "FILE", plan.log.files,
             "requests of 'adversary --write' or of a log; plain or gzip, - for standard "
             "input")
       .takes_stream();
@@ -62,7 +62,6 @@ void add_replay(Options& options, Plan& plan) {
       .value("--skip", "NUMBER", into(plan.skip, number_between("--skip", 0, INT64_MAX - 1)),
              "run this many of them first, and debug the next (default: 0)")
       .needs("--replay", "", kNameLog);
-  add_log_options(options, plan.log_options);
 }
 
 void add_place(Options& options, Plan& plan) {

@@ -279,7 +279,7 @@ void require_no_key(const Plan& plan, Operands operands) {
   if (!plan.replay || operands.empty()) return;
   throw UsageError("--replay takes no KEY, the log has the keys: unexpected argument " +
                        quoted_and_masked(operands.front()),
-                   kNameKeys);
+                   "--skip NUMBER selects the request after that many");
 }
 
 /// Refuses what a bundled script that is called as `check` calls it does not take.
@@ -412,10 +412,7 @@ void read_again(const Plan& plan, ldb::Debuggee& debuggee) {
 }
 
 Plan make_plan(Plan plan, const Invocation& invocation) {
-  plan.replay = parse_replay(plan.log_options, {});
-  if (plan.log_options.fields.has_hold()) {
-    throw UsageError("--fields hold is about leases, which only rlctl burst --concurrency has");
-  }
+  plan.replay = parse_replay(plan.log, {});
   require_consistent(plan, invocation.json);
   set_call(plan, invocation);
   require_own_clock(plan);

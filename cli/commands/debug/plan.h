@@ -28,7 +28,7 @@ class Place;
 struct Plan {
   LimitOptions limit_options = {};
   ScriptOptions script_options = {};
-  ReplayArguments log_options = {};
+  replay::ReplayOptions log = {};  ///< only its files are given
   std::optional<std::int64_t> cost = {};
   std::optional<std::chrono::microseconds> now = {};  ///< with a log, the time of its request
   std::optional<std::int64_t> skip = {};  ///< log requests to run before the debugged one

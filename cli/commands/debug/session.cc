@@ -96,6 +96,19 @@ void prepare(const Plan& plan, redis::Connection& connection) {
 
 // ---- A log ----
 
+/// Reads the plan's log. The reader's hints name options of burst, which debug does not have: they
+/// are replaced.
+replay::Recording read_log(const Plan& plan, const Interrupt& interrupt) {
+  try {
+    return replay::Recording(*plan.replay, interrupt);
+  } catch (const UsageError& error) {
+    if (error.hint().find("--") == std::string::npos) throw;
+    throw InputError(error.what(),
+                     "debug reads the formats that rlctl burst --formats lists, such as JSON lines "
+                     "with time and key");
+  }
+}
+
 /// Turns a log's requests into calls of the debugged script, in order, each at its own time: TTLs
 /// elapse with that time, and the script sees it. The plan has the call of the current request.
 class Replay {
@@ -106,19 +119,19 @@ class Replay {
   Replay(Plan& plan, const Invocation& invocation)
       : plan_(plan),
         invocation_(invocation),
-        recording_(*plan.replay, invocation.interrupt),
+        recording_(read_log(plan, invocation.interrupt)),
         traffic_(recording_.traffic()),
         candidate_{.algorithm = plan.algorithm, .limits = plan.limits, .foreign = plan.foreign} {
     // A script that does not use the limit needs one, too.
     if (candidate_.limits.empty()) candidate_.limits.emplace_back();
-    warn_of_lines(recording_, invocation.command);
+    warn_of_bad_lines(recording_, invocation.command);
     const auto there = recording_.counts().requests;
     if (skipped_count() >= there) {
       throw UsageError(fmt::format("--skip {} leaves no request: the log has {}", skipped_count(),
                                    counted(there, "request")),
                        fmt::format("--skip {} debugs the last one", there - 1));
     }
-    require_costs({&candidate_, 1}, recording_);
+    require_costs({&candidate_, 1}, recording_, "");
     script_ = traffic::make_script(candidate_, *traffic_, "", {.virtual_clock = false});
     skipped_ = traffic::make_script(candidate_, *traffic_, "");
   }

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -30,11 +31,9 @@ namespace {
 /// The options of `rlctl inspect`.
 struct Plan {
   LimitOptions limit;
-  std::optional<std::string> match;
   std::optional<microseconds> now;
   std::optional<std::int64_t> entries = 20;  ///< none: all
   Watch watch;
-  bool full = false;              ///< keys are not cut
   std::optional<std::string> as;  ///< what the keys of other limiters hold
 
   std::optional<Limiter> limiter = {};  ///< from --limit or --policy; takes precedence
@@ -53,17 +52,10 @@ std::optional<std::int64_t> parse_entries(const std::string& text) {
 
 void declare_options(Options& options, Plan& plan) {
   options.group("Options");
-  options
-      .value("--match", "PATTERN", plan.match,
-             "show every limiter whose key matches this pattern (of Redis: * ? [ab])")
-      .once("run inspect once for each pattern")
-      .excludes("--policy", "the policy of a key follows from its name")
-      .excludes("--watch", "rlctl list --watch shows many keys");
-  add_limit_options(options, plan.limit, false);
+  add_limits_of_key(options, plan.limit);
   options.value("--entries", "NUMBER", into(plan.entries, parse_entries),
                 "list this many of the newest entries, or all (default: 20)");
   add_as_option(options, plan.as);
-  options.flag("--no-truncate", plan.full, kFullHelp);
   add_watch_option(options, plan.watch, "repeat every TIME (default: 1s) until Ctrl-C")
       .excludes("--now", kNowFixesTheClock);
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
@@ -106,7 +98,7 @@ class Run {
         keys_(std::move(keys)),
         invocation_(invocation),
         connector_(invocation.connection, invocation.configuration, invocation.interrupt,
-                   [searches = plan.match || !plan.limiter] {
+                   [searches = !plan.limiter] {
                      const std::string_view uses[] = {"inspect", kSearch};
                      return needs_of("inspect", std::span(uses).first(searches ? 2 : 1));
                    }),
@@ -117,23 +109,17 @@ class Run {
   /// that concerns one key and reads the others; with --watch, throws it. Throws redis::Error.
   void read(std::string& out) {
     look_ = invocation_.out.look();
-    look_.full_keys = plan_.full;
     status_ = ExitStatus::kDone;
     results_.clear();
     try {
       if (!connection_) connection_.emplace(connector_.open_for_looks(invocation_.command));
-      if (plan_.match) keys_ = limiters_of(*plan_.match);
       read_keys(out);
-      if (failed_search_) throw redis::Error(*failed_search_);
     } catch (const redis::Error&) {
       connection_.reset();  // replies to commands already sent would be out of step
       progress_.clear();
       throw;
     }
     if (redraws_) append_screen(out);
-    if (!keys_.empty()) return;
-    status_ = ExitStatus::kDenied;
-    if (!invocation_.json) write_stderr("no limiter matches\n");
   }
   /// If no key was found: where there may be some. A key that could not be read may be there.
   void hint_at_databases() {
@@ -146,56 +132,6 @@ class Run {
 
  private:
   // ---- All keys ----
-
-  /// Sorted, without duplicates. If the search fails, those found before, and sets failed_search_.
-  std::vector<std::string> limiters_of(const std::string& pattern) {
-    std::set<std::string> limiters;
-    RefusedKeys refused;
-    try {
-      redis::Scan scan(*connection_, pattern);
-      while (!scan.done()) {
-        const auto keys = scan.next();
-        try {
-          const auto readable =
-              redis::repeated_if_lost(*connection_, [&] { return add_limiters(keys, limiters); });
-          refused.add(readable);
-        } catch (const redis::Error& error) {
-          throw scan.incomplete(error);
-        }
-        progress_.update(scan.share(), "the database");
-        invocation_.interrupt.check();
-      }
-    } catch (const redis::Error& error) {
-      if (limiters.empty()) throw;
-      failed_search_ = error;
-      connection_.reset();
-    }
-    progress_.clear();
-    refused.require_readable();
-    if (refused.count() > 0) {
-      cli::warn("warning: not shown: " + refused.text(), invocation_.command);
-    }
-    return {limiters.begin(), limiters.end()};
-  }
-
-  /// Adds those of the keys that are limiters. Returns which keys the user may read.
-  stored::ReadableKeys add_limiters(const std::vector<std::string>& found,
-                                    std::set<std::string>& limiters) {
-    auto readable = stored::readable_keys(*connection_, found);
-    const auto& keys = readable.keys;
-    const auto contents =
-        stored::read_contents(*connection_, readable, libraries_, stored::Parts::kCut);
-    std::vector<stored::Question> questions;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      questions.push_back({.key = keys[i], .content = &contents[i]});
-    }
-    stored::decode_all(*connection_, questions, libraries_,
-                       [&](std::size_t i, const stored::Decoded& state) {
-                         const bool is_limiter = stored::is_recognized(contents[i], state);
-                         if (is_limiter && state.part_of.empty()) limiters.insert(keys[i]);
-                       });
-    return readable;
-  }
 
   void read_keys(std::string& out) {
     bool is_first = true;
@@ -282,14 +218,11 @@ class Run {
 
   /// The keys in Redis that belong to the key: those of find_targets(), and if that does not know
   /// the limits, the existing keys of several limits: those with common windows or, if the key
-  /// itself does not exist, those that a scan of the database finds. A key of --match has only
-  /// itself.
+  /// itself does not exist, those that a scan of the database finds.
   KeyResults inspect(const std::string& key) {
     KeyResults results;
     // If nothing is stored for a key with several limits, each limit is shown as unused.
-    const auto targets = plan_.match && !plan_.limiter
-                             ? std::vector{found_target(key, invocation_.configuration.policies())}
-                             : find_targets(key, plan_.limiter, invocation_.configuration);
+    const auto targets = find_targets(key, plan_.limiter, invocation_.configuration);
     for (const auto& target : targets) {
       auto found = look(target);
       if (target.only_if_there && !found.inspection.exists()) continue;
@@ -297,7 +230,6 @@ class Run {
       if (!target.only_if_there) warn_of_algorithm(found.inspection, results);
       results.keys.push_back(std::move(found));
     }
-    if (plan_.match) return results;
     const bool limits_are_known = targets.front().limit.has_value();
     if (results.has_existing()) {
       if (!limits_are_known) add_usual_family(key, results);
@@ -366,12 +298,9 @@ class Run {
     const auto* policy =
         plan_.limiter ? plan_.limiter->policy
                       : limiter::policy_for(invocation_.configuration.policies(), inspection.key);
-    const limiter::Algorithm* named = policy != nullptr ? policy->algorithm : nullptr;
-    if (plan_.limit.names_algorithm()) named = plan_.limiter->algorithm;
-    if (named == nullptr || named == inspection.state.form->algorithm()) return;
-    std::string from =
-        policy != nullptr ? "policy " + quoted_and_masked(policy->name) : "--algorithm";
-    results.warnings.push_back(from.append(" names ").append(named->name).append(", but ") +
+    if (policy == nullptr || policy->algorithm == inspection.state.form->algorithm()) return;
+    results.warnings.push_back("policy " + quoted_and_masked(policy->name) + " names " +
+                               std::string(policy->algorithm->name) + ", but " +
                                quoted_and_masked(inspection.key) + " is " +
                                stored::describe_content(inspection.content, inspection.state) +
                                ": check would fail");
@@ -396,7 +325,6 @@ class Run {
   Connector connector_;
   stored::Libraries libraries_;
   std::optional<redis::Connection> connection_;  ///< none after an error
-  std::optional<redis::Error> failed_search_;    ///< of --match, which found some limiters before
   Progress progress_;
   Look look_;
   std::vector<KeyResults> results_;  ///< what was read and is not written yet
@@ -410,18 +338,9 @@ class Run {
 
 ExitStatus run(Plan& plan, Invocation& invocation) {
   plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
-  std::vector<std::string> keys;
-  if (plan.match) {
-    require_pattern(*plan.match, invocation.operands);
-    if (plan.limiter && plan.limiter->limits.size() > 1) {
-      throw UsageError("--match takes one --limit: each key that matches has one");
-    }
-  } else {
-    const auto operands =
-        operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt);
-    keys = distinct_keys(plan.limiter, operands, "rlctl inspect login:alice");
-  }
-  Run run(plan, std::move(keys), invocation);
+  const auto operands =
+      operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt);
+  Run run(plan, distinct_keys(plan.limiter, operands, "rlctl inspect login:alice"), invocation);
   try {
     if (plan.watch.is_given) {
       watch(plan.watch, invocation, [&] {
@@ -438,14 +357,18 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
   }
 }
 
+constexpr std::array kInstead{
+    Instead{.option = "--match",
+            .advice = "rlctl list PATTERN finds keys: rlctl list PATTERN --json | jq -r .key | "
+                      "rlctl inspect -"}};
+
 }  // namespace
 
 const Command kCommand{
     .text = {.name = "inspect",
              .summary = "show what a limiter stores for a key, without changing it",
              .synopsis = "[connection] inspect [options] [--] KEY...\n"
-                         "[connection] inspect --policy NAME [options] [--] [ARGUMENT...]\n"
-                         "[connection] inspect [options] --match PATTERN",
+                         "[connection] inspect --policy NAME [options] [--] [ARGUMENT...]",
              .about =
                  "Shows which algorithm wrote a KEY, how much of its limit is used, and when the\n"
                  "next request will be allowed. Only reads: prunes nothing, touches no TTL, and\n"
@@ -466,12 +389,11 @@ const Command kCommand{
 Examples:
   rlctl inspect login:alice
   rlctl inspect --limit 5/60s --watch login:alice
-  rlctl inspect --match 'login:*'
   rlctl list --above 80% --json | jq -r .key | rlctl inspect -
   rlctl inspect --json --entries all -- "$key" | jq .used
 )",
-             .notes = [] { return list_algorithms(""); },
-             .complete_operand = complete_key},
+             .complete_operand = complete_key,
+             .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,
     .decides_dash = true};
 

@@ -52,11 +52,6 @@ limiter::Limit parse_one_limit(const std::string& text) {
   return parse_limits({&text, 1}, std::nullopt).front();
 }
 
-/// The name of an algorithm that a key may be of.
-std::string parse_algorithm_name(const std::string& text) {
-  return std::string(find_named(stored::our_forms(), text, "--algorithm: unknown algorithm").name);
-}
-
 void declare_options(Options& options, Plan& plan) {
   constexpr std::int64_t kMaxRows = 1'000'000;
   options.group("Options");
@@ -71,12 +66,6 @@ void declare_options(Options& options, Plan& plan) {
       .completes(
           [](const CompletionContext&) { return to_completions(kSortNames, &SortName::name); });
   options
-      .value("--algorithm", "NAME", into(plan.algorithm, parse_algorithm_name),
-             "only keys of this algorithm")
-      .completes(complete_algorithm);
-  options.value("--policy", "NAME", plan.policy, "only keys of this policy")
-      .completes(complete_policy);
-  options
       .value("--limit", "LIMIT", into(plan.limit, parse_one_limit),
              "judge all keys by this limit, including those that store another one: 5/60s")
       .once("keys with different limits need policies");
@@ -87,7 +76,6 @@ void declare_options(Options& options, Plan& plan) {
   options.flag("--totals", plan.only_totals, "print totals by algorithm and policy, but no keys")
       .excludes("--top", "--totals always covers all keys")
       .excludes("--sort");
-  options.flag("--no-truncate", plan.full, kFullHelp);
   add_watch_option(options, plan.watch,
                    "show the first ones again every TIME (default: 1s) until Ctrl-C")
       .excludes("--totals");
@@ -104,7 +92,7 @@ class Run {
                    [] { return needs_of("list"); }),
         listing_(plan, invocation.configuration),
         rows_(plan.sort.value_or(SortKey::kKey), plan.top),
-        look_(look_of_rows(invocation.out, plan)),
+        look_(look_of_rows(invocation.out)),
         table_(look_) {}
 
   /// Throws redis::Error.
@@ -345,7 +333,7 @@ class Watching {
       for (const auto& row : last_.rows) append_json(out, row);
       return out;
     }
-    const Look look = look_of_rows(invocation_.out, plan_);
+    const Look look = look_of_rows(invocation_.out);
     append_filled(out, toned(summary(), Tone::kDim, look.colour), 0, look.columns);
     RowTable table(look);
     table.widen(last_.rows);
@@ -380,7 +368,6 @@ class Watching {
 ExitStatus run(Plan& plan, Invocation& invocation) {
   plan.pattern = only_pattern(invocation.operands);
   if ((plan.top || plan.watch.is_given) && !plan.sort) plan.sort = SortKey::kRatio;
-  if (plan.policy) (void)invocation.configuration.policy(*plan.policy);  // it must exist
   try {
     if (!plan.watch.is_given) return Run(plan, invocation).run();
     Watching watching(plan, invocation);
@@ -415,8 +402,7 @@ Examples:
   rlctl list --above 80%
   rlctl list 'login:*' --top 20 --sort used
   rlctl list --watch
-)",
-         .notes = [] { return list_algorithms(""); }},
+)"},
     .add = add_command<Plan, declare_options, run>};
 
 }  // namespace rlctl::cli::list

@@ -61,8 +61,6 @@ std::optional<Row> Listing::row_of(const stored::Surveyed& surveyed) {
 }
 
 bool Listing::wants(const Row& row) {
-  if (plan_.algorithm && row.algorithm != *plan_.algorithm) return false;
-  if (plan_.policy && row.policy != *plan_.policy) return false;
   if (plan_.limit && !row.usage.limits_differ.empty()) overrules_stored_limits_ = true;
   if (!plan_.above) return true;
   if (!row.ratio && row.part_of.empty()) ++skipped_.unknown;

@@ -16,19 +16,17 @@ enum class SortKey { kUsed, kRatio, kTtl, kBytes, kKey };
 /// The options of `rlctl list`.
 struct Plan {
   std::string pattern = "*";
-  std::optional<double> above = {};                        ///< only rows with at least this ratio
-  std::optional<std::int64_t> top = {};                    ///< at most this many
-  std::optional<SortKey> sort = {};                        ///< none: as they are found
-  std::optional<std::string> algorithm = {}, policy = {};  ///< only keys of this one; none: of all
-  bool include_unrecognized = false;  ///< also what only looks like a limiter's state
+  std::optional<double> above = {};      ///< only rows with at least this ratio
+  std::optional<std::int64_t> top = {};  ///< at most this many
+  std::optional<SortKey> sort = {};      ///< none: as they are found
+  bool include_unrecognized = false;     ///< also what only looks like a limiter's state
   bool only_totals = false;
-  bool full = false;                         ///< keys are not cut
   std::optional<limiter::Limit> limit = {};  ///< of keys whose limit is not known otherwise
   std::optional<std::string> as = {};        ///< what other limiters' keys hold
   Watch watch = {};
 
   /// Whether some limiters are left out.
-  bool has_filter() const { return pattern != "*" || above || algorithm || policy; }
+  bool has_filter() const { return pattern != "*" || above; }
 };
 
 }  // namespace rlctl::cli::list

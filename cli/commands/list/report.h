@@ -16,7 +16,7 @@
 namespace rlctl::cli::list {
 
 /// How to write rows to this descriptor: only a terminal may be too narrow for some columns.
-Look look_of_rows(const Output& out, const Plan& plan);
+Look look_of_rows(const Output& out);
 
 /// How to show a key for which a terminal has no room in the row's line.
 enum class LongKey { kWhole, kWithoutMiddle };

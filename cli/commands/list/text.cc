@@ -109,9 +109,8 @@ std::string count_text(std::int64_t count, const Look& look) {
 
 }  // namespace
 
-Look look_of_rows(const Output& out, const Plan& plan) {
+Look look_of_rows(const Output& out) {
   Look look = out.look();
-  look.full_keys = plan.full;
   if (!is_terminal(out.fd())) look.columns = SIZE_MAX;
   return look;
 }

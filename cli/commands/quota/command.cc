@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <exception>
 #include <unordered_set>
 #include <utility>
@@ -36,11 +36,10 @@ using stored::Inspection;
 struct Plan {
   LimitOptions limit;
   std::optional<std::string> warning = "80%", critical = "95%";
-  std::optional<std::string> textfile, seconds, as;
+  std::optional<std::string> textfile, as;
   std::int64_t label_keys = 0;
-  bool quiet = false, verbose = false;
+  bool quiet = false;
   bool must_exist = false;  ///< a KEY of which nothing is stored is UNKNOWN
-  bool full = false;        ///< keys are not cut
 
   Thresholds thresholds = {};
   std::optional<Limiter> limiter = {};  ///< from --limit or --policy; takes precedence
@@ -55,9 +54,8 @@ void declare_options(Options& options, Plan& plan) {
   options.value("-c,--critical", "RANGE", plan.critical,
                 "the same for the state CRITICAL, not below --warning (default: 95%)");
   options.flag("--must-exist", plan.must_exist, "report UNKNOWN for a KEY that does not exist");
-  add_limit_options(options, plan.limit, false);
+  add_limits_of_key(options, plan.limit);
   add_as_option(options, plan.as);
-  options.flag("--no-truncate", plan.full, kFullHelp);
   options.flag("-q,--quiet", plan.quiet, "print only what is not OK");
   options.value(
       "--textfile", "FILE", plan.textfile,
@@ -69,25 +67,6 @@ void declare_options(Options& options, Plan& plan) {
              "label the limits of this many KEYs by name in the metrics; the others share series "
              "(default: 0)")
       .needs("--textfile");
-  options.value("-t", "SECONDS", plan.seconds, "the same as --timeout, with or without a unit")
-      .excludes("--timeout");
-  options.flag("-v", plan.verbose, "accepted, as plugins must do; changes nothing");
-}
-
-/// The options of the connection with -t, whose numbers mean seconds.
-ConnectionOptions connection_with(const Plan& plan, const ConnectionOptions& general) {
-  constexpr double kMax = 1e9;
-  auto connection = general;
-  if (!plan.seconds) return connection;
-  connection.timeout = plan.seconds;
-  const auto seconds = to_decimal(*plan.seconds);
-  if (seconds && *seconds >= 0 && *seconds <= kMax) {
-    connection.timeout = fmt::format("{:.0f}us", std::ceil(*seconds * 1e6));
-  }
-  if (parse_duration_of(*connection.timeout, "-t").count() == 0) {
-    throw UsageError("-t must be greater than 0, not " + quoted_and_masked(*plan.seconds));
-  }
-  return connection;
 }
 
 // ---- Keys and their limits ----
@@ -125,7 +104,7 @@ Targets targets_of(const std::string& key, const Plan& plan, ConfigurationSource
 
 /// What keeps a key that was read from being judged, whatever its limit is.
 std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget& target,
-                                  bool names_algorithm) {
+                                  bool names_policy) {
   if (!inspection.exists()) return std::nullopt;
   const auto holds = quoted_and_masked(inspection.key) + " holds ";
   if (!inspection.is_limiter()) {
@@ -156,7 +135,7 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
                    .message = quoted_and_masked(inspection.key) + ": " + state.unknown,
                    .hint = inspect_hint(inspection.key)};
   }
-  const bool is_named = names_algorithm || !target.policy.empty();
+  const bool is_named = names_policy || !target.policy.empty();
   if (!is_named || target.algorithm == inspection.state.form->algorithm()) return std::nullopt;
   return Problem{.code = "WRONGTYPE",
                  .message = holds +
@@ -172,8 +151,8 @@ LimitStatus judge(Inspection inspection, const KeyTarget& target, const Plan& pl
   } else if (target.algorithm != nullptr) {
     status.algorithm = target.algorithm->name;
   }
-  if (plan.limit.names_algorithm() || !plan.limiter) status.series_algorithm = status.algorithm;
-  status.problem = problem_of(inspection, target, plan.limit.names_algorithm());
+  if (plan.limit.policy || !plan.limiter) status.series_algorithm = status.algorithm;
+  status.problem = problem_of(inspection, target, plan.limit.policy.has_value());
   const auto capacity = inspection.capacity(), most = inspection.limit;
   // Whoever is banned has as much as if the limit were reached, and so has who asks a budget for a
   // reservation that has no place.
@@ -328,8 +307,8 @@ std::vector<LimitStatus> ask(const Plan& plan, const stored::Libraries& librarie
   for (const auto& key : distinct_keys(plan.limiter, operands, "rlctl quota api:acme")) {
     targets.push_back(targets_of(key, plan, invocation.configuration));
   }
-  Connector connector(connection_with(plan, invocation.connection), invocation.configuration,
-                      invocation.interrupt, [] { return needs_of("quota"); });
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt,
+                      [] { return needs_of("quota"); });
   try {
     auto connection = connector.open();
     if (const auto why = redis::why_out_of_date(connection)) {
@@ -410,9 +389,7 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
   if (invocation.json) {
     append_json(out, statuses);
   } else {
-    auto look = invocation.out.look();
-    look.full_keys = plan.full;
-    append_text(out, statuses, plan.thresholds, plan.quiet, look);
+    append_text(out, statuses, plan.thresholds, plan.quiet, invocation.out.look());
   }
   invocation.out.flush();
   return to_status(state);
@@ -427,8 +404,11 @@ ExitStatus report_failure(const Problem& problem, bool json) {
   return to_status(PluginState::kUnknown);
 }
 
+constexpr std::array kInstead{
+    Instead{.option = "-t", .advice = "--timeout 10s limits the wait for the server"}};
+
 std::string notes() {
-  return list_algorithms("") + R"(
+  return R"(
 A RANGE alerts if the use is outside it, or with @ inside it. A percentage has
 its sign, other numbers are units: 80% alerts above 80 %, 10: below 10 units,
 @10:20 from 10 to 20.
@@ -446,7 +426,7 @@ const Command kCommand{
                  "Compares the used part of each limit with thresholds and prints one line for\n"
                  "Nagios, Icinga, Sensu or cron; writes metrics for Prometheus. Only reads: takes\n"
                  "nothing and changes nothing.",
-             .brief = "--warning --critical --must-exist --limit --algorithm "
+             .brief = "--warning --critical --must-exist --limit "
                       "--policy --read-as --quiet --textfile",
              .statuses =
                  {
@@ -465,7 +445,8 @@ Examples:
   rlctl quota --policy login -w 50% ann
 )",
              .notes = notes,
-             .complete_operand = complete_key},
+             .complete_operand = complete_key,
+             .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,
     .report = report_failure,
     .decides_dash = true};

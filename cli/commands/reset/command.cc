@@ -614,8 +614,7 @@ void add_options(Options& options, Plan& plan) {
       .value("--match", "PATTERN", plan.match,
              "reset every limiter whose key matches this pattern (of Redis: * ? [ab])")
       .once("run reset once for each pattern")
-      .excludes_each({"--policy", "--limit", "--algorithm", "--burst"},
-                     "the stored state already includes the limits",
+      .excludes_each({"--policy", "--limit"}, "the stored state already includes the limits",
                      "to match keys with several limits: --match '{login:*}:*'");
   options
       .value("--holder", "HOLDER", plan.holder,
@@ -633,8 +632,7 @@ void add_options(Options& options, Plan& plan) {
              "put back the keys saved in this file; leave keys that already exist")
       .once("run reset once for each file")
       .excludes("--force", "--replace replaces keys that exist")
-      .excludes_each(
-          {"--match", "--holder", "--limit", "--policy", "--save", "--verbose", "--yes"});
+      .excludes_each({"--match", "--holder", "--limit", "--policy", "--save", "--yes"});
   options.flag("--replace", plan.replace, "with --restore: replace keys that already exist")
       .needs("--restore");
   options.flag("--dry-run", plan.dry_run,
@@ -645,11 +643,9 @@ void add_options(Options& options, Plan& plan) {
             "exit with status 1 if there is nothing to remove (or for one of several KEYs)")
       .excludes("--restore");
   options.flag("--force", plan.force, "remove whatever a key holds, limiter state or not");
-  options.flag("-v,--verbose", plan.verbose, "with --match: also list what is not removed");
-  options.flag("--no-truncate", plan.full, kFullHelp);
   options.flag("-q,--quiet", plan.quiet, kQuietHelp);
   options.group("Limits of KEY");
-  add_limit_options(options, plan.limit, false);
+  add_limits_of_key(options, plan.limit);
 }
 
 ExitStatus run(Plan& plan, Invocation& invocation) {
@@ -714,7 +710,6 @@ Examples:
   rlctl reset --match 'login:*' --yes --save removed.jsonl
   rlctl reset --restore removed.jsonl
 )",
-         .notes = algorithm_help,
          .complete_operand = complete_key},
     .add = add_command<Plan, add_options, run>,
     .decides_dash = true};

@@ -99,7 +99,6 @@ Session::Session(const Plan& plan_in, Invocation& invocation_in)
       libraries(libraries_of(invocation.configuration)),
       look(invocation.out.look()),
       progress(!plan.quiet && is_terminal(STDERR_FILENO)) {
-  look.full_keys = plan.full;
   if (!plan.quiet) invocation.out.require_open();
   if (plan.save && !plan.dry_run) save_file.emplace(*plan.save);
 }
@@ -234,7 +233,7 @@ void Session::add(const ResetOutcome& outcome, std::span<const std::string> look
   }
   const bool expected =
       change || outcome.reason == KeptReason::kChanged || outcome.reason == KeptReason::kTooLarge;
-  if (plan.match && !plan.verbose && !expected) return;
+  if (plan.match && !expected) return;
   const bool is_there = outcome.result != ResetResult::kNone;
   const auto* form = is_there ? outcome.form : nullptr;
   write({.key = outcome.key,

@@ -32,8 +32,6 @@ struct Plan {
   bool dry_run = false;
   bool yes = false;
   bool force = false;
-  bool verbose = false;
-  bool full = false;  ///< keys are not cut
   bool quiet = false;
   bool must_exist = false;  ///< status 1 if there is nothing to remove
 };
@@ -83,7 +81,7 @@ struct Session {
 
   /// Appends the line, as text or JSON, unless the output is quiet.
   void write(const Line& line);
-  /// Counts a key and writes its line. For --match, without --verbose, only keys that were
+  /// Counts a key and writes its line. For --match, only keys that were
   /// removed, would be removed, have changed meanwhile, or are too large to be saved get a line. A
   /// key that is left counts once, although SCAN may return it twice.
   void add(const stored::ResetOutcome& outcome, std::span<const std::string> looked_at = {});

@@ -1,8 +1,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <chrono>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -14,7 +12,6 @@
 
 #include "base/file.h"
 #include "base/json.h"
-#include "base/shell.h"
 #include "base/text.h"
 #include "cli/app/command.h"
 #include "cli/commands/scripts/describe.h"
@@ -194,127 +191,10 @@ ExitStatus export_scripts(Invocation& invocation) {
   return ExitStatus::kDone;
 }
 
-// ---- call ----
-
-/// The options of `scripts call`.
-struct Plan {
-  LimitOptions limit;
-  std::int64_t cost = 1;
-  std::optional<std::chrono::microseconds> now;
-  bool print = false;
-};
-
-void append_reply(std::string& out, const limiter::Decision& decision, bool json) {
-  struct Field {
-    std::string_view name;  ///< as rlctl-scripts(7) names it
-    std::int64_t value;
-    bool is_time = false;
-  };
-  const std::array<Field, 6> fields{{{"allowed", decision.allowed ? 1 : 0},
-                                     {"remaining", decision.remaining},
-                                     {"retry_after", decision.retry_after.count(), true},
-                                     {"reset_after", decision.reset_after.count(), true},
-                                     {"delay", decision.delay.count(), true},
-                                     {"denied_by", decision.denied_by}}};
-  if (json) {
-    JsonWriter writer(out);
-    writer.begin_object();
-    for (const auto& [name, value, is_time] : fields) {
-      writer.field(std::string(name) + (is_time ? "_us" : ""), value);
-    }
-    writer.end_object();
-  } else {
-    for (const auto& field : fields) {
-      out.append(out.empty() ? "" : " ").append(field.name).append("=");
-      append_number(out, field.value);
-    }
-  }
-  out += '\n';
-}
-
-constexpr const char* kExample = "rlctl scripts call gcra KEY --limit 5/60s";
-
-/// The limits for the script that is the first operand. Throws UsageError.
-Limiter limiter_of(Plan& plan, Invocation& invocation) {
-  if (invocation.operands.empty()) throw UsageError("no NAME given", kExample);
-  const auto name = script_named(invocation.operands.front()).name;
-  const auto* algorithm = limiter::find_algorithm(name);
-  if (algorithm == nullptr || !limiter::counts_requests(*algorithm)) {
-    throw UsageError(fmt::format("call: '{}' does not count requests", name),
-                     fmt::format("name one of {}",
-                                 fmt::join(limiter::list_names(limiter::counts_requests), ", ")));
-  }
-  if (!plan.limit.policy) plan.limit.algorithm = name;
-  auto limiter = resolve_limiter(plan.limit, plan.cost, invocation.configuration);
-  if (limiter.algorithm->name != name) {
-    throw UsageError(fmt::format("policy '{}' names {}, not {}", escape(*plan.limit.policy),
-                                 limiter.algorithm->name, name));
-  }
-  return limiter;
-}
-
-/// Prints the redis-cli command line that makes the call.
-void print_command(const limiter::ScriptCall& call, Invocation& invocation) {
-  const auto settings = resolve_connection(invocation.connection, invocation.configuration);
-  auto words = redis_cli_words(settings.url, "--print");
-  const auto count = std::to_string(call.keys.size());
-  std::vector<std::string_view> command{"EVALSHA", call.sha1, count};
-  command.insert(command.end(), call.keys.begin(), call.keys.end());
-  command.insert(command.end(), call.arguments.begin(), call.arguments.end());
-  append_redis_command(words, command);
-  if (!settings.url.password.empty() || settings.password_file || invocation.connection.askpass) {
-    warn("note: give redis-cli the password in REDISCLI_AUTH", invocation.command);
-  }
-  invocation.out.write(command_line(words) + "\n");
-}
-
-/// Makes the one call of a script that `check` with these options would make, and prints the reply;
-/// or prints the redis-cli command line that makes it.
-ExitStatus call_script(Plan& plan, Invocation& invocation) {
-  refuse_dash(invocation.operands, invocation.typed);
-  const auto limiter = limiter_of(plan, invocation);
-  const std::vector<std::string> operands(invocation.operands.begin() + 1,
-                                          invocation.operands.end());
-  const auto key = only_key(limiter, operands, kExample, "several limits need only one KEY");
-  const limiter::Request request{.keys = limiter::redis_keys(key, limiter.limits),
-                                 .limits = limiter.limits,
-                                 .cost = plan.cost,
-                                 .now = plan.now};
-  if (plan.print) {
-    print_command(limiter::CheckCommand(*limiter.algorithm).of(request), invocation);
-    return ExitStatus::kDone;
-  }
-  invocation.out.require_open();
-  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt,
-                      [name = limiter.algorithm->name] { return needs_of(name); });
-  auto connection = connector.open();
-  limiter::Decision decision;
-  try {
-    decision = limiter::Checker(connection, *limiter.algorithm).check(request);
-  } catch (const redis::Error& error) {
-    throw ProblemError(may_have_been_counted(describe(error)));
-  }
-  append_reply(invocation.out.buffer(), decision, invocation.json);
-  flush_answers(invocation.out,
-                [&] { return std::string(decision.allowed ? what_was_counted(plan.cost) : ""); });
-  return decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
-}
-
 // ---- The command ----
-
-void add_call_options(Options& options, Plan& plan) {
-  add_limit_options(options, plan.limit, true, false);
-  options.value("--cost", "NUMBER", into(plan.cost, parse_cost), "units to take (default: 1)");
-  options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
-  options.flag("--print", plan.print, "print the redis-cli command line instead of calling");
-}
 
 Completions complete_script_named(const CompletionContext&) {
   return to_completions(limiter::algorithms(), &Algorithm::name);
-}
-
-Completions complete_call(const CompletionContext& typed) {
-  return typed.operands.empty() ? complete_counting_algorithm(typed) : complete_key(typed);
 }
 
 constexpr std::array kCommands{
@@ -371,24 +251,7 @@ Example:
   rlctl scripts describe my.lua
 )",
          .complete_operand = complete_file},
-        [](Options&) -> Action { return describe_script; }},
-    Subcommand{
-        {.name = "call",
-         .summary = "make the one call that check would make",
-         .synopsis = "[connection] scripts call NAME --limit LIMIT [options] [--] KEY\n"
-                     "[connection] scripts call NAME --policy POLICY [options] [ARG...]",
-         .about = "Makes the one call that check would make, and prints the script's reply; with\n"
-                  "--print, the redis-cli command line that makes it.",
-         .statuses = {"allowed", "denied", "wrong usage", kStatusUnreachable, kStatusRefused,
-                      kStatusRejected},
-         .epilogue = R"(
-Examples:
-  rlctl scripts call gcra login:alice --limit 5/60s
-  rlctl scripts call gcra login:alice --limit 5/60s --print
-)",
-         .notes = [] { return list_algorithms(""); },
-         .complete_operand = complete_call},
-        add_command<Plan, add_call_options, call_script>}};
+        [](Options&) -> Action { return describe_script; }}};
 
 Action add(Options& options) {
   return add_subcommands(options, kCommands, "rlctl scripts list");
@@ -397,25 +260,21 @@ Action add(Options& options) {
 }  // namespace
 const Command kCommand{
     .text = {.name = "scripts",
-             .summary = "list, print, load, call or describe Lua scripts",
+             .summary = "list, print, load, export or describe Lua scripts",
              .synopsis = "scripts list\n"
                          "scripts show NAME\n"
                          "[connection] scripts load [NAME...]\n"
                          "scripts export DIR\n"
-                         "scripts describe FILE\n"
-                         "[connection] scripts call NAME --limit LIMIT [options] [--] KEY\n"
-                         "[connection] scripts call NAME --policy POLICY [options] [ARG...]",
+                         "scripts describe FILE",
              .about =
                  "list shows the name, SHA1, size and parameters of each script, show prints one,\n"
                  "load sends them to all masters with SCRIPT LOAD, export writes those of the\n"
-                 "algorithms to files. call makes the one call that check would make, and prints\n"
-                 "the script's reply; with --print, the redis-cli command line that makes it.\n"
-                 "describe proposes a head for a script of your own.\n"
-                 "rlctl-scripts(7) describes the scripts.",
+                 "algorithms to files. describe proposes a head for a script of your own.\n"
+                 "rlctl-scripts(7) describes the scripts, and how to call them.",
              .statuses =
                  {
-                     "done; call: allowed",
-                     "call: denied",
+                     "done",
+                     {},
                      "wrong usage, or a file cannot be written",
                      kStatusUnreachable,
                      kStatusRefused,
@@ -427,8 +286,7 @@ Examples:
   rlctl scripts show gcra | sha1sum
   rlctl scripts load
   rlctl scripts describe my.lua
-  rlctl scripts call gcra login:alice --limit 5/60s
-  rlctl scripts call gcra login:alice --limit 5/60s --print
+  rlctl scripts export lua
 )"},
     .add = add,
     .decides_dash = true};

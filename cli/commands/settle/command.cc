@@ -35,14 +35,12 @@ struct Plan {
   LimitOptions limit = {.for_reservations = true};
   std::optional<std::chrono::microseconds> now = {};
   bool release = false;
-  bool quiet = false;
 };
 
 void add_options(Options& options, Plan& plan) {
-  add_limit_options(options, plan.limit, false, false);
+  add_limits_of_key(options, plan.limit);
   options.flag("--release", plan.release, "settle with 0, in place of ACTUAL: nothing was used");
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
-  options.flag("-q,--quiet", plan.quiet, kQuietHelp);
 }
 
 /// The reservation that the operands name. Without --limit and --policy, `limiter` has no limits.
@@ -163,7 +161,7 @@ std::string to_json(const Target& target, std::span<const std::string> redis_key
 
 ExitStatus run(const Plan& plan, Invocation& invocation) {
   auto target = target_of(plan, invocation);
-  if (!plan.quiet) invocation.out.require_open();
+  invocation.out.require_open();
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt,
                       [&] { return needs_of(target.limiter.algorithm->name); });
   Progress progress(false);
@@ -171,7 +169,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   if (!is_limited(target)) {
     if (const auto limit = stored_limit(target.key, plan, asker.connection())) {
       target.limiter.limits = {*limit};
-    } else if (!plan.quiet) {
+    } else {
       write_stderr(quoted_and_masked(target.key) +
                    " does not exist\n  hint: a KEY with several limits has several keys: pass "
                    "--limit or --policy\n");
@@ -191,14 +189,12 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
       throw ProblemError(*std::move(conflict));
     }
   }
-  if (!plan.quiet) {
-    invocation.out.buffer() += invocation.json
-                                   ? to_json(target, redis_keys, decision)
-                                   : to_text(target, decision, invocation.out.look().colour);
-    flush_answers(invocation.out, [&] {
-      return std::string(is_counted(decision) ? "; the reservation was settled" : "");
-    });
-  }
+  invocation.out.buffer() += invocation.json
+                                 ? to_json(target, redis_keys, decision)
+                                 : to_text(target, decision, invocation.out.look().colour);
+  flush_answers(invocation.out, [&] {
+    return std::string(is_counted(decision) ? "; the reservation was settled" : "");
+  });
   return decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 

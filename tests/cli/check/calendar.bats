@@ -14,7 +14,7 @@ month=(--limit 3/month@Europe/Zurich --algorithm fixed-window)
 @test "the values that the help of --limit shows are taken as they are, by every command that shows them" {
   local command values value
   local -A rest=([check]=k [run]='k -- true' [inspect]=k [quota]='k -w 100% -c 100%' [reset]=k [settle]='k id 1'
-    [burst]='--model fixed-window steady --requests 3' ['scripts call']='fixed-window k')
+    [burst]='--model fixed-window steady --requests 3')
   # shellcheck disable=SC2086 # several words
   for command in "${!rest[@]}"; do
     values=$(rlctl $command --help | tr -s '\n ' ' ' | grep -oE 'requests and window: [^;]*' | sed 's/.*: //; s/(also//; s/[,)]//g')
@@ -67,7 +67,6 @@ clock_is_ahead() { (($(cli TIME | head -1) - $(date +%s) > $1 - 60)); }
   run -0 rlctl check --batch "${month[@]}" --peek <<<$'a\nb\nc'
   run -0 rlctl check k --limit 3/day@Asia/Tokyo "${month[@]}" --headers
   run -0 rlctl run "${month[@]}" job -- true
-  run -0 rlctl scripts call fixed-window s --limit 3/month@Europe/Zurich
 }
 
 @test "a server that refuses each period is asked three times" {

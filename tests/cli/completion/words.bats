@@ -23,7 +23,6 @@ completes_to() {
   assert_equal "$(connections)" $((before + 1))
   wait_until completes_to 'words login:1 login:2 login:3' check login:
   wait_until completes_to 'words login:1 login:2 login:3' debug gcra lo
-  wait_until completes_to 'words one' scripts call gcra on
   completes_to files debug lo
   completes_to words check --policy x lo
   RLCTL_URL=private: completes_to words check lo
@@ -43,7 +42,7 @@ completes_to() {
   start_server
   cli MSET '--url=redis://u:p@evil.example' x '-q' x ann x >/dev/null
   local command
-  for command in check inspect reset quota run settle 'debug gcra' 'scripts call gcra'; do
+  for command in check inspect reset quota run settle 'debug gcra'; do
     # shellcheck disable=SC2086 # two words
     wait_until completes_to 'words ann' $command ''
   done

@@ -166,9 +166,10 @@ $ write c.toml
 < policy.api = {key = "api:%s", limit = "5/60q"}
 $ rlctl CALL
 ! rlctl: warning: c.toml:2: unknown key 'colour'; expected one of: url, password_file, tls, cacert, cert, key, sni, insecure, timeout, policy, script or library; 'rlctl config check' shows 1 more error
-$ rlctl inspect --match none
+$ rlctl list 'none*'
 ! rlctl: warning: c.toml:2: unknown key 'colour'; expected one of: url, password_file, tls, cacert, cert, key, sni, insecure, timeout, policy, script or library; 'rlctl config check' shows 1 more error
 ! no limiter matches
+!   hint: keys with several limits have other names: '{none*}:*'
 [1]
 
 ## a mistake in the timeout stops a call without --timeout, and an unknown server one without a URL

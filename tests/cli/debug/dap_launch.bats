@@ -92,13 +92,13 @@ LUA
   client <<'END'
 with Client() as c:
     c.initialize()
-    log = dict(program="count.lua", replay="requests.log", format="jsonl", args="{now_us}")
+    log = dict(program="count.lua", replay="requests.log", args="{now_us}")
     assert "leaves no request" in c.refused("launch", **log, skip=3)
     assert "negative" in c.refused("launch", **log, skip=-1)
     assert "log cannot be read from standard" in c.refused("launch", program="count.lua", replay="-")
     assert "script cannot be read from standard" in c.refused("launch", program="-")
     assert "whole number" in c.refused("launch", **log, skip="1")
-    assert 'require "replay"' in c.refused("launch", program="count.lua", keys=["k"], skip=1)
+    assert 'requires "replay"' in c.refused("launch", program="count.lua", keys=["k"], skip=1)
     assert "the log has the times" in c.refused("launch", **log, now="1700000000000000")
     c.ask("launch", **log, skip=2)
     c.event("initialized")

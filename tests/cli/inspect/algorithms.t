@@ -119,14 +119,14 @@ now        2026-01-01T12:02:10Z   [..] behind the server's clock
 waiting    0
 rate       5 per 60 s             one every 12 s
 last       2026-01-01T12:00:24Z   106.000 s ago
-$ rlctl inspect tokens --limit 30/60s --burst 5 --now 2026-01-01T11:59:50Z
+$ rlctl inspect tokens --limit 4/60s --now 2026-01-01T11:59:50Z
 key        tokens                 string, [..] bytes, ttl [..]
-algorithm  token-bucket           limit 30 per 60 s, burst 5
-           stored 5/60s burst 10, --limit 30/60s burst 5
-used       7 of 5                 next free in 46.000 s, full in 94.000 s
+algorithm  token-bucket           limit 4 per 60 s, burst 4
+           stored 5/60s burst 10, --limit 4/60s
+used       7 of 4                 next free in 58.000 s, full in 94.000 s
 now        2026-01-01T11:59:50Z   [..] behind the server's clock
-           ████████████████████████████████████████ 140 %
-level      0 of 5                 one every 12 s
+           ████████████████████████████████████████ 175 %
+level      0 of 4                 one every 12 s
            more than the burst: a clock was ahead, or the limit was changed
            its tokens were counted in the future: a clock was ahead,
            or this one is behind
@@ -224,7 +224,8 @@ leases     3, by their end
 ## a budget shows what is spent and held, by whom and until when
 $ rlctl check -q tokens --limit 100/1h --algorithm budget --cost 11 --now 2026-01-01T12:00:00Z
 $ rlctl check -q tokens --limit 100/1h --reserve 30 --id web:1 --hold 60s --now 2026-01-01T12:00:00Z
-$ rlctl settle -q tokens web:1 20 --now 2026-01-01T12:00:01Z
+$ rlctl settle tokens web:1 20 --now 2026-01-01T12:00:01Z
+settled key=tokens limit=100/1h algorithm=budget reservation=web:1 was=held actual=20 remaining=69 reset=3599.000s
 $ rlctl check -q tokens --limit 100/1h --reserve 5 --id web:0 --hold 25s --now 2026-01-01T12:00:00Z
 $ rlctl check -q tokens --limit 100/1h --reserve 25 --id web:2 --hold 30s --now 2026-01-01T12:00:01Z
 $ rlctl check -q tokens --limit 100/1h --reserve 40 --id 'web 3' --hold 90s --now 2026-01-01T12:00:31.5Z

@@ -60,12 +60,12 @@ entries    1
 ## keys with control bytes are escaped, and what may be a limiter's is shown with how to tell
 $ redis EVAL "redis.call('SET', 'a\27[31m b\n\255\034', 42)" 0
 (nil)
-$ rlctl inspect --match 'a*' --read-as count --now 1 --json
-{"key":"a\u001b[31m b\n\\xff\"","key_base64":"YRtbMzFtIGIK/yI=","type":"string","library":"--read-as","algorithm":"fixed-window","limit":null,"window_us":null,"limits_differ":null,"used":42,"remaining":null,"reset_after_us":null,"ttl_us":null,"bytes":[..],"burst":null,"next_free_us":null,"inferred":[],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1,"changed_while_read":false,"entries":[],"reservations":[]}
-$ redis EVAL "redis.call('RENAME', 'a\27[31m b\n\255\034', 'a:\27\255')" 0
+$ rlctl list 'a*' --read-as count --json
+{"key":"a\u001b[31m b\n\\xff\"","key_base64":"YRtbMzFtIGIK/yI=","library":"--read-as","algorithm":"fixed-window","policy":null,"part_of":null,"limit":null,"window_us":null,"limits_differ":null,"used":42,"remaining":null,"reset_after_us":null,"ttl_us":null,"bytes":[..],"window_inferred":false,"ratio":null,"next_free_us":null}
+$ redis EVAL "redis.call('RENAME', 'a\27[31m b\n\255\034', 'a:1')" 0
 (nil)
-$ rlctl inspect --match 'a*' --read-as count
-key        a:\x1b\xff             string, [..] bytes, no ttl: never resets
+$ rlctl inspect a:1 --read-as count
+key        a:1                    string, [..] bytes, no ttl: never resets
 algorithm  --read-as: fixed-window  limit not stored; pass --limit
            a count of what is used
 used       42
@@ -82,27 +82,11 @@ used       unknown                whether it counts up or down is not known
     type = "string"
     value = "count"  # or remaining
 
-## a pattern is not a KEY, and --match shows the limiters that it matches
+## a pattern is not a KEY
 $ rlctl inspect 'login:*'
 login:*: not found in SERVER: the limiter is unused
-! rlctl: inspect: warning: a KEY is taken literally; --match takes a pattern
+! rlctl: inspect: warning: a KEY is taken literally; list and reset --match take a pattern
 [1]
-$ rlctl inspect --match 'login:*'
-! no limiter matches
-[1]
-$ rlctl inspect --match 'login:*' --json
-[1]
-$ rlctl inspect --match 'login:*' login:ann
-! rlctl: inspect: --match takes no KEY: unexpected argument 'login:ann'
-!   hint: quote the pattern: a shell replaces * with file names
-[2]
-$ rlctl check -q login:ann --limit 5/60s --algorithm gcra --now 2026-01-01T12:00:00Z
-$ rlctl check -q other --limit 5/60s --now 2026-01-01T12:00:00Z
-$ redis MSET login:x 'no limiter' rlflx:login:eve 3
-OK
-$ rlctl inspect --match '*login:*' --json --now 2026-01-01T12:00:00Z
-{"key":"login:ann","type":"string","library":"rlctl","algorithm":"gcra","limit":5,"window_us":60000000,"limits_differ":null,"used":1,"remaining":4,[..]
-{"key":"rlflx:login:eve","type":"string","library":"rate-limiter-flexible","algorithm":"fixed-window","limit":null,"window_us":null,"limits_differ":null,"used":3,"remaining":null,"reset_after_us":null,"ttl_us":null,"bytes":[..],"burst":null,"next_free_us":null,"inferred":[],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1767268800000000,"changed_while_read":false,"entries":[],"reservations":[]}
 
 ## the keys of several limits are found by --limit or by their names
 $ rlctl check -q api --limit 10/s --limit 100/h --now 2026-01-01T12:00:00Z
@@ -199,17 +183,12 @@ level      6 of 7                 one every 3h25m43s
 tat        2026-01-01T15:25:42.857142Z  in 3h25m43s
 $ rlctl inspect mail:ann --limit 9/60s --json --now 2026-01-01T12:00:00Z
 {"key":"mail:ann","type":"string","library":"rlctl","algorithm":"gcra","limit":9,"window_us":60000000,"limits_differ":"stored 7/1d, --limit 9/60s","used":1,"remaining":8,[..]
-$ rlctl inspect mail:ann --limit 7/1d --burst 9 --json --now 2026-01-01T12:00:00Z
-{"key":"mail:ann","type":"string","library":"rlctl","algorithm":"gcra","limit":7,"window_us":86400000000,"limits_differ":"stored 7/1d burst 7, --limit 7/1d burst 9","used":1,"remaining":8,[..]
 $ rlctl inspect mail:ann --limit 7/1d --json --now 2026-01-01T12:00:00Z
 {"key":"mail:ann","type":"string","library":"rlctl","algorithm":"gcra","limit":7,"window_us":86400000000,"limits_differ":null,"used":1,"remaining":6,[..]
 $ rlctl check -q mail:bob --limit 5/60s --now 2026-01-01T12:00:00Z
 $ rlctl inspect mail:bob --json --now 2026-01-01T12:00:00Z
 {"key":"mail:bob","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":5,"window_us":60000000,"limits_differ":null,"used":1,"remaining":4,[..]
 ! rlctl: inspect: warning: policy 'mail' names gcra, but 'mail:bob' is sliding-window-log's state: check would fail
-$ rlctl inspect mail:bob --limit 5/60s --algorithm fixed-window --json --now 2026-01-01T12:00:00Z
-{"key":"mail:bob","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":5,"window_us":60000000,"limits_differ":null,"used":1,"remaining":4,[..]
-! rlctl: inspect: warning: --algorithm names fixed-window, but 'mail:bob' is sliding-window-log's state: check would fail
 $ rlctl inspect --policy mail bob --json --now 2026-01-01T12:00:00Z
 {"key":"mail:bob","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":5,"window_us":60000000,"limits_differ":null,"used":1,"remaining":4,[..]
 ! rlctl: inspect: warning: policy 'mail' names gcra, but 'mail:bob' is sliding-window-log's state: check would fail

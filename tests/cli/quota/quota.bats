@@ -6,15 +6,15 @@ load ../../support/common
 setup_file() { start_server; }
 setup() { cli FLUSHALL >/dev/null; }
 
-@test "a server that does not answer is UNKNOWN after the time of -t, and nothing goes to standard error" {
+@test "a server that does not answer is UNKNOWN after the time of --timeout, and nothing goes to standard error" {
   start_fake_server ''
-  run_with_timeout -3 --separate-stderr rlctl quota k -t 100ms
+  run_with_timeout -3 --separate-stderr rlctl quota k --timeout 100ms
   assert_output "RATELIMIT UNKNOWN - no answer from unix://$socket within 100ms"
   assert_equal "$stderr" ''
 }
 
 @test "it works in the environment of cron: no TERM, no HOME, standard input closed" {
-  run -0 --separate-stderr env -i PATH=/usr/bin:/bin "$RLCTL_BUILD/cli/rlctl" quota k -s "$socket" -t 120 <&-
+  run -0 --separate-stderr env -i PATH=/usr/bin:/bin "$RLCTL_BUILD/cli/rlctl" quota k -s "$socket" --timeout 2m <&-
   assert_output 'RATELIMIT OK - k does not exist | used=0;;;0 reset=0s'
   assert_equal "$stderr" ''
 }
@@ -44,7 +44,7 @@ setup() { cli FLUSHALL >/dev/null; }
   assert_output --regexp '^RATELIMIT CRITICAL - k 0\.05% used \(500 of 1000000\), resets in [0-9a-z]+; 500 reservations are held, and any other is denied \| used=500;'
   run -2 rlctl quota k --json
   assert_output --partial '"reason":"500 reservations are held"'
-  rlctl settle -q k id7 1
+  rlctl settle k id7 1
   run -0 rlctl quota k
   refute_output --partial reservations
 }

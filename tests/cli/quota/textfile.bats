@@ -111,7 +111,7 @@ algorithm="gcra",limit="99/7d",key="{d}:604800s" 1'
   writes k
   cp "$file" "$BATS_TEST_TMPDIR/before"
   start_fake_server ''
-  run -0 ends_by TERM 'sleeps $command_pid && test -s $socket.came' rlctl quota k -t 120 --textfile "$file"
+  run -0 ends_by TERM 'sleeps $command_pid && test -s $socket.came' rlctl quota k --timeout 2m --textfile "$file"
   assert_output 'signal 15'
   cmp "$file" "$BATS_TEST_TMPDIR/before"
   assert_equal "$(find "$BATS_TEST_TMPDIR" -name '*.prom*')" "$file"

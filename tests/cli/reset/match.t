@@ -81,10 +81,8 @@ $ rlctl reset -q --force --match 'a\*' --yes
 $ keys
 ad string persistent 1
 
-## --json lists what is removed, and with --verbose what is left
+## --json lists what is removed
 $ rlctl check -q k --limit 5/1000d
 $ redis EVAL "redis.call('SET', 'text', 'hello') return ''" 0
-$ rlctl reset --match t* --yes --json --verbose
-{"key":"text","result":"left","type":"string","library":null,"algorithm":null,"reason":"no-limiter-state","part_of":null}
 $ rlctl reset --match * --yes --json
 {"key":"k","result":"removed","type":"list","library":"rlctl","algorithm":"sliding-window-log","reason":null,"part_of":null}

@@ -29,7 +29,7 @@ $ rlctl reset nothing --must-exist --json
 [1]
 $ rlctl reset login:*
 none key=login:*
-! rlctl: reset: warning: a KEY is taken literally; --match takes a pattern
+! rlctl: reset: warning: a KEY is taken literally; list and reset --match take a pattern
 ! nothing to remove
 ! looked at login:*, [..]
 
@@ -219,7 +219,7 @@ removed key=mine:1 algorithm=sliding-window-log
 ! rlctl: reset: warning: not looked at: 27 keys that this user may not read
 
 ## after a wrong password no key is reported as possibly removed (own server)
-$ each WORDS 'k -v' '--limit 5/60s k' '--match k --yes'
+$ each WORDS k '--limit 5/60s k' '--match k --yes'
 $ redis CONFIG SET requirepass secret
 OK
 $ env REDISCLI_AUTH=wrong

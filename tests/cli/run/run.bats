@@ -114,7 +114,7 @@ seen_by() {
 @test "leaky-bucket: the command starts after the delay" {
   rlctl check -q k --limit 1/2s --algorithm leaky-bucket --burst 2
   run -0 rlctl run k --limit 1/2s --algorithm leaky-bucket --burst 2 -- \
-    rlctl inspect k --limit 1/2s --algorithm leaky-bucket --json
+    rlctl inspect k --limit 1/2s --json
   # Two requests of a second and more were sent at once; when the command runs, the first is gone.
   gojq -e '(.used | type) == "number" and .used <= 1' <<<"$output" || fail "$output"
 }

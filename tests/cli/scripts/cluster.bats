@@ -21,14 +21,3 @@ setup_file() { start_cluster 3; }
   assert_output ''
   assert_equal "${stderr_lines[1]}" "  hint: grant what scripts load needs, on each node: ACL SETUSER default '+script|load' '+cluster|slots' +asking"
 }
-
-@test "the printed line reaches the node of the key" {
-  rlctl scripts load gcra
-  local key
-  for key in a b c d e f; do
-    run -0 bash -c "$(rlctl scripts call gcra --url "redis+cluster://$cluster" --limit 5/60s "$key" --print)"
-    assert_line --index 0 --regexp '^(.*\) )?(\(integer\) )?1$'
-    run -0 rlctl scripts call gcra --limit 5/60s "$key"
-    assert_output --partial 'remaining=3 '
-  done
-}

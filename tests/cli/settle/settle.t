@@ -15,7 +15,6 @@ $ rlctl settle k 'a b' --release --now 1040000000 --json
 [2]
 $ rlctl settle k 'a b' 380 --now 1001000000 --json
 {"key":"k","algorithm":"budget","reservation":{"id":"a b","was":"settled"},"actual":380,"remaining":620,"reset_after_us":59000000,"limits":[{"key":"k","limit":1000,"window_us":60000000,"burst":null}]}
-$ rlctl settle k 'a b' 380 --now 1001000000 --quiet
 
 ## --release spends nothing, a settle may exceed the limit, and one that is late is spent unless it is forgotten
 $ rlctl check --batch --limit 1000/60s --hold 30s --now 1000000000 -q
@@ -53,14 +52,16 @@ $ keys
 
 ## several limits are settled at all keys, or at none if one does not know the ID or settled it with another amount
 $ rlctl check k --limit 1000/60s --limit 5000/1h --reserve 400 --hold 30s --id a --now 1000000000 -q
-$ rlctl settle {k}:60s a 7 --now 1001000000 -q
+$ rlctl settle {k}:60s a 7 --now 1001000000
+settled key={k}:60s limit=1000/60s algorithm=budget reservation=a was=held actual=7 remaining=993 reset=59.000s
 $ rlctl settle k a 8 --limit 1000/60s --limit 5000/1h --now 1001000000
 ! rlctl: settle: reservation 'a' of 'k' is already settled with 7, not 8; nothing was changed
 [2]
 $ rlctl settle k a 7 --limit 1000/60s --limit 5000/1h --now 1001000000
 settled key=k limit=1000/60s,5000/1h algorithm=budget reservation=a was=held actual=7 remaining=993 reset=2599.000s
 $ rlctl check {k}:60s --limit 1000/60s --reserve 400 --hold 30s --id b --now 1000000000 -q
-$ rlctl settle k b 380 --limit 1000/60s --limit 5000/1h --now 1001000000 --quiet
+$ rlctl settle k b 380 --limit 1000/60s --limit 5000/1h --now 1001000000
+unknown key=k limit=1000/60s,5000/1h algorithm=budget reservation=b was=unknown remaining=593 reset=2599.000s
 [1]
 $ rlctl check {k}:60s --limit 1000/60s --algorithm budget --peek --now 1001000000
 allowed key={k}:60s limit=1000/60s algorithm=budget remaining=593 reset=60.000s

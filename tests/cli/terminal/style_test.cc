@@ -31,7 +31,6 @@ TEST_CASE("style: a long key is cut between characters, or between bytes if it i
   const std::string fits(kLongestShownKey, 'x');
   CHECK(key_text(fits, {}) == fits);
   CHECK(key_text(fits + "y", {}) == fits + "...");
-  CHECK(key_text(fits + "y", {.full_keys = true}) == fits + "y");
   CHECK(key_text(fits.substr(2) + "用户", {.utf8 = true}) == fits.substr(2) + "…");
   const std::string bytes(2 * kLongestShownKey, '\x80');
   CHECK(key_text(bytes, {}) == escaped_text(bytes.substr(0, kLongestShownKey - 3)) + "...");

@@ -16,10 +16,7 @@ namespace {
 /// Adds the log, the request of it that is debugged, and what prepares the keys.
 void read_state(const Json& arguments, Plan& plan) {
   if (auto files = texts_member(arguments, "replay"); !files.empty()) {
-    plan.log_options.files = std::move(files);
-  }
-  if (auto format = text_member(arguments, "format"); !format.empty()) {
-    plan.log_options.format = std::move(format);
+    plan.log.files = std::move(files);
   }
   if (member(arguments, "skip") != nullptr) {
     plan.skip = integer_member(arguments, "skip", 0);
@@ -32,13 +29,13 @@ void read_state(const Json& arguments, Plan& plan) {
 
 /// What the command line refuses when it is parsed.
 void require_compatible(const Plan& plan, const Json& arguments) {
-  const bool has_log = plan.log_options.given();
-  const auto& files = plan.log_options.files;
+  const auto& files = plan.log.files;
+  const bool has_log = !files.empty();
   if (std::find(files.begin(), files.end(), kStandardInput) != files.end()) {
     throw UsageError("the log cannot be read from standard input: name its file");
   }
-  if (!has_log && (plan.skip || plan.log_options.format)) {
-    throw UsageError("\"skip\" and \"format\" require \"replay\"", "it names the log");
+  if (!has_log && plan.skip) {
+    throw UsageError("\"skip\" requires \"replay\"", "it names the log");
   }
   if (has_log && plan.now) {
     throw UsageError("\"now\" and \"replay\" cannot be combined: the log has the times");
@@ -113,7 +110,7 @@ Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOpt
   }
   launch.stops_on_entry = flag_member(arguments, "stopOnEntry", false);
   read_state(arguments, plan);
-  std::ranges::for_each(plan.log_options.files, require_no_fifo);
+  std::ranges::for_each(plan.log.files, require_no_fifo);
   if (const auto* setup = plan.script_options.find("setup")) require_no_fifo(*setup);
   require_compatible(plan, arguments);
   launch.breaks_on_deny = flag_member(arguments, "breakOnDeny", false);
