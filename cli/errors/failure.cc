@@ -98,7 +98,7 @@ std::string permission_hint(const redis::Error& error) {
   if (!refused.empty()) add(refused);
   if (refused == kClusterRule) add("+asking");
   if (rules.empty()) {
-    return user_of(error) + " may not call one of the script's commands; rlctl(1) lists them";
+    return user_of(error) + " may not call one of the script's commands; rlctl-acl(7) lists them";
   }
   if (rules.size() > 1 && !needs.of.empty()) {
     const bool is_cluster = std::ranges::find(rules, kClusterRule) != rules.end();
@@ -108,7 +108,7 @@ std::string permission_hint(const redis::Error& error) {
   }
   const bool needs_others = needs.commands.empty() && refuses_in_script(error.what());
   return grant + acl_command(user, rules) +
-         (needs_others ? "; rlctl(1) lists all that the script needs" : "");
+         (needs_others ? "; rlctl-acl(7) lists all that the script needs" : "");
 }
 
 std::string replica_hint(const redis::Error& error) {

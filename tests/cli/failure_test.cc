@@ -143,10 +143,10 @@ TEST_CASE("problem: an error of the server has a hint at what to do") {
   }
   CHECK(hint("ERR", "ACL failure in script: User ann has no permissions to run the 'rpush' command",
              "EVALSHA", kRefused) ==
-        "grant it: ACL SETUSER ann +rpush; rlctl(1) lists all that the script needs");
+        "grant it: ACL SETUSER ann +rpush; rlctl-acl(7) lists all that the script needs");
   CHECK(hint("ERR", "The user executing the script can't run this command or subcommand", "EVALSHA",
              kRefused) ==
-        "user 'ann' may not call one of the script's commands; rlctl(1) lists them");
+        "user 'ann' may not call one of the script's commands; rlctl-acl(7) lists them");
   // With all that the command needs, whichever is refused first.
   redis::Needs needs{.of = "inspect", .commands = {"TIME", "SCRIPT LOAD"}};
   server->needs = [&needs] { return needs; };

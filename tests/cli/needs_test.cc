@@ -40,11 +40,14 @@ std::string row_of(const Use& use) {
 std::string rows_of(const std::string& page) {
   std::istringstream lines(page);
   std::string rows;
-  std::string name;
-  for (std::string line; std::getline(lines, line); name = line) {
-    if (!line.starts_with("\t+")) continue;
-    if (!name.starts_with("\t+")) rows += name + "\n";
-    rows += line + "\n";
+  std::string before;
+  std::string line;
+  while (std::getline(lines, line)) {
+    if (line.starts_with("\t+")) {
+      if (!before.starts_with("\t+")) rows += before + "\n";
+      rows += line + "\n";
+    }
+    before = line;
   }
   return rows;
 }

@@ -191,7 +191,7 @@ Problem describe_read(const std::exception_ptr& error) {
   }
   // A plugin's line cannot contain the bar of "+cluster|slots".
   if (problem.code == "NOPERM" && problem.hint.find('|') != std::string::npos) {
-    problem.hint = "rlctl-quota(1) lists the rules that the user needs";
+    problem.hint = "rlctl-acl(7) lists the rules that the user needs";
   }
   return problem;
 }
