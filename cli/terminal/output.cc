@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cerrno>
 #include <climits>
+#include <cmath>
 #include <new>
 
 #include "base/error.h"

@@ -24,10 +24,10 @@ without_the_tests() { sed -E 's|^(\./)?tests/run( .*)?$|tests/run --list >/dev/n
   assert_line --regexp '^= [{]1, 4, 0, '
 }
 
-# examples FILE: writes each block of a page's section EXAMPLES to a file NUMBER.sh here.
+# examples FILE: writes each block of a page's sections EXAMPLE and EXAMPLES to a file NUMBER.sh here.
 examples() {
   awk -v folder="$BATS_TEST_TMPDIR" '
-    /^# / { inside = $0 == "# EXAMPLES" }
+    /^# / { inside = $0 ~ /^# EXAMPLES?$/ }
     inside && /^```$/ { open = !open; if (open) file = folder "/" ++n ".sh"; next }
     inside && open { gsub(/\\\\/, "\\"); print >file }' "$1"
 }
@@ -51,7 +51,7 @@ examples() {
     for example in "$BATS_TEST_TMPDIR"/*.sh; do
       if [[ ! -e $example ]]; then
         # Pages without examples have no such section.
-        if grep -qx '# EXAMPLES' "$page"; then fail "no example was found in $page"; fi
+        if grep -qxE '# EXAMPLES?' "$page"; then fail "no example was found in $page"; fi
         continue
       fi
       tried=$((tried + 1))
