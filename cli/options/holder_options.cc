@@ -47,8 +47,7 @@ void set_ending_script(traffic::ForeignLimiter& script, const ScriptOptions& opt
   if (found == options.words.end()) {
     if (tells_event(script)) return;
     throw UsageError(
-        fmt::format("{}: nothing {}s the {} of {}", words.option, words.word, words.of,
-                    escape(script.name)),
+        fmt::format("nothing {}s the {} of {}", words.word, words.of, escape(script.name)),
         fmt::format("name the script that does in its head, '-- rlctl: {0} FILE.lua', or with "
                     "--head '{0} FILE.lua', or tell this one with {{event}} in --args",
                     words.word));

@@ -43,6 +43,13 @@ void add_limits_of_key(Options& options, LimitOptions& target) {
       .excludes_each({"--limit", "--algorithm", "--burst"}, kPolicyDefinesIt);
 }
 
+void add_burst_of_key(Options& options, LimitOptions& target) {
+  options
+      .value("--burst", "NUMBER", target.burst,
+             "the burst of another library's bucket, which does not store it (default: the limit)")
+      .needs("--limit", "", kLimitExample);
+}
+
 void add_limit_options(Options& options, LimitOptions& target, bool required) {
   add_limits_of_key(options, target);
   auto algorithm = options.value(
@@ -140,7 +147,13 @@ std::optional<Limiter> resolve_optional_limiter(const LimitOptions& options,
                                                 ConfigurationSource& configuration) {
   if (options.policy) return resolve_limiter(options, 1, configuration);
   if (options.limits.empty()) return std::nullopt;
-  return Limiter{.limits = parse_limits(options.limits, std::nullopt)};
+  Limiter result{.limits = parse_limits(options.limits, options.burst)};
+  const auto& any_with_burst =
+      *std::find_if(limiter::algorithms().begin(), limiter::algorithms().end(), limiter::has_burst);
+  for (const auto& limit : result.limits) {
+    if (limit.burst) limiter::require_usable(any_with_burst, limit);
+  }
+  return result;
 }
 
 std::string only_key(const Limiter& limiter, std::span<const std::string> operands,

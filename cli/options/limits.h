@@ -32,6 +32,8 @@ inline constexpr std::string_view kPolicyDefinesIt = "the policy defines it";
 void add_limit_options(Options& options, LimitOptions& target, bool required);
 /// Declares only --limit and --policy, for commands whose keys determine the algorithm.
 void add_limits_of_key(Options& options, LimitOptions& target);
+/// Declares --burst for such a command.
+void add_burst_of_key(Options& options, LimitOptions& target);
 /// The section of --help that lists the values of --algorithm, with the default.
 std::string algorithm_help();
 /// The same for a command with another default; empty: no default.

@@ -69,7 +69,7 @@ my @stages = (
     ready => $asked->(100), said => qr/$cut.*^fixed-window +[1-9]/ms,
     also => sub { $_[0]{err} =~ /may be left|sliding-window-log/ }},
   {name => 'burst --clock real', command => [@burst, qw(steady --clock real --limit 100/200ms --rate 300/s --duration 60s
-      --keys 5 --clients 3)], ready => $asked->(50), said => qr/$cut.*^fixed-window +[1-9]/ms,
+      --keys 5)], ready => $asked->(50), said => qr/$cut.*^fixed-window +[1-9]/ms,
     also => sub { "$_[0]{out}$_[0]{err}" =~ /^sliding-window-log|may be left/m }},
   {name => 'burst, before an edge', command => [@burst, qw(--clock real --limit 10/1000d -q)],
     ready => sub { calls($socket, 'script\|load') + calls($socket, 'script') && is_asleep($_[1]) }},

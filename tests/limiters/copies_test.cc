@@ -93,7 +93,7 @@ TEST_CASE("an edited copy of each bundled script is called and read as its head 
         const auto report =
             copy.run("burst", {name, "--concurrency", "2", "--crash", "10%", "--json"});
         CHECK(report.status == 0);
-        check_same(report.out, "\"sent\":", ",\"releases_refused\"");
+        check_same(report.out, "\"sent\":", ",\"refused_while_held\"");
       }
 
       // lint asks a script that is told of leases for two.

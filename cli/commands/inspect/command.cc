@@ -53,6 +53,7 @@ std::optional<std::int64_t> parse_entries(const std::string& text) {
 void declare_options(Options& options, Plan& plan) {
   options.group("Options");
   add_limits_of_key(options, plan.limit);
+  add_burst_of_key(options, plan.limit);
   options.value("--entries", "NUMBER", into(plan.entries, parse_entries),
                 "list this many of the newest entries, or all (default: 20)");
   add_as_option(options, plan.as);

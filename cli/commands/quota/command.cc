@@ -55,6 +55,7 @@ void declare_options(Options& options, Plan& plan) {
                 "the same for the state CRITICAL, not below --warning (default: 95%)");
   options.flag("--must-exist", plan.must_exist, "report UNKNOWN for a KEY that does not exist");
   add_limits_of_key(options, plan.limit);
+  add_burst_of_key(options, plan.limit);
   add_as_option(options, plan.as);
   options.flag("-q,--quiet", plan.quiet, "print only what is not OK");
   options.value(

@@ -119,7 +119,7 @@
   data.scenes = scenesOf(report);
   const firstDifference = report.compare?.differs ? report.compare.at_us - (data.clock ? 0 : report.events.runs[0].begin_us) : NaN;
   const everyRun = data.scenes.flatMap((scene) => scene.runs.map((run) => ({scene, run})));
-  for (const {run} of everyRun) Object.assign(run, {series: new Map(), shown: true});
+  for (const {run} of everyRun) run.series = new Map();
   // The run that exceeds the limit the most; of a search, of the most allowed.
   const worst = everyRun.filter(({scene}) => !scene.title)
     .reduce((one, other) => one && one.run.worst.ratio >= other.run.worst.ratio ? one : other, null);
@@ -200,7 +200,6 @@
   // ---- What is shown ----
   const state = {scene: null, run: null, key: 0, limit: 0, cursor: 0, row: -1, view: null, playing: null};
   const limit = () => data.limits[state.limit];
-  const visible = () => state.scene.runs.filter((run) => run.shown);
   // A key has a number of its own in each traffic.
   const keyIn = (run) => run.traffic === state.run.traffic ? state.key
     : run.traffic.keys.indexOf(state.run.traffic.keys[state.key]);
@@ -399,7 +398,7 @@
     context.fill();
   }
   function drawDetailStill() {
-    const runs = visible(), chart = runs.length > 3 ? 64 : 104, lane = 14, right = detail.left - 6;
+    const {runs} = state.scene, chart = runs.length > 3 ? 64 : 104, lane = 14, right = detail.left - 6;
     const tall = detail.tall = chart + 82;
     const context = begin(detail, detail.still, runs.length * tall + 24);
     const most = limit().limit, scale = Math.max(most, ...runs.map((run) => seriesIn(run).most)) * 1.08;
@@ -437,7 +436,7 @@
       line(context, mark, 20, mark, bottom, 'over', [4, 3], 1.5);
       text(context, 'first difference', mark + (align === 'left' ? 6 : -6), bottom - 2, 'over', align);
     }
-    visible().forEach((run, i) => {
+    state.scene.runs.forEach((run, i) => {
       const count = seriesIn(run).count(state.cursor), words = `${run.name}  ${grouped(count)}`;
       const isFree = Math.abs(cursor - left) > widthOf(context, words, '600 ') + 12 || cursor < left - 12;
       const place = isFree ? [left, i * detail.tall + 15] : [right, i * detail.tall + 15];
@@ -534,18 +533,7 @@
       element('p', {class: 'verdict'}, verdict), card.request);
     card.still = [card.count.textContent, card.words.textContent, '', `${mark * worst.ratio}%`, worst.ratio > 1];
     card.button.addEventListener('click', () => choose(scene, run));
-    if (scene.runs.length > 1) card.element.append(hidingBox(card));
     return card;
-  }
-  // What hides one of several runs.
-  function hidingBox({run}) {
-    const box = element('input', {type: 'checkbox', checked: '', 'aria-label': `Show ${run.name} in the chart`});
-    box.addEventListener('change', () => {
-      run.shown = box.checked;
-      if (!visible().length) run.shown = box.checked = true;
-      redraw();
-    });
-    return element('label', {}, box, 'chart');
   }
   const cards = everyRun.map(makeCard);
 
@@ -754,7 +742,7 @@
     redraw();
   });
   on('limit', 'change', () => enter(Number($('limit').value)));
-  function drag(target, {down, move, up = () => {}, hover = () => {}}) {
+  function drag(target, {down, move, up = () => {}}) {
     let isDown = false;
     const {canvas} = target, listen = (event, action) => canvas.addEventListener(event, (e) => action(e.offsetX, e));
     listen('pointerdown', (x, event) => {
@@ -766,7 +754,7 @@
       isDown = true;
       down(x);
     });
-    listen('pointermove', (x, event) => (isDown ? move : hover)(x, event.offsetY));
+    listen('pointermove', (x) => isDown && move(x));
     listen('lostpointercapture', () => {
       isDown = false;
       up();
@@ -797,24 +785,7 @@
       detail.selecting = null;
       redraw(0);
     },
-    hover: showTip,
   });
-  // The request nearest to the pointer, and what each limiter decided about it.
-  function showTip(x, y) {
-    const run = visible()[clamp(Math.floor(y / detail.tall), 0, visible().length - 1)], {rows, places} = seriesIn(run);
-    const distance = (i) => Math.abs(xIn(detail, state.view)(places[i]) - x);
-    const next = upTo(places, placeIn(detail, state.view, x));
-    const near = [next - 1, next].filter((i) => distance(i) < 12).sort((one, other) => distance(one) - distance(other));
-    $('tip').hidden = !near.length;
-    if (!near.length) return;
-    const row = rows[near[0]], {traffic} = run, cost = hasCosts ? `, cost ${traffic.cost[row]}` : '';
-    const lines = [`Request ${grouped(row + 1)} at ${timeOf(traffic.at[row])}${cost}`];
-    for (const one of visible()) if (one.traffic === traffic) lines.push(`${one.name}: ${decisionWords(one, row)}`);
-    set($('tip'), lines.join('\n'));
-    $('tip').style.left = `${clamp(x + 12, 0, Math.max(detail.width - 260, 0))}px`;
-    $('tip').style.top = `${y + 16}px`;
-  }
-  detail.canvas.addEventListener('pointerleave', () => { $('tip').hidden = true; });
   detail.canvas.addEventListener('wheel', (event) => {
     const factor = Math.exp(clamp(event.deltaY, -200, 200) * 0.003);
     if (zoom(factor, placeIn(detail, state.view, event.offsetX))) event.preventDefault();

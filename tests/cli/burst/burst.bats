@@ -68,7 +68,7 @@ load ../../support/common
   assert_equal "${#lines[@]}" 1
   gojq -e '[.pattern, .seed, .clock, .limit, .window_us, .interrupted] ==
     ["boundary", 1, "virtual", 1000, 60000000, false]' <<<"$output"
-  gojq -e '.limits == [{limit: 1000, window_us: 60000000, burst: null}]' <<<"$output"
+  gojq -e '.limits == [{limit: 1000, window_us: 60000000, burst: null, text: "1000/60s"}]' <<<"$output"
   gojq -e '.runs[0] | [.algorithm, .sent, .allowed, .denied, .keys, .keys_denied] ==
     ["fixed-window", 2000, 2000, 0, 1, 0]' <<<"$output"
   # 10 ms before the second minute of 2026.

@@ -37,6 +37,7 @@ TEST_CASE("burst names: the name of a run is treated as data in every format") {
   writer.begin_object();
   burst::write_json(writer, report);
   writer.end_object();
+  json += '\n';
   burst::append_decision_json(line, report.plan, report.runs[0].name, 1, "k", {}, {});
   CHECK(!holds(text, "\x1b"));
   CHECK(holds(text, "a,\"b\"\\x1b<c>"));

@@ -347,7 +347,8 @@ $ write my.lua
 < -- rlctl: args {lease_ms}
 < return 1
 $ rlctl lint my.lua
-! rlctl: lint: my.lua:1: args: {lease_ms} is about a lease; it requires --concurrency
+! rlctl: lint: nothing releases the leases of my.lua
+!   hint: name the script that does in its head, '-- rlctl: release FILE.lua', or with --head 'release FILE.lua', or tell this one with {event} in --args
 [3]
 $ write my.lua
 < -- rlctl: setup SET {key} {id}

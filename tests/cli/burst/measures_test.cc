@@ -25,7 +25,7 @@ std::string json_of(std::optional<traffic::Pace> pace) {
   json.begin_object();
   burst::write_json(json, report);
   json.end_object();
-  return recorded("burst", std::move(out));
+  return recorded("burst", out + '\n');
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ $ rlctl debug counter.lua --limit 3/10s --trace -q
 + counter.lua:2  return ARGV
 = {"3", "10000"}    1 line, 0 redis calls; nothing was changed
 $ rlctl debug counter.lua --attach -s SERVER k --trace -q
-! rlctl: debug: --limit is missing: --keys or --args use it
+! rlctl: debug: --limit is missing: keys or args contain {limit} or {window}
 ! Try 'rlctl debug --help'.
 [2]
 $ write lease.lua
