@@ -118,7 +118,7 @@ const checks = {
     equal(await count(page), '2,000', 'the count at first');
     equal(await page.locator('.card.over').count(), 1, 'cards above the limit');
     equal(await page.locator('h1').textContent(), 'fixed-window allowed 2,000 requests within 19.99\u00a0ms, with a limit of 1,000 a minute', 'the heading');
-    equal(await page.locator('.windows h2').textContent(), 'Every window of the clock stays within the limit. Another span of 60 s does not.', 'the sentence');
+    equal(await page.locator('.windows h2').textContent(), 'Every minute of the clock stays within the limit. Another span of 60\u00a0s does not.', 'the sentence');
     await untilAttribute(page, '#cursor', 'aria-valuetext',
       '2,000 allowed within the last 60 s; limit 1,000; request 2,000 of 2,000 at 00:01:00.00999');
     await page.done();
