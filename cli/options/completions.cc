@@ -43,10 +43,6 @@ Completions complete_file(const CompletionContext& /*typed*/) {
   return {.files = true};
 }
 
-Completions complete_algorithm(const CompletionContext& typed) {
-  return joined(complete_counting_algorithm(typed), algorithms(false));
-}
-
 Completions complete_counting_algorithm(const CompletionContext& /*typed*/) {
   return algorithms(true);
 }
@@ -82,7 +78,7 @@ Completions complete_script(const CompletionContext& typed) {
 }
 
 Completions complete_limiter(const CompletionContext& typed) {
-  return joined(complete_algorithm(typed), complete_script(typed));
+  return joined(joined(algorithms(true), algorithms(false)), complete_script(typed));
 }
 
 }  // namespace rlctl::cli

@@ -40,9 +40,7 @@ struct CompletionContext {
 // be read or parsed; other mistakes in it do not matter.
 
 Completions complete_file(const CompletionContext& typed);
-/// The bundled algorithms.
-Completions complete_algorithm(const CompletionContext& typed);
-/// Those that count requests, which are all but concurrency.
+/// The bundled algorithms that count requests, which are all but concurrency.
 Completions complete_counting_algorithm(const CompletionContext& typed);
 /// The time zone of a limit, once its @ is there.
 Completions complete_limit(const CompletionContext& typed);

@@ -27,12 +27,12 @@ struct LimitOptions {
 /// Why --policy excludes what a policy defines.
 inline constexpr std::string_view kPolicyDefinesIt = "the policy defines it";
 
-/// Declares all of them. If `required` is false, --algorithm and --burst require --limit, and
+/// Declares --limit, --algorithm, --burst and --policy. If `required` is false, --algorithm and --burst require --limit, and
 /// --algorithm has no default.
 void add_limit_options(Options& options, LimitOptions& target, bool required);
 /// Declares only --limit and --policy, for commands whose keys determine the algorithm.
 void add_limits_of_key(Options& options, LimitOptions& target);
-/// Declares --burst for such a command.
+/// Declares --burst, for commands that read the buckets of other libraries.
 void add_burst_of_key(Options& options, LimitOptions& target);
 /// The section of --help that lists the values of --algorithm, with the default.
 std::string algorithm_help();

@@ -50,8 +50,8 @@ void require_costs(std::span<const traffic::Candidate> candidates,
 
 /// Warns if any lines could not be read.
 void warn_of_bad_lines(const replay::Recording& recording, std::string_view command);
-/// Warns of the same, if any have "-" instead of a key, and if the keys cannot
-/// be those of clients.
+/// Warns of lines that could not be read, of requests whose key is "-", and of keys that cannot be
+/// those of clients.
 void warn_of_lines(const replay::Recording& recording, std::string_view command);
 
 }  // namespace rlctl::cli

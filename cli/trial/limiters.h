@@ -33,7 +33,7 @@ bool is_limiter(const std::string& word, ConfigurationSource& configuration);
 /// Throws UsageError for a word that stands for a file of a log, but names neither a file nor a
 /// limiter: the name of a limiter may be misspelt.
 void require_log_file(const std::string& word, ConfigurationSource& configuration);
-/// See CommandText::instead.
+/// The hints of burst and adversary about options that they do not have.
 inline constexpr std::array kInstead{
     Instead{"--algorithm", "a limiter is an operand: write gcra, not --algorithm gcra"},
     Instead{"--script", "a limiter is an operand: write ./my.lua, not --script ./my.lua"}};

@@ -78,20 +78,6 @@ class Traffic {
   virtual std::int64_t size() const = 0;
 };
 
-/// The first `count` requests of other traffic, which must outlive this.
-class FirstArrivals final : public Traffic {
- public:
-  FirstArrivals(Traffic& traffic, std::int64_t count) : traffic_(traffic), left_(count) {}
-
-  bool next(Arrival& arrival) override { return left_-- > 0 && traffic_.next(arrival); }
-  std::string_view key_name(std::uint32_t key) const override { return traffic_.key_name(key); }
-  std::int64_t size() const override { return std::min(left_, traffic_.size()); }
-
- private:
-  Traffic& traffic_;
-  std::int64_t left_;
-};
-
 /// Traffic moved to another time: `from` becomes `to`, and the gaps between requests stay the same.
 class ShiftedTraffic final : public Traffic {
  public:

@@ -94,7 +94,7 @@ std::string name_of_holder(const rlctl::adversary::Request& request) {
                                                    : traffic::holder_name(request.holder);
 }
 
-/// See trial::proof_text().
+/// What an exhaustive search for holders has proved, in words.
 std::string proof_of(const rlctl::adversary::HoldingSearchResult& result, const Plan& plan) {
   return trial::proof_text(
       plan, {.tried = result.tried,

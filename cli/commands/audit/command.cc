@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <iterator>
 #include <limits>
@@ -283,7 +284,11 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   }
 }
 
+constexpr std::array kInstead{
+    Instead{.option = "--match", .advice = "the pattern is an operand: rlctl audit 'login:*'"}};
+
 }  // namespace
+
 const Command kCommand{
     .text = {.name = "audit",
              .summary = "find keys that lock users out, open early, or waste memory",
@@ -306,7 +311,8 @@ Examples:
   rlctl audit
   rlctl audit 'rate:*' --top all
   rlctl audit --json | jq -r 'select(.severity == "critical") | .fix'
-)"},
+)",
+             .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,
     .judges = true};
 

@@ -174,6 +174,10 @@ class Runs {
   }
 
   void run() {
+    if (!keeps_events_ && writes(plan_, ReportFormat::kJson) && !has_holders(plan_)) {
+      session_.warn(fmt::format("warning: -o *.json has no events: there are more than {} requests",
+                                grouped(trial::Events::kMost)));
+    }
     run_all();
     if (comparison_) compare();
     if (traffic_.suggest && !report_.interrupted) suggest();
@@ -503,7 +507,7 @@ class Runs {
   std::optional<std::vector<traffic::Arrival>> allowed_;
   /// How a limiter that allows everything would have treated the requests of the current run.
   std::optional<traffic::Measurement> all_allowed_;
-  std::optional<EventRecorder> events_;           ///< the requests of the current run, for a page
+  std::optional<EventRecorder> events_;           ///< the requests of the current run, for files
   std::optional<DecisionComparison> comparison_;  ///< of the decisions of the two runs
 };
 

@@ -168,8 +168,7 @@ void set_template_limit(Plan& plan, const NamedScript& script,
   const bool is_used = fills || reading_tells_limit(script.options);
   auto limits = plan.limit_options.limits;
   if (limits.size() > 1) {
-    throw UsageError("a script that is called with --keys and --args takes one --limit",
-                     kOneLimitHint);
+    throw UsageError("a script of your own takes one --limit", kOneLimitHint);
   }
   LimitOrigins origins;
   if (const auto* said = script.options.find("limit"); limits.empty() && said != nullptr) {
@@ -192,7 +191,7 @@ void set_template_limit(Plan& plan, const NamedScript& script,
   const auto& burst = plan.limit_options.burst;
   if (!burst) origins.burst = script.options.origin_of("burst");
   plan.limits = parse_limits(limits, burst ? burst : script.options.text("burst"), origins);
-  require_lengths(plan.limits, "a script that is called with --keys and --args", origins.limit);
+  require_lengths(plan.limits, "a script of your own", origins.limit);
   traffic::require_usable(foreign, plan.limits.front());
 }
 

@@ -377,6 +377,9 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
   }
 }
 
+constexpr std::array kInstead{
+    Instead{.option = "--match", .advice = "the pattern is an operand: rlctl list 'login:*'"}};
+
 }  // namespace
 
 const Command kCommand{
@@ -402,7 +405,8 @@ Examples:
   rlctl list --above 80%
   rlctl list 'login:*' --top 20 --sort used
   rlctl list --watch
-)"},
+)",
+             .instead = kInstead},
     .add = add_command<Plan, declare_options, run>};
 
 }  // namespace rlctl::cli::list

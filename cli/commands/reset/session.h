@@ -81,9 +81,9 @@ struct Session {
 
   /// Appends the line, as text or JSON, unless the output is quiet.
   void write(const Line& line);
-  /// Counts a key and writes its line. For --match, only keys that were
-  /// removed, would be removed, have changed meanwhile, or are too large to be saved get a line. A
-  /// key that is left counts once, although SCAN may return it twice.
+  /// Counts a key and writes its line. For --match, only keys that were removed, would be removed,
+  /// have changed meanwhile, or are too large to be saved get a line. A key that is left counts
+  /// once, although SCAN may return it twice.
   void add(const stored::ResetOutcome& outcome, std::span<const std::string> looked_at = {});
   std::size_t removed() const;
   /// Whether no key was found, not even one that was left.

@@ -279,7 +279,7 @@ $ write my.lua
 < -- rlctl: limit 5/month
 < return 1
 $ rlctl debug my.lua --trace
-! rlctl: debug: my.lua:2: limit: a script that is called with --keys and --args takes no window of the calendar, such as month@UTC
+! rlctl: debug: my.lua:2: limit: a script of your own takes no window of the calendar, such as month@UTC
 !   hint: use one of a fixed length: 5/31d
 [2]
 $ write my.lua
