@@ -406,7 +406,7 @@ Examples:
   rlctl list 'login:*' --top 20 --sort used
   rlctl list --watch
 )",
-             .instead = kInstead},
+         .instead = kInstead},
     .add = add_command<Plan, declare_options, run>};
 
 }  // namespace rlctl::cli::list
