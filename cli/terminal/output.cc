@@ -133,11 +133,15 @@ bool Progress::is_due() {
 }
 
 std::string Progress::time_left(double share) const {
-  constexpr double kDay = 86'400, kMostDays = 9999;
+  constexpr std::pair<double, std::string_view> kUnits[] = {
+      {86'400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}};
+  constexpr double kMostShown = 9999;
   const auto seconds = std::chrono::duration<double>(Clock::now() - start_).count();
   const auto left = share > 0 ? seconds / share - seconds : HUGE_VAL;
-  if (left < kDay) return fmt::format("{:.0f}s left", left);
-  return fmt::format("{:.0f}d left", std::min(left / kDay, kMostDays));
+  // Two of a unit are the least that it shows, so that the number is not coarse.
+  const auto* unit = std::ranges::find_if(
+      kUnits, [left](const auto& one) { return one.first == 1 || left >= 2 * one.first; });
+  return fmt::format("{:.0f} {} left", std::min(left / unit->first, kMostShown), unit->second);
 }
 
 void Progress::show(std::string line) {

@@ -122,7 +122,7 @@ class Progress {
 
  private:
   bool is_due();
-  /// "42s left", as far as the time that this share of the work took tells.
+  /// "42 s left", as far as the time that this share of the work took tells, or in a longer unit.
   std::string time_left(double share) const;
   void show(std::string line);
 

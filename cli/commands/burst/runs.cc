@@ -175,7 +175,7 @@ class Runs {
 
   void run() {
     if (!keeps_events_ && writes(plan_, ReportFormat::kJson) && !has_holders(plan_)) {
-      session_.warn(fmt::format("warning: -o *.json has no events: there are more than {} requests",
+      session_.warn(fmt::format("-o *.json has no events: there are more than {} requests",
                                 grouped(trial::Events::kMost)));
     }
     run_all();
@@ -205,6 +205,12 @@ class Runs {
       if (const auto why = why_overloaded(run)) session_.warn(*why);
       if (run.hint) session_.warn(fmt::format("{}: {}", run.name, *run.hint));
     }
+  }
+
+  /// Whether anything shows how right the replies were.
+  bool compares_reports() const {
+    return has_assertions_ || invocation_.json || writes(plan_, ReportFormat::kJson) ||
+           writes(plan_, ReportFormat::kHtml);
   }
 
   traffic::OnDecision on_decision_of(const traffic::Candidate& candidate, const std::string& name,
@@ -350,9 +356,9 @@ class Runs {
       end(found.outcome);
       return finished(candidate, std::move(found), *traffic, begin);
     }
-    auto outcome = traffic::run_virtually(
-        *traffic, *decider, candidate.limits, interrupt, on_decision, on_progress,
-        has_assertions_ || invocation_.json || !candidate.is_bundled(), zero);
+    auto outcome =
+        traffic::run_virtually(*traffic, *decider, candidate.limits, interrupt, on_decision,
+                               on_progress, compares_reports() || !candidate.is_bundled(), zero);
     end(outcome);
     return finished(candidate, std::move(outcome), *traffic, begin);
   }

@@ -16,6 +16,7 @@
 
 #include "base/json.h"
 #include "base/number.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "cli/options/options.h"
 #include "cli/options/script_options.h"
@@ -183,9 +184,10 @@ class Subject {
       const auto run = ask(kLimits.front(), call, probe(kLimits.front()));
       if (!run) continue;
       if (run->as_read.fits(kLimits.front())) readings.emplace_back("nonzero");
+      // Nil counts as zero, too: "nil" comes first, since it says more.
+      readings.emplace_back("nil");
       if (run->inverted.fits(kLimits.front())) readings.emplace_back("zero");
       for (const auto& [expression, other] : run->others) readings.push_back(expression.source());
-      readings.emplace_back("nil");
     }
     for (const auto& text : readings) {
       const bool keeps_both = std::ranges::all_of(kLimits, [&](const limiter::Limit& limit) {
@@ -428,10 +430,10 @@ struct Proposal {
   std::vector<std::string> unknown = {};  ///< what could not be found out, and why
 };
 
-/// Every combination of one placeholder for each argument, at most 256 of them.
+constexpr std::size_t kMostCombinations = 256;
+/// Every combination of one placeholder for each argument, at most kMostCombinations of them.
 std::vector<std::vector<std::string>> combinations(
     const std::vector<std::vector<std::string>>& choices) {
-  constexpr std::size_t kMost = 256;
   std::vector<std::vector<std::string>> all{{}};
   for (const auto& choice : choices) {
     std::vector<std::vector<std::string>> longer;
@@ -441,7 +443,7 @@ std::vector<std::vector<std::string>> combinations(
         longer.back().push_back("{" + word + "}");
       }
     }
-    if (longer.size() > kMost) longer.resize(kMost);
+    if (longer.size() > kMostCombinations) longer.resize(kMostCombinations);
     all = std::move(longer);
   }
   return all;
@@ -487,9 +489,15 @@ Proposal propose(const std::string& name, const std::string& source, Invocation&
     if (!choices.back().empty()) continue;
     choices.back() = {"limit", "window_ms", "window_s", "now_ms", "now_s", "cost"};
     proposal.unknown.push_back(
-        fmt::format("args: what ARGV[{}] is{}; each of {} was tried", i + 1,
+        fmt::format("args: what ARGV[{}] is{}; tried: {}", i + 1,
                     variables[i].empty() ? "" : ", which becomes " + escape(variables[i]),
                     fmt::join(choices.back(), ", ")));
+  }
+  std::size_t count = 1;
+  for (const auto& choice : choices) count *= choice.size();
+  if (count > kMostCombinations) {
+    proposal.unknown.push_back(fmt::format("args: only {} of the {} combinations were tried",
+                                           kMostCombinations, grouped(count)));
   }
   Subject subject(name, source, invocation);
   std::vector<Call> fitting;
@@ -545,9 +553,12 @@ ExitStatus describe_script(Invocation& invocation) {
   std::vector<std::string_view> said;
   for (const auto& [word, value] : script.options.words) said.push_back(word);
   if (!said.empty()) {
+    std::vector<std::string> lint{"rlctl", "lint"};
+    if (operands[0].starts_with('-')) lint.emplace_back("--");
+    lint.push_back(operands[0]);
     throw InputError(fmt::format("{} has a head already: {}", quoted_and_masked(operands[0]),
                                  one_of(said, "and")),
-                     fmt::format("rlctl lint {} tests the script as its head says", operands[0]));
+                     command_line(lint) + " tests the script as its head says");
   }
   auto proposal = propose(name, source, invocation);
   proposal.unknown.emplace_back(

@@ -50,7 +50,7 @@ last 60 s  ···········█'
   run -1 at_terminal 'wait_until eval "sleeps \$(<$BATS_TEST_TMPDIR/pid)"; sleep 1.2; kill -CONT "$server_pid"' \
     "stty cols 80; echo \$\$ >$BATS_TEST_TMPDIR/pid; exec rlctl inspect nobody"
   run -0 cat "$BATS_TEST_TMPDIR/screen"
-  assert_output --regexp $'\r *[0-9]+%  of the database; [0-9]+[sd] left; Ctrl-C stops\e\\[K'
+  assert_output --regexp $'\r *[0-9]+%  of the database; [0-9]+ [a-z]+ left; Ctrl-C stops\e\\[K'
   assert_output --regexp $'\r\e\\[Knobody: not found in '"$RLCTL_URL"': the limiter is unused'
   cli CLIENT PAUSE 1300
   run -1 --separate-stderr rlctl inspect nobody

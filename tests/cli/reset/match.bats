@@ -104,7 +104,7 @@ at_question() {
   run -0 at_terminal 'wait_until eval "sleeps \$(<$BATS_TEST_TMPDIR/pid)"; sleep 1.2; kill -CONT "$server_pid"' \
     "echo \$\$ >$BATS_TEST_TMPDIR/pid; exec rlctl reset --match 'k:*' --yes >/dev/null"
   run -0 cat "$BATS_TEST_TMPDIR/screen"
-  assert_output --regexp '[0-9]%  of the database, [0-9]+ keys removed; [0-9]+[sd] left; Ctrl-C stops'
+  assert_output --regexp '[0-9]%  of the database, [0-9]+ keys removed; [0-9]+ [a-z]+ left; Ctrl-C stops'
   assert_output --partial $'\r\e[Kremoved 5000 keys (5000 gcra)'
 }
 

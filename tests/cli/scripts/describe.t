@@ -63,8 +63,8 @@ $ write own.lua
 < return n <= 8 and 1 or 0
 $ rlctl scripts describe own.lua
 Not found out:
-    args: what ARGV[1] is, which becomes width; each of limit, window_ms, window_s, now_ms, now_s, cost was tried
-    args: what ARGV[2] is, which becomes grid; each of limit, window_ms, window_s, now_ms, now_s, cost was tried
+    args: what ARGV[1] is, which becomes width; tried: limit, window_ms, window_s, now_ms, now_s, cost
+    args: what ARGV[2] is, which becomes grid; tried: limit, window_ms, window_s, now_ms, now_s, cost
     limit, args and allowed: with nothing that was tried did it keep both 5/60s and 3/20s; its limit may be its own
     release, settle: not tried; a limiter of leases or reservations has them
 
@@ -118,4 +118,19 @@ $ rlctl scripts describe wrong.lua
 -- rlctl: allowed nonzero
 Not found out:
     remaining, retry_after, reset_after: no part of the reply was right each time
+    release, settle: not tried; a limiter of leases or reservations has them
+
+## nil means allowed where a denial is a time that may be 0
+$ write ttl.lua
+< local limit, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+< local n = redis.call('INCR', KEYS[1])
+< if n == 1 then redis.call('EXPIRE', KEYS[1], window) end
+< if n > limit then return redis.call('TTL', KEYS[1]) end
+< return nil
+$ rlctl scripts describe ttl.lua
+-- rlctl: allowed nil
+Not found out:
+    args: one of several that fit: {limit} {window_s}
+    args: one of several that fit: {limit} {window}
+    remaining, retry_after, reset_after: not tried, since args are unknown
     release, settle: not tried; a limiter of leases or reservations has them
