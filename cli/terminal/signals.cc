@@ -19,7 +19,7 @@ namespace {
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 /// A signal that comes again this soon counts as one: timeout(1) signals its child, and then the
 /// process group, to which the child belongs.
-constexpr std::chrono::nanoseconds kCountsAsOne = std::chrono::milliseconds{500};
+constexpr std::chrono::nanoseconds kCountsAsOne = std::chrono::milliseconds{100};
 
 // A signal handler can only use globals.
 std::atomic<Interrupt*> raised_by_handler{nullptr};

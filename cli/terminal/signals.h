@@ -9,8 +9,8 @@
 namespace rlctl::cli {
 
 /// While it exists, the first SIGINT, SIGTERM, SIGHUP or SIGQUIT raises interrupt(), and the same
-/// signal again, half a second later or more, ends the process at once. Signals that were ignored
-/// at the start (nohup, a background job) stay ignored. SIGPIPE and SIGXFSZ (ulimit -f) are
+/// signal again, a tenth of a second later or more, ends the process at once. Signals that were
+/// ignored at the start (nohup, a background job) stay ignored. SIGPIPE and SIGXFSZ (ulimit -f) are
 /// ignored, so that write() reports the error. One instance at a time.
 class Signals {
  public:

@@ -496,8 +496,8 @@ Proposal propose(const std::string& name, const std::string& source, Invocation&
   std::size_t count = 1;
   for (const auto& choice : choices) count *= choice.size();
   if (count > kMostCombinations) {
-    proposal.unknown.push_back(fmt::format("args: only {} of the {} combinations were tried",
-                                           kMostCombinations, grouped(count)));
+    proposal.unknown.push_back(
+        fmt::format("args: only {} of the {} combinations were tried", kMostCombinations, count));
   }
   Subject subject(name, source, invocation);
   std::vector<Call> fitting;

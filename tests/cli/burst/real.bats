@@ -139,7 +139,7 @@ stop_under_burst() {
   kill -TERM "$pid"
   # It has received the first signal and is still running.
   wait_until grep -q '^ShdPnd:.*0000$' "/proc/$pid/status"
-  # Half a second after the first, one counts as the second.
+  # One that comes a tenth of a second after the first counts as the second.
   wait_until eval '! kill -TERM "$pid"'
   wait "$pid" || status=$?
   kill -CONT "$server_pid"
