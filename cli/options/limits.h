@@ -28,8 +28,7 @@ struct LimitOptions {
 inline constexpr std::string_view kPolicyDefinesIt = "the policy defines it";
 
 /// Declares --limit, --algorithm, --burst and --policy. If `required` is false, --algorithm and
-/// --burst require --limit, and
-/// --algorithm has no default.
+/// --burst require --limit, and --algorithm has no default.
 void add_limit_options(Options& options, LimitOptions& target, bool required);
 /// Declares only --limit and --policy, for commands whose keys determine the algorithm.
 void add_limits_of_key(Options& options, LimitOptions& target);

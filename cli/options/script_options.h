@@ -122,8 +122,9 @@ void add_head(NamedScript& script, const std::string& source);
 /// Throws InputError if the script's head prepares keys, on a server that an option names: a file
 /// from elsewhere must not write to it.
 void refuse_setup_of_head(const ScriptOptions& options);
-/// Parses what is said about the script. Throws UsageError, which begins with the origin. The
-/// source may still be unknown, and empty: then traffic::choose_function() remains to be called.
+/// Makes the limiter that the words about a script describe. Throws UsageError, which begins with
+/// the origin of the word. The source may still be unknown, and empty: then
+/// traffic::choose_function() remains to be called.
 traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string source);
 
 /// A script, or a program that a section of the configuration names.

@@ -9,8 +9,8 @@
 
 namespace rlctl::cli {
 
-/// Something that rlctl is used for: a command, or what an option adds to it; and the commands of
-/// the server that it cannot do without, those of its scripts included: "GET", "SCRIPT LOAD".
+/// Something that rlctl is used for: a command of rlctl, or what an option adds to it; and the
+/// commands of the server that it and its scripts must be allowed to call: "GET", "SCRIPT LOAD".
 /// rlctl-acl(7) lists the same.
 struct Use {
   std::string_view name;

@@ -27,7 +27,8 @@ struct Proof {
   bool is_interrupted = false, fails = false;
   std::string claim = {};  ///< what no schedule does, unless the limiter fails
 };
-/// What was proved, and for which schedules; empty after another search.
+/// A sentence about what an exhaustive search has proved, and for which schedules; empty after any
+/// other search.
 std::string proof_text(const Plan& plan, const Proof& proof);
 /// "10 within 59.999 s, which a clock of 1 ms, as in {now_ms}, cannot tell from 60 s"; empty if
 /// rounding lets nothing more through.

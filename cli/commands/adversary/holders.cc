@@ -94,7 +94,8 @@ std::string name_of_holder(const rlctl::adversary::Request& request) {
                                                    : traffic::holder_name(request.holder);
 }
 
-/// What an exhaustive search for holders has proved, in words.
+/// A sentence about what an exhaustive search has proved of leases or reservations; empty after any
+/// other search.
 std::string proof_of(const rlctl::adversary::HoldingSearchResult& result, const Plan& plan) {
   return trial::proof_text(
       plan, {.tried = result.tried,

@@ -150,7 +150,7 @@ class EventRecorder {
  private:
   const traffic::Traffic& traffic_;
   trial::Events events_;
-  std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  ///< of the keys of the traffic
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  ///< by the key of the traffic
 };
 
 // --- The runs ------------------------------------------------------------------------------------

@@ -140,7 +140,7 @@ bool holds(const traffic::ForeignLimiter& foreign, std::string_view placeholder)
 const std::string kDefaultKey = "ann";
 /// The limit of a script with a head if none is given, on a private server.
 const std::string kDefaultLimit = "5/60s";
-/// How long the reservation of the call is held.
+/// How long a reservation is held if the debugged call makes one.
 constexpr std::chrono::seconds kDefaultHold{30};
 
 /// Whether the script's own head says anything, so that it describes the call.
@@ -149,7 +149,7 @@ bool has_head_of_script(const ScriptOptions& options) {
       options.words, [](const auto& word) { return word.second.source == WordSource::kScript; });
 }
 
-/// Makes the call that of a holder, if the templates are about a lease or a reservation.
+/// Gives placeholders about a lease or a reservation the values of one holder.
 void set_holder(const Plan& plan, traffic::ForeignLimiter& foreign) {
   const bool has_hold = tells_reservation(foreign);
   foreign.has_leases = tells_lease(foreign);

@@ -49,7 +49,7 @@ struct Subject {
   std::string adversary = {};  ///< the command that searches for the worst schedule; may be empty
   std::string adversary_costs = {};  ///< what it takes if the limiter counts costs; may be empty
   std::vector<std::int64_t> said_costs = {};  ///< empty: chosen by the limit
-  ValueOrigin costs_origin = {};              ///< of said_costs
+  ValueOrigin costs_origin = {};              ///< where said_costs stands
   /// The costs above 0 of requests that reach the limit, ascending.
   std::vector<std::int64_t> costs = {1};
   std::vector<std::int64_t> all_costs = {};       ///< see rlctl::lint::Profile::costs

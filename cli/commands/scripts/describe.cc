@@ -271,7 +271,7 @@ constexpr std::array<WaitForm, 6> kWaitForms{{{" ms", 1ms},
                                               {" - now_s s", 1s},
                                               {" - now_us us", 1us}}};
 
-/// Compares what a script's replies tell with what it does.
+/// Tries whether what the replies of a script say about later requests comes true.
 class Reports {
  public:
   Reports(Subject& subject, Call call)
