@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_object.h"
 #include "base/wait.h"
 #include "cli/errors/failure.h"
 #include "cli/options/command_line.h"
@@ -57,6 +58,8 @@ struct Command {
   ExitStatus (*report)(const Problem& problem, bool json) = nullptr;
   /// Exits with the states of monitoring plugins: any failure is UNKNOWN.
   bool judges = false;
+  /// What --json prints, besides errors; null: nothing.
+  const JsonOutput* json = nullptr;
   /// For a command that scripts call all the time, and that repeats no command line.
   CommandLine::Declares declares = CommandLine::Declares::kAll;
   /// The command line ends in "-- COMMAND [ARGUMENT...]". What follows the first -- is neither

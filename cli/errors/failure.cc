@@ -312,9 +312,11 @@ std::string render(const Problem& problem, std::string_view command, bool json) 
   Problem shown = problem;
   shown.message = masked_message(problem);
   if (json) {
-    std::string out = "{\"error\":";
-    append_problem_json(out, shown);
-    return out + "}\n";
+    std::string out;
+    JsonWriter line(out);
+    write_problem(line.begin_object().name("error"), shown);
+    line.end_object();
+    return out + "\n";
   }
   std::string out = "rlctl: ";
   if (shown.of_command && !command.empty()) out.append(command).append(": ");
@@ -335,14 +337,17 @@ std::string render(const Problem& problem, std::string_view command, bool json) 
   return without_micro_sign(std::move(out), locale_is_utf8());
 }
 
-void append_problem_json(std::string& out, const Problem& problem) {
-  JsonWriter json(out);
+void write_problem(JsonWriter& json, const Problem& problem) {
   json.begin_object()
       .field("code", problem.code)
       .field("message", problem.message)
       .known_field("hint", problem.hint);
   if (problem.units) json.field("units", *problem.units);
   json.end_object();
+}
+
+void write_problem(JsonWriter& json, const std::optional<Problem>& problem) {
+  problem ? write_problem(json, *problem) : static_cast<void>(json.null());
 }
 
 void warn(const std::string& message, std::string_view command) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
 
 namespace rlctl::cli {
@@ -87,8 +88,10 @@ Problem drop_in_doubt_note(Problem problem);
 /// except in the server's name, which has none.
 std::string render(const Problem& problem, std::string_view command, bool json);
 
-/// {"code":...,"message":...,"hint":...}
-void append_problem_json(std::string& out, const Problem& problem);
+/// {"code":...,"message":...,"hint":...}: "error" in common.schema.json.
+void write_problem(JsonWriter& json, const Problem& problem);
+/// The same, or null.
+void write_problem(JsonWriter& json, const std::optional<Problem>& problem);
 
 /// Writes a warning or a note to stderr, escaped.
 void warn(const std::string& message, std::string_view command);

@@ -171,8 +171,7 @@ void AnswerFormat::append_json(std::string& out, const Answer& answer) const {
   }
   if (answer.shadow) json.field("would_deny", !decision.allowed);
   if (!known) {
-    json.name("error");
-    append_problem_json(out, *answer.on_error);
+    write_problem(json.name("error"), *answer.on_error);
   }
   json.end_object();
   out += '\n';
@@ -181,8 +180,7 @@ void AnswerFormat::append_json(std::string& out, const Answer& answer) const {
 void AnswerFormat::append_error(std::string& out, std::size_t line, const Problem& problem) const {
   if (json_) {
     JsonWriter json(out);
-    json.begin_object().field("line", line).name("error");
-    append_problem_json(out, problem);
+    write_problem(json.begin_object().field("line", line).name("error"), problem);
     json.end_object();
     out += '\n';
     return;

@@ -45,7 +45,7 @@ struct InspectedKey {
 struct InspectedEntry {
   microseconds at{0};  ///< for a lease: when it lapses
   std::int64_t count = 1;
-  std::string holder = {};  ///< for a lease
+  std::optional<std::string> holder = {};  ///< only for a lease
 
   bool operator==(const InspectedEntry&) const = default;
 };

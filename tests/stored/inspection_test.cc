@@ -191,7 +191,7 @@ TEST_CASE("leases: the free leases and expiries agree with the script's answers"
       if (seen.exists()) {
         CHECK(seen.used == seen.stored - seen.expired);
         CHECK(seen.entries.size() == static_cast<std::size_t>(seen.stored));
-        CHECK_FALSE(seen.entries.front().holder.empty());
+        CHECK_FALSE(seen.entries.front().holder->empty());
       }
     }
   }

@@ -396,6 +396,7 @@ Examples:
              .complete_operand = complete_key,
              .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,
+    .json = &kJson,
     .decides_dash = true};
 
 }  // namespace rlctl::cli::inspect

@@ -1,72 +1,113 @@
-#include "base/json.h"
 #include "cli/commands/inspect/report.h"
 #include "cli/report/usage_json.h"
 
 namespace rlctl::cli::inspect {
+namespace {
 
+using namespace json_type;
+using stored::InspectedEntry;
+using stored::InspectedReservation;
 using stored::Inspection;
 
-static void append_inferred(JsonWriter& json, const Inspection& inspection) {
-  json.name("inferred").begin_array();
-  const auto append = [&](std::string_view name, const auto& value) {
-    if (value && inspection.window_is_inferred) json.value(name);
-  };
-  append("window_us", inspection.window);
-  append("used", inspection.used);
-  append("remaining", inspection.remaining);
-  append("next_free_us", inspection.next_free);
-  append("reset_after_us", inspection.reset_after);
-  json.end_array();
+constexpr JsonField<InspectedEntry> kEntryFields[] = {
+    {"at_us", kInteger,
+     "When the request was allowed, or when the lease lapses, in microseconds since 1970.",
+     [](const auto& entry) { return entry.at; }},
+    {"count", kInteger, "The units at this time.", [](const auto& entry) { return entry.count; }},
+    {"holder?", kString, "Who holds the lease. Present only for leases.",
+     [](const auto& entry) {
+       return entry.holder ? std::optional(JsonBytes{*entry.holder}) : std::nullopt;
+     }},
+};
+constexpr JsonObject<InspectedEntry> kEntry(kEntryFields);
+
+constexpr JsonField<InspectedReservation> kReservationFields[] = {
+    {"id", kString, "Its ID.", [](const auto& reservation) { return JsonBytes{reservation.id}; }},
+    {"state", JsonType{R"("enum": ["held", "lapsed", "settled"])"},
+     "The state. A lapsed one has reached the end of its hold, but a settle is still counted.",
+     [](const auto& reservation) { return limiter::to_text(reservation.state); }},
+    {"units", kCount, "The units that are held or were; of a settled one, those that were spent.",
+     [](const auto& reservation) { return reservation.stored.units; }},
+    {"until_us", kTime, "When the hold ends, in microseconds since 1970.",
+     [](const auto& reservation) { return reservation.stored.held_until; }},
+    {"forgotten_at_us", kTime, "When the ID is forgotten, in microseconds since 1970.",
+     [](const auto& reservation) { return reservation.stored.forgotten_at; }},
+};
+constexpr JsonObject<InspectedReservation> kReservation(kReservationFields);
+
+constexpr JsonField<Inspection> kStateFields[] = {
+    {"key", kBytes, "The key in Redis.", [](const auto& of) { return JsonBytes{of.key}; }},
+    {"type", kText, "The type that TYPE reports; none if the key does not exist.",
+     [](const auto& of) { return std::string_view(of.content.type); }},
+    {"library", kLibrary,
+     "The library that wrote the key: rlctl, another one, or the value of --read-as. Null if the "
+     "key does not exist or the library is not known.",
+     [](const auto& of) { return known_text(of.is_limiter() ? of.state.form->library : ""); }},
+    {"algorithm", kStoredAlgorithm,
+     "The algorithm, whoever wrote the key. A key whose algorithm is foreign-zset, "
+     "foreign-counter or foreign-hash only looks like a limiter's state, and its figures are "
+     "unknown. Null if the key does not exist, holds no limiter state, or may be of two "
+     "algorithms of a library.",
+     [](const auto& of) { return known_text(of.is_limiter() ? of.state.form->name : ""); }},
+    {report::kUsageJson,
+     [](const auto& of) {
+       return report::UsageFigures{of, of.ratio()};
+     }},
+    {"number", JsonType{R"("type": ["number", "null"])"},
+     "The stored number, if it is what is left of a limit, or if it is not known what it means.",
+     [](JsonWriter& json, const Inspection& of) {
+       const auto& state = of.state;
+       state.fraction&& state.counts.empty() ? json.value(state.fraction) : json.value(state.left);
+     }},
+    {"part_of", kTextOrNull, "The key to whose state this one belongs, which has the figures.",
+     [](const auto& of) { return known_text(of.state.part_of); }},
+    {"banned_by", kTextOrNull,
+     "The key that denies all requests for this one as long as it exists.",
+     [](const auto& of) { return known_text(of.state.ban ? of.state.ban->key : ""); }},
+    {"unknown", kTextOrNull, "Why the figures are not known, in words for people.",
+     [](const auto& of) { return known_text(of.state.unknown); }},
+    {"spent", kCountOrNull,
+     "For budget: the units spent in the window. used is the sum of spent and held.",
+     [](const auto& of) { return of.spent; }},
+    {"held", kCountOrNull, "For budget: the units that reservations hold.",
+     [](const auto& of) { return of.held; }},
+    {"stored", kCount,
+     "How many entries, leases or reservations are stored, whether or not they are listed.",
+     [](const auto& of) { return of.stored; }},
+    {"now_us", kTime, "The time for which all of this holds, in microseconds since 1970.",
+     [](const auto& of) { return of.now; }},
+    {"changed_while_read", kBoolean,
+     "Whether other clients kept writing to the key while it was read. The values may then be off "
+     "by what was written in the meantime.",
+     [](const auto& of) { return of.changed_while_read; }},
+    {"entries", array_of(kEntry),
+     "The stored times, oldest first; leases by their end. For fixed-window, "
+     "sliding-window-counter and budget, the start of each window and its count.",
+     [](const auto& of) -> const auto& {return of.entries;
+}  // namespace
+}  // namespace rlctl::cli::inspect
+, {"reservations", array_of(kReservation),
+   "For budget: the reservations, by the end of their holds.",
+   [](const auto& of) -> const auto& {return of.reservations;
 }
+}
+,
+}
+;
+constexpr JsonObject<Inspection> kState("state", "The state of a key", kStateFields);
+
+constexpr const JsonObjectInfo* kObjects[] = {&kState};
+
+}  // namespace
+
+constinit const JsonOutput kJson{
+    "One object for each key in Redis. A field is null if its value is not known.", kObjects};
 
 void append_json(std::string& out, const Inspection& inspection) {
   // The most bytes that an entry of a log takes: a time of 16 digits and a count of 10.
   constexpr std::size_t kBytesOfEntry = 48;
   out.reserve(out.size() + inspection.entries.size() * kBytesOfEntry + 512);
-  const auto* form = inspection.state.form;
-  const bool has_leases = form != nullptr && form->layout == stored::Layout::kLeases;
-  JsonWriter json(out);
-  json.begin_object()
-      .bytes_field("key", inspection.key)
-      .field("type", inspection.content.type)
-      .known_field("library", form == nullptr ? "" : form->library)
-      .known_field("algorithm", form == nullptr ? "" : form->name);
-  append_usage_fields(json, inspection);
-  json.field("burst", inspection.burst).field("next_free_us", inspection.next_free);
-  append_inferred(json, inspection);
-  const auto& state = inspection.state;
-  if (state.fraction && state.counts.empty()) {
-    json.field("number", state.fraction);
-  } else {
-    json.field("number", state.left);
-  }
-  json.known_field("part_of", state.part_of)
-      .known_field("banned_by", state.ban ? state.ban->key : "")
-      .known_field("unknown", state.unknown)
-      .field("spent", inspection.spent)
-      .field("held", inspection.held)
-      .field("stored", inspection.stored)
-      .field("now_us", inspection.now)
-      .field("changed_while_read", inspection.changed_while_read);
-  json.name("entries").begin_array();
-  for (const auto& entry : inspection.entries) {
-    json.begin_object().field("at_us", entry.at).field("count", entry.count);
-    if (has_leases) json.bytes_field("holder", entry.holder);
-    json.end_object();
-  }
-  json.end_array();
-  json.name("reservations").begin_array();
-  for (const auto& reservation : inspection.reservations) {
-    json.begin_object()
-        .bytes_field("id", reservation.id)
-        .field("state", limiter::to_text(reservation.state))
-        .field("units", reservation.stored.units)
-        .field("until_us", reservation.stored.held_until)
-        .field("forgotten_at_us", reservation.stored.forgotten_at)
-        .end_object();
-  }
-  json.end_array().end_object();
-  out += '\n';
+  kState.append_line(out, inspection);
 }
 
 }  // namespace rlctl::cli::inspect

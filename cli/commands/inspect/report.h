@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_object.h"
 #include "cli/app/command.h"
 #include "cli/terminal/terminal.h"
 #include "stored/inspection.h"
@@ -25,8 +26,8 @@ void append_text(std::string& out, const Found& found, const Look& look,
 /// The number of bars that fit beside their label.
 std::size_t columns_for_bars(const Look& look) noexcept;
 
-/// Appends one JSON object and a line end. Unknown values are null; "inferred" lists the fields
-/// that follow from an inferred window.
+extern const JsonOutput kJson;
+/// Appends one JSON object and a line end.
 void append_json(std::string& out, const stored::Inspection& inspection);
 
 }  // namespace rlctl::cli::inspect

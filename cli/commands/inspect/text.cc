@@ -448,7 +448,7 @@ Cells cells_of_lease(const TextBlock& block, const Inspection& inspection,
   const auto left = lapsed ? "lapsed " + ago(inspection.now - lease.at)
                            : "lapses in " + wait_text(lease.at - inspection.now);
   return {block.tone(format_instant(lease.at), tone), block.tone(left, tone),
-          block.tone(escaped_text(lease.holder), tone)};
+          block.tone(escaped_text(*lease.holder), tone)};
 }
 
 /// "lapses in 12.041 s", "lapsed 3.200 s ago" or "settled"

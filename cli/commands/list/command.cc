@@ -407,6 +407,7 @@ Examples:
   rlctl list --watch
 )",
          .instead = kInstead},
-    .add = add_command<Plan, declare_options, run>};
+    .add = add_command<Plan, declare_options, run>,
+    .json = &kJson};
 
 }  // namespace rlctl::cli::list

@@ -1,42 +1,63 @@
-#include "base/json.h"
 #include "cli/commands/list/report.h"
 #include "cli/report/usage_json.h"
 
 namespace rlctl::cli::list {
+namespace {
+
+using namespace json_type;
+
+constexpr JsonField<Row> kRowFields[] = {
+    {"key", kBytes, "The key in Redis.", [](const Row& row) { return JsonBytes{row.key}; }},
+    {"library", kLibrary,
+     "The library that wrote the key, rlctl for the bundled scripts; null if it is not known.",
+     [](const Row& row) { return known_text(row.library); }},
+    {"algorithm", kStoredAlgorithm, "", [](const Row& row) { return known_text(row.algorithm); }},
+    {"policy", kTextOrNull, "The policy in the configuration to which the key belongs, or null.",
+     [](const Row& row) { return known_text(row.policy); }},
+    {"part_of", kTextOrNull, "The key to whose state this one belongs, which has the figures.",
+     [](const Row& row) { return known_text(row.part_of); }},
+    {report::kUsageJson,
+     [](const Row& row) {
+       return report::UsageFigures{row.usage, row.ratio};
+     }},
+};
+constexpr JsonObject<Row> kRow("limiter", "A key", kRowFields);
+
+constexpr JsonField<Totals::Line> kTotalFields[] = {
+    {"library", kLibrary, "", [](const auto& line) { return known_text(line.library); }},
+    {"algorithm", kStoredAlgorithm, "The algorithm; null if this is the sum of a policy.",
+     [](const auto& line) { return known_text(line.algorithm); }},
+    {"policy", kTextOrNull, "The policy; null if this is the sum of an algorithm.",
+     [](const auto& line) { return known_text(line.policy); }},
+    {"keys", kCount, "The number of keys.", [](const auto& line) { return line.sum.keys; }},
+    {"full", kCount, "The number of keys of which nothing remains.",
+     [](const auto& line) { return line.sum.full; }},
+    {"no_ttl", kCount, "The number of keys that never expire.",
+     [](const auto& line) { return line.sum.without_ttl; }},
+    {"bytes", kCountOrNull, "The memory that the keys use; null if the server does not report it.",
+     [](const auto& line) { return line.sum.bytes; }},
+};
+constexpr JsonObject<Totals::Line> kTotal("total",
+                                          "The sum of the keys of an algorithm or a policy",
+                                          kTotalFields);
+
+constexpr const JsonObjectInfo* kObjects[] = {&kRow, &kTotal};
+
+}  // namespace
+
+constinit const JsonOutput kJson{
+    "One object for each key, or with --totals for each algorithm and each policy. Unknown values "
+    "are null.",
+    kObjects};
 
 void append_json(std::string& out, const Row& row) {
-  JsonWriter json(out);
-  json.begin_object()
-      .bytes_field("key", row.key)
-      .known_field("library", row.library)
-      .known_field("algorithm", row.algorithm)
-      .known_field("policy", row.policy)
-      .known_field("part_of", row.part_of);
-  append_usage_fields(json, row.usage);
-  json.field("window_inferred", row.usage.window_is_inferred)
-      .field("ratio", row.ratio)
-      .field("next_free_us", row.usage.next_free)
-      .end_object();
-  out += '\n';
+  kRow.append_line(out, row);
 }
 
 void Totals::append_json(std::string& out) const {
-  const auto append = [&out](std::string_view library, std::string_view algorithm,
-                             std::string_view policy, const Sum& sum) {
-    JsonWriter(out)
-        .begin_object()
-        .known_field("library", library)
-        .known_field("algorithm", algorithm)
-        .known_field("policy", policy)
-        .field("keys", sum.keys)
-        .field("full", sum.full)
-        .field("no_ttl", sum.without_ttl)
-        .field("bytes", sum.bytes)
-        .end_object();
-    out += '\n';
-  };
-  for (const auto& [name, sum] : algorithms_) append(name.first, name.second, {}, sum);
-  for (const auto& [name, sum] : policies_) append({}, {}, name, sum);
+  for (const auto& [name, sum] : algorithms_)
+    kTotal.append_line(out, {name.first, name.second, {}, sum});
+  for (const auto& [name, sum] : policies_) kTotal.append_line(out, {{}, {}, name, sum});
 }
 
 }  // namespace rlctl::cli::list

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/json_object.h"
 #include "cli/commands/list/listing.h"
 #include "cli/commands/list/plan.h"
 #include "cli/terminal/output.h"
@@ -41,12 +42,25 @@ class RowTable {
   Columns columns_;  ///< of all but the key
 };
 
+extern const JsonOutput kJson;
 /// One JSON object and a line end.
 void append_json(std::string& out, const Row& row);
 
 /// Sums by algorithm and by policy.
 class Totals {
  public:
+  struct Sum {
+    std::int64_t keys = 0, full = 0, without_ttl = 0;
+    std::optional<std::int64_t> bytes = 0;
+
+    void add(const Row& row);
+  };
+  /// The sum of an algorithm of a library, or of a policy; other names are empty.
+  struct Line {
+    std::string_view library, algorithm, policy;
+    const Sum& sum;
+  };
+
   void add(const Row& row);
   std::int64_t keys() const noexcept { return all_.keys; }
   void append_text(std::string& out, const Look& look) const;
@@ -54,12 +68,6 @@ class Totals {
   void append_json(std::string& out) const;
 
  private:
-  struct Sum {
-    std::int64_t keys = 0, full = 0, without_ttl = 0;
-    std::optional<std::int64_t> bytes = 0;
-
-    void add(const Row& row);
-  };
   Sum all_;
   std::map<std::pair<std::string_view, std::string_view>, Sum> algorithms_;  ///< with the library
   std::map<std::string_view, Sum> policies_;

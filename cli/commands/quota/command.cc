@@ -450,6 +450,7 @@ Examples:
              .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,
     .report = report_failure,
+    .json = &kJson,
     .decides_dash = true};
 
 }  // namespace rlctl::cli::quota

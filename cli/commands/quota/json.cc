@@ -1,48 +1,69 @@
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/commands/quota/report.h"
 #include "cli/report/usage_json.h"
 
 namespace rlctl::cli::quota {
+namespace {
 
-static void append_problem(JsonWriter& json, const std::optional<Problem>& problem) {
-  std::string text = "null";
-  if (problem) {
-    text.clear();
-    append_problem_json(text, *problem);
-  }
-  json.name("error").raw(text);
-}
+using namespace json_type;
+
+constexpr JsonType kStatus{R"("enum": ["ok", "warning", "critical", "unknown"])"};
+
+constexpr JsonField<LimitStatus> kLimitFields[] = {
+    {"key", kBytes, "The key in Redis.",
+     [](const auto& of) { return JsonBytes{of.inspection.key}; }},
+    {"status", kStatus, "The status of the limit.",
+     [](const auto& of) { return lower_case(name_of(of.state)); }},
+    {"exists", kBooleanOrNull, "Whether the key exists; null if it could not be read.",
+     [](const auto& of) {
+       return of.was_read ? std::optional(of.inspection.exists()) : std::nullopt;
+     }},
+    {"policy", kTextOrNull, "The policy of the limit, or null.",
+     [](const auto& of) { return known_text(of.policy); }},
+    {"algorithm", kStoredAlgorithm, "", [](const auto& of) { return known_text(of.algorithm); }},
+    {report::kUsageJson,
+     [](const auto& of) {
+       return report::UsageFigures{of.inspection, of.inspection.ratio()};
+     }},
+    {"reason", kTextOrNull,
+     "Why a budget denies every further reservation, whatever remains: it holds 500. Otherwise "
+     "null.",
+     [](const auto& of) {
+       const bool is_closed = of.inspection.is_closed_by_reservations();
+       return known_text(is_closed ? limiter::kAllReservationsHeld : "");
+     }},
+    {"error", kErrorOrNull,
+     "Why the limit could not be evaluated; null unless the status is unknown.",
+     [](JsonWriter& json, const LimitStatus& of) { write_problem(json, of.problem); }},
+};
+constexpr JsonObject<LimitStatus> kLimit("limit", "A limit", kLimitFields);
+
+/// A failure leaves no limits.
+struct Judgement {
+  std::span<const LimitStatus> limits;
+  const std::optional<Problem>& failure;
+};
+constexpr JsonField<Judgement> kReportFields[] = {
+    {"status", kStatus, "The worst status of the limits.",
+     [](const auto& of) {
+       return lower_case(name_of(of.failure ? PluginState::kUnknown : worst_of(of.limits).state));
+     }},
+    {"limits", array_of(kLimit), "The limits that were judged.",
+     [](const auto& of) { return of.limits; }},
+    {"error", kErrorOrNull, "Why nothing could be read, or null.",
+     [](JsonWriter& json, const Judgement& of) { write_problem(json, of.failure); }},
+};
+constexpr JsonObject<Judgement> kReport("report", "The report", kReportFields);
+
+constexpr const JsonObjectInfo* kObjects[] = {&kReport};
+
+}  // namespace
+
+constinit const JsonOutput kJson{"One object, even for a failure.", kObjects};
 
 void append_json(std::string& out, std::span<const LimitStatus> statuses,
                  const std::optional<Problem>& failure) {
-  const auto status_text = [](PluginState state) { return lower_case(name_of(state)); };
-  JsonWriter json(out);
-  json.begin_object()
-      .field("status", status_text(failure ? PluginState::kUnknown : worst_of(statuses).state))
-      .name("limits")
-      .begin_array();
-  for (const auto& status : statuses) {
-    const auto& inspection = status.inspection;
-    json.begin_object()
-        .bytes_field("key", inspection.key)
-        .field("status", status_text(status.state))
-        .field("exists",
-               status.was_read ? std::optional(inspection.exists()) : std::optional<bool>())
-        .known_field("policy", status.policy)
-        .known_field("algorithm", status.algorithm);
-    append_usage_fields(json, inspection);
-    const bool is_closed = inspection.is_closed_by_reservations();
-    json.field("burst", inspection.burst)
-        .field("ratio", inspection.ratio())
-        .known_field("reason", is_closed ? limiter::kAllReservationsHeld : "");
-    append_problem(json, status.problem);
-    json.end_object();
-  }
-  json.end_array();
-  append_problem(json, failure);
-  json.end_object();
-  out += '\n';
+  kReport.append_line(out, {statuses, failure});
 }
 
 }  // namespace rlctl::cli::quota

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/json_object.h"
 #include "cli/commands/quota/range.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/terminal.h"
@@ -47,6 +48,7 @@ void append_text(std::string& out, std::span<const LimitStatus> statuses,
 /// The same for a failure that leaves nothing to judge.
 void append_failure_text(std::string& out, const Problem& problem);
 
+extern const JsonOutput kJson;
 /// Appends one JSON object and a line end. A failure leaves no statuses.
 void append_json(std::string& out, std::span<const LimitStatus> statuses,
                  const std::optional<Problem>& failure = {});

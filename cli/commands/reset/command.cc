@@ -491,7 +491,7 @@ std::vector<limiter::Lease> read_leases(redis::Connection& connection,
   if (!found.state.is_ours() || found.state.form->name != "concurrency") return leases;
   for (auto& entry : found.entries) {
     if (entry.at <= found.now) continue;
-    leases.push_back({.key = key, .holder = std::move(entry.holder)});
+    leases.push_back({.key = key, .holder = *std::move(entry.holder)});
   }
   return leases;
 }

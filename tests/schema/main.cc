@@ -1,0 +1,197 @@
+// Compares the schemas of commands with the tables from which their JSON is written; see
+// base/json_object.h.
+//
+//     rlctl_schemas FOLDER            names each schema in FOLDER that differs; the status is 1 if
+//     one does rlctl_schemas FOLDER --write    writes them
+//
+// Definitions that several commands have in common are written by hand, in common.schema.json, and
+// so are the schemas of what is no command's output.
+
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/app/command.h"
+
+namespace {
+
+using rlctl::JsonFieldInfo;
+using rlctl::JsonObjectInfo;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kUrn = "urn:rlctl:schema:1:";
+
+Json reference(std::string_view command, std::string_view definition) {
+  return {{"$ref", std::string(kUrn).append(command).append("#/$defs/").append(definition)}};
+}
+
+Json type_of(rlctl::JsonType type) {
+  if (!type.text.starts_with('"')) return reference("common", type.text);
+  return Json::parse("{" + std::string(type.text) + "}");
+}
+
+/// The schema of a command, with the definitions of all objects that have a name.
+class Schema {
+ public:
+  Schema(std::string_view command, const std::map<const JsonObjectInfo*, std::string>& owners)
+      : command_(command), owners_(owners) {}
+
+  Json make(const rlctl::JsonOutput& output) {
+    Json alternatives = Json::array();
+    for (const auto* object : output.objects) alternatives.push_back(schema_of(*object));
+    alternatives.push_back(reference("common", "failure"));
+    Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                   {"$id", std::string(kUrn) + command_},
+                   {"version", 1},
+                   {"title", "rlctl " + command_ + " --json"},
+                   {"description", output.about},
+                   {"oneOf", alternatives}};
+    if (!definitions_.empty()) schema["$defs"] = definitions_;
+    return schema;
+  }
+
+ private:
+  /// A reference, if the object has a name.
+  Json schema_of(const JsonObjectInfo& object) {
+    if (object.name.empty()) return definition_of(object);
+    const auto owner = owners_.find(&object);
+    if (owner != owners_.end() && owner->second != command_)
+      return reference(owner->second, object.name);
+    const std::string name(object.name);
+    if (!definitions_.contains(name)) {
+      definitions_[name] = nullptr;  // keeps the place before those of its fields
+      definitions_[name] = definition_of(object);
+    }
+    return reference(command_, name);
+  }
+
+  Json definition_of(const JsonObjectInfo& object) {
+    Json required = Json::array(), properties = Json::object();
+    add_fields(object, required, properties);
+    Json schema = Json::object();
+    if (!object.title.empty()) schema["title"] = object.title;
+    schema.update({{"type", "object"},
+                   {"required", required},
+                   {"additionalProperties", false},
+                   {"properties", properties}});
+    return schema;
+  }
+
+  void add_fields(const JsonObjectInfo& object, Json& required, Json& properties) {
+    for (std::size_t row = 0; row < object.size; ++row) {
+      const auto& field = object.at(object, row);
+      if (field.kind == JsonFieldInfo::Kind::kPart) {
+        add_fields(*field.object, required, properties);
+        continue;
+      }
+      const std::string name(field.name);
+      if (!field.may_be_missing) required.push_back(name);
+      properties[name] = field_of(field);
+      if (field.kind == JsonFieldInfo::Kind::kBytes)
+        properties[name + "_base64"] = reference("common", "base64");
+    }
+  }
+
+  Json field_of(const JsonFieldInfo& field) {
+    Json schema = Json::object();
+    if (!field.about.empty()) schema["description"] = field.about;
+    if (field.kind == JsonFieldInfo::Kind::kArray) {
+      schema.update({{"type", "array"}, {"items", schema_of(*field.object)}});
+    } else if (field.kind == JsonFieldInfo::Kind::kObject) {
+      auto object = schema_of(*field.object);
+      if (field.may_be_null && object.contains("$ref")) {
+        object = {{"anyOf", {object, {{"type", "null"}}}}};
+      } else if (field.may_be_null) {
+        object["type"] = {"object", "null"};
+      }
+      schema.update(object);
+    } else {
+      schema.update(type_of(field.type));
+    }
+    return schema;
+  }
+
+  std::string command_;
+  const std::map<const JsonObjectInfo*, std::string>& owners_;
+  Json definitions_ = Json::object();
+};
+
+/// JSON in lines of at most 120 columns: what fits stays on one line.
+void append(std::string& out, const Json& value, std::size_t indent, std::size_t used) {
+  constexpr std::size_t kColumns = 120;
+  const auto has_rows = [](const Json& part) {
+    return part.is_object() && part.contains("properties");
+  };
+  std::string line;
+  if (!value.is_structured() || value.empty()) {
+    out += value.dump();
+    return;
+  }
+  if (indent > 0 && !has_rows(value)) {
+    for (const auto& [name, part] : value.items()) {
+      if (!line.empty()) line += ", ";
+      if (value.is_object()) line += Json(name).dump() + ": ";
+      append(line, part, 1, kColumns);  // a line within a line
+    }
+    line = value.is_object() ? "{ " + line + " }" : "[" + line + "]";
+    if (used == kColumns || (used + line.size() <= kColumns && line.find('\n') == line.npos)) {
+      out += line;
+      return;
+    }
+  }
+  out += value.is_object() ? "{\n" : "[\n";
+  bool is_first = true;
+  for (const auto& [name, part] : value.items()) {
+    if (!is_first) out += ",\n";
+    is_first = false;
+    out.append(indent + 2, ' ');
+    const auto head = value.is_object() ? Json(name).dump() + ": " : std::string();
+    out += head;
+    append(out, part, indent + 2, indent + 3 + head.size());
+  }
+  out += '\n';
+  out.append(indent, ' ').append(value.is_object() ? "}" : "]");
+}
+
+std::string contents_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::vector<std::string> words(arguments + 1, arguments + count);
+  const bool writes = words.size() == 2 && words[1] == "--write";
+  if (words.size() != 1 && !writes) {
+    std::fputs("usage: rlctl_schemas FOLDER [--write]\n", stderr);
+    return 2;
+  }
+  std::map<const JsonObjectInfo*, std::string> owners;
+  for (const auto* command : rlctl::cli::commands()) {
+    if (command->json == nullptr) continue;
+    for (const auto* object : command->json->objects) owners.emplace(object, command->text.name);
+  }
+  int status = 0;
+  for (const auto* command : rlctl::cli::commands()) {
+    if (command->json == nullptr) continue;
+    const auto path = words[0] + "/" + std::string(command->text.name) + ".schema.json";
+    std::string text;
+    append(text, Schema(command->text.name, owners).make(*command->json), 0, 0);
+    text += '\n';
+    if (contents_of(path) == text) continue;
+    if (writes) {
+      std::ofstream(path, std::ios::binary) << text;
+    } else {
+      std::printf("%s differs from the tables in cli; write it with rlctl_schemas %s --write\n",
+                  path.c_str(), words[0].c_str());
+      status = 1;
+    }
+  }
+  return status;
+}
