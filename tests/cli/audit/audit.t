@@ -133,9 +133,9 @@ CRITICAL spend:b 120.5% used (120.5 of 100)
 WARNING left:a 87.5% used (87.5 of 100)
 [2]
 $ rlctl list --above 100% --json
-{"key":"left:d","library":"left","algorithm":"fixed-window","policy":null,"part_of":null,"limit":100,"window_us":2592000000000,"limits_differ":null,"used":100,"remaining":0,"reset_after_us":null,"ttl_us":null,"bytes":[..],"window_inferred":false,"ratio":1,"next_free_us":-1}
-{"key":"spend:b","library":"spend","algorithm":"fixed-window","policy":null,"part_of":null,"limit":100,"window_us":2592000000000,"limits_differ":null,"used":121,"remaining":0,"reset_after_us":null,"ttl_us":null,"bytes":[..],"window_inferred":false,"ratio":1.21,"next_free_us":-1}
-{"key":"spend:c","library":"spend","algorithm":"fixed-window","policy":null,"part_of":null,"limit":100,"window_us":2592000000000,"limits_differ":null,"used":100,"remaining":0,"reset_after_us":[..],"ttl_us":[..],"bytes":[..],"window_inferred":false,"ratio":1,"next_free_us":[..]}
+{"key":"left:d","library":"left","algorithm":"fixed-window","policy":null,"part_of":null,"limit":100,"window_us":2592000000000,"window_inferred":false,"burst":[..],"limits_differ":null,"used":100,"ratio":1,"remaining":0,"next_free_us":-1,"reset_after_us":null,"ttl_us":null,"bytes":[..]}
+{"key":"spend:b","library":"spend","algorithm":"fixed-window","policy":null,"part_of":null,"limit":100,"window_us":2592000000000,"window_inferred":false,"burst":[..],"limits_differ":null,"used":121,"ratio":1.21,"remaining":0,"next_free_us":-1,"reset_after_us":null,"ttl_us":null,"bytes":[..]}
+{"key":"spend:c","library":"spend","algorithm":"fixed-window","policy":null,"part_of":null,"limit":100,"window_us":2592000000000,"window_inferred":false,"burst":[..],"limits_differ":null,"used":100,"ratio":1,"remaining":0,"next_free_us":[..],"reset_after_us":[..],"ttl_us":[..],"bytes":[..]}
 $ rlctl audit --json
 {"finding":"no_ttl","severity":"critical","key":"left:a","detail":"no TTL, and only a TTL would end its window: 87.5 of 100 used forever","fix":"# another program keeps it, find out first whether it may be changed: rlctl --url SERVER reset --force -- left:a"}
 {"finding":"no_ttl","severity":"critical","key":"left:d","detail":"no TTL, and only a TTL would end its window: 103.25 of 100 used, denied forever","fix":"# another program keeps it, find out first whether it may be changed: rlctl --url SERVER reset --force -- left:d"}

@@ -41,18 +41,18 @@ removed key=bucket algorithm=gcra
 $ rlctl check k --limit 5/day@Europe/Zurich --now 2026-03-28T23:00:00Z
 allowed key=k limit=5/day@Europe/Zurich algorithm=fixed-window remaining=4 reset=82800.000s
 $ rlctl inspect k --now 2026-03-29T12:00:00Z --json
-{"key":"k",[..]"limit":5,"window_us":82800000000,"limits_differ":null,"used":1,[..]
+{"key":"k",[..]"limit":5,"window_us":82800000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],[..]
 $ rlctl inspect k --limit 5/day@Europe/Zurich --now 2026-03-29T12:00:00Z --json
-{"key":"k",[..]"limit":5,"window_us":82800000000,"calendar":"day@Europe/Zurich","limits_differ":null,"used":1,"remaining":4,"reset_after_us":36000000000,[..]
+{"key":"k",[..]"limit":5,"window_us":82800000000,"window_inferred":[..],"calendar":"day@Europe/Zurich","burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":4,"next_free_us":[..],"reset_after_us":36000000000,[..]
 $ rlctl inspect k --limit 5/day@Europe/Zurich --now 2026-03-30T12:00:00Z --json
-{"key":"k",[..]"limit":5,"window_us":86400000000,"calendar":"day@Europe/Zurich","limits_differ":null,"used":0,[..]
+{"key":"k",[..]"limit":5,"window_us":86400000000,"window_inferred":[..],"calendar":"day@Europe/Zurich","burst":[..],"limits_differ":null,"used":0,"ratio":[..],[..]
 $ rlctl check k --limit 5/day@Europe/Zurich --now 2026-10-24T22:00:00Z
 allowed key=k limit=5/day@Europe/Zurich algorithm=fixed-window remaining=4 reset=90000.000s
 
 ## without --now, the period of the present counts, and quota and audit know it
 $ rlctl check -q k --limit 3/month@Europe/Zurich --cost 2
 $ rlctl quota k --limit 3/month@Europe/Zurich --warning 1% --critical 60% --json
-{"status":"critical","limits":[{"key":"k",[..]"algorithm":"fixed-window","limit":3,[..]"calendar":"month@Europe/Zurich",[..]"used":2,"remaining":1,[..]
+{"status":"critical","limits":[{"key":"k",[..]"algorithm":"fixed-window","limit":3,[..]"calendar":"month@Europe/Zurich",[..]"used":2,"ratio":[..],"remaining":1,[..]
 [2]
 $ rlctl audit
 no findings in 1 limiter key
@@ -63,8 +63,8 @@ $ rlctl inspect k --json
 {"key":"{k}:day@Asia/Tokyo",[..]
 {"key":"{k}:month+15@Europe/Zurich",[..]
 $ rlctl list --limit 2/day@Asia/Tokyo --json
-{"key":"{k}:day@Asia/Tokyo",[..]"limit":2,"window_us":86400000000,"calendar":"day@Asia/Tokyo",[..]"used":1,[..]
-{"key":"{k}:month+15@Europe/Zurich",[..]"limit":9,"window_us":[..],"limits_differ":null,[..]
+{"key":"{k}:day@Asia/Tokyo",[..]"limit":2,"window_us":86400000000,"window_inferred":false,"calendar":"day@Asia/Tokyo",[..]"used":1,[..]
+{"key":"{k}:month+15@Europe/Zurich",[..]"limit":9,"window_us":[..],[..]"limits_differ":null,[..]
 $ rlctl reset k
 none key=k
 ! nothing to remove

@@ -12,7 +12,7 @@ used       unknown
            how long its window is is not known without a limit
 now        2026-01-01T12:00:00Z   [..] behind the server's clock
 $ rlctl inspect @upstash/ratelimit:ann:20454 --limit 5/1h --json --now 2026-01-01T12:00:00Z
-{"key":"@upstash/ratelimit:ann:20454","type":"string","library":"upstash","algorithm":null,"limit":5,"window_us":3600000000,"limits_differ":null,"used":null,"remaining":null,[..]
+{"key":"@upstash/ratelimit:ann:20454","type":"string","library":"upstash","algorithm":null,"limit":5,"window_us":3600000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":null,"ratio":[..],"remaining":null,[..]
 $ rlctl quota @upstash/ratelimit:ann:20454 --limit 5/1h
 RATELIMIT UNKNOWN - '@upstash/ratelimit:ann:20454': its name tells when a window began, but of no window as long as the limit's
 hint: rlctl inspect @upstash/ratelimit:ann:20454 shows what it holds
@@ -38,7 +38,7 @@ $ rlctl list --sort key --top 9
      0       10/60s     0%         now [..]  limits: fixed-window                  LIMITS:LIMITER/ann/10/1/minute
      9        5/60s   180%       never           -       none [..]  limits: fixed-window                  LIMITS:LIMITER/eve/5/1/minute
 $ rlctl list LIMITS:LIMITER/ann/10/1/minute --json
-{"key":"LIMITS:LIMITER/ann/10/1/minute","library":"limits","algorithm":"fixed-window","policy":null,"part_of":null,"limit":10,"window_us":60000000,"limits_differ":null,"used":0,"remaining":16,[..]"ratio":0,[..]
+{"key":"LIMITS:LIMITER/ann/10/1/minute","library":"limits","algorithm":"fixed-window","policy":null,"part_of":null,"limit":10,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":0,"ratio":0,"remaining":16,[..]
 
 ## quota, check and reset name the library, and reset removes its state only with --force
 $ redis SET LIMITS:LIMITER/bob/10/1/day 9 EX 86400

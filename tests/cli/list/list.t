@@ -24,9 +24,9 @@ $ rlctl list hits
 !   hint: the pattern has no * ? or [ and matches only one key; was it quoted? 'hits*' matches all keys that begin so, '{hits}:*' those of several limits
 [1]
 $ rlctl list hits --all --json
-{"key":"hits","library":null,"algorithm":null,"policy":null,"part_of":null,"limit":null,"window_us":null,"limits_differ":null,"used":null,"remaining":null,[..]"ratio":null,[..]
+{"key":"hits","library":null,"algorithm":null,"policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":null,"ratio":null,"remaining":null,[..]
 $ rlctl list hits --read-as count --limit 24/60s --json
-{"key":"hits","library":"--read-as","algorithm":"fixed-window","policy":null,"part_of":null,"limit":24,"window_us":60000000,"limits_differ":null,"used":12,"remaining":12,[..]"ratio":0.5,[..]
+{"key":"hits","library":"--read-as","algorithm":"fixed-window","policy":null,"part_of":null,"limit":24,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":12,"ratio":0.5,"remaining":12,[..]
 $ rlctl list --read-as count --sort key --top 9
            used           of   full   next free [..]  key
               9        10/1d    90%         now [..]  gcra                                  a
@@ -51,7 +51,7 @@ $ rlctl list --json
 $ each ALGORITHM budget fixed-window gcra sliding-window-counter sliding-window-log sliding-window-zset token-bucket
 $ rlctl check -q k --limit 10/1000d --cost 7 --algorithm ALGORITHM
 $ rlctl list --limit 10/1000d --above 70% --json
-{"key":"k","library":"rlctl","algorithm":"ALGORITHM","policy":null,"part_of":null,"limit":10,"window_us":86400000000000,"limits_differ":null,"used":7,"remaining":3,[..]"ratio":0.7,[..]
+{"key":"k","library":"rlctl","algorithm":"ALGORITHM","policy":null,"part_of":null,"limit":10,"window_us":86400000000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":7,"ratio":0.7,"remaining":3,[..]
 $ rlctl list --limit 10/1000d --above 70.1%
 ! no limiter matches
 [1]
@@ -66,7 +66,7 @@ $ rlctl list --above 100%
 [1]
 $ rlctl check -q k --limit 10/1000d --algorithm leaky-bucket
 $ rlctl list --above 100% --json
-{"key":"k","library":"rlctl","algorithm":"leaky-bucket","policy":null,"part_of":null,"limit":10,"window_us":86400000000000,"limits_differ":null,"used":11,"remaining":0,[..]"ratio":1,[..]
+{"key":"k","library":"rlctl","algorithm":"leaky-bucket","policy":null,"part_of":null,"limit":10,"window_us":86400000000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":11,"ratio":1,"remaining":0,[..]
 
 ## a pattern, --algorithm, --sort and --top choose keys and their order
 $ rlctl check -q login:a --limit 10/1d --cost 5 --algorithm gcra
@@ -90,14 +90,14 @@ $ rlctl list --sort ttl --top 1
   used           of   full   next free [..]  key
      1     10/1000d    10%         now [..] none [..]  fixed-window                          d
 $ rlctl list 'login:*' --sort key --json
-{"key":"login:a","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":10,"window_us":86400000000,"limits_differ":null,"used":5,"remaining":5,[..]"ratio":0.5,[..]
-{"key":"login:b","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":10,"window_us":86400000000,"limits_differ":null,"used":7,"remaining":3,[..]"ratio":0.7,[..]
-{"key":"login:c","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":100,"window_us":86400000000,"limits_differ":null,"used":9,"remaining":91,[..]"ratio":0.09,[..]
+{"key":"login:a","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":10,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":5,"ratio":0.5,"remaining":5,[..]
+{"key":"login:b","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":10,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":7,"ratio":0.7,"remaining":3,[..]
+{"key":"login:c","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":100,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":9,"ratio":0.09,"remaining":91,[..]
 $ rlctl list d --json
-{"key":"d","library":"rlctl","algorithm":"fixed-window","policy":null,"part_of":null,"limit":10,"window_us":86400000000000,"limits_differ":null,"used":1,"remaining":9,[..]"ratio":0.1,[..]
+{"key":"d","library":"rlctl","algorithm":"fixed-window","policy":null,"part_of":null,"limit":10,"window_us":86400000000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":0.1,"remaining":9,[..]
 $ rlctl inspect - --json
 < login:b
-{"key":"login:b","type":"string","library":"rlctl","algorithm":"gcra","limit":10,"window_us":86400000000,"limits_differ":null,"used":7,"remaining":3,[..]
+{"key":"login:b","type":"string","library":"rlctl","algorithm":"gcra","limit":10,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":7,"ratio":[..],"remaining":3,[..]
 
 ## a budget's holds are used until they end, and a full one is free when the first ends
 $ rlctl check -q full --limit 10/1000d --reserve 6 --id a --hold 100d
@@ -116,15 +116,15 @@ $ rlctl list --sort key --top 9
 $ rlctl check -q login:ann --limit 10/1d --cost 4
 $ rlctl check -q other --limit 10/1d --cost 4
 $ rlctl list --sort key --json
-{"key":"login:ann","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":null,"window_us":null,"limits_differ":null,"used":null,"remaining":null,[..]"ratio":null,[..]
-{"key":"other","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":null,"window_us":null,"limits_differ":null,"used":null,"remaining":null,[..]"ratio":null,[..]
+{"key":"login:ann","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":null,"ratio":null,"remaining":null,[..]
+{"key":"other","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":null,"ratio":null,"remaining":null,[..]
 $ write config.toml
 < policy.login = { key = "login:%s", limit = "8/1d" }
 $ rlctl list --config config.toml --sort key --json
-{"key":"login:ann","library":"rlctl","algorithm":"sliding-window-log","policy":"login","part_of":null,"limit":8,"window_us":86400000000,"limits_differ":null,"used":4,"remaining":4,[..]"ratio":0.5,[..]
-{"key":"other","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":null,"window_us":null,"limits_differ":null,"used":null,"remaining":null,[..]"ratio":null,[..]
+{"key":"login:ann","library":"rlctl","algorithm":"sliding-window-log","policy":"login","part_of":null,"limit":8,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":4,"ratio":0.5,"remaining":4,[..]
+{"key":"other","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":null,"ratio":null,"remaining":null,[..]
 $ rlctl list --config config.toml 'login:*' --limit 5/1d --json
-{"key":"login:ann","library":"rlctl","algorithm":"sliding-window-log","policy":"login","part_of":null,"limit":5,"window_us":86400000000,"limits_differ":null,"used":4,"remaining":1,[..]"ratio":0.8,[..]
+{"key":"login:ann","library":"rlctl","algorithm":"sliding-window-log","policy":"login","part_of":null,"limit":5,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":4,"ratio":0.8,"remaining":1,[..]
 $ rlctl list --config config.toml --limit 5/1d --totals
                     keys  full  no ttl  bytes
 sliding-window-log     2     0       0 [..]
@@ -138,8 +138,8 @@ $ rlctl list --limit 6/1d --above 100% --top 9
      6         6/1d   100% [..]  gcra                                  a
 ! keys are judged by --limit 6/1d, not by the limits that they store
 $ rlctl list --limit 6/1d --sort key --json
-{"key":"a","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":6,"window_us":86400000000,"limits_differ":"stored 10/1d, --limit 6/1d","used":6,"remaining":0,[..]"ratio":1,[..]
-{"key":"b","library":"rlctl","algorithm":"token-bucket","policy":null,"part_of":null,"limit":6,"window_us":86400000000,"limits_differ":"stored 100/1d, --limit 6/1d","used":4,"remaining":2,[..]"ratio":0.6666666666666666,[..]
+{"key":"a","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":6,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":"stored 10/1d, --limit 6/1d","used":6,"ratio":1,"remaining":0,[..]
+{"key":"b","library":"rlctl","algorithm":"token-bucket","policy":null,"part_of":null,"limit":6,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":"stored 100/1d, --limit 6/1d","used":4,"ratio":0.6666666666666666,"remaining":2,[..]
 $ rlctl list b --limit 6/1d --above 100%
 ! no limiter matches; keys are judged by --limit 6/1d, not by the limits that they store
 [1]
@@ -253,11 +253,11 @@ $ rlctl list rl:* --all --totals
 aspnetcore-redis-rate-limiting: token-bucket     1     0       1 [..]
 ! 1 key does not store its limit; pass --limit or define a policy
 $ rlctl list @* --limit 4/60d --json
-{"key":"@upstash/ratelimit:eve","library":"upstash","algorithm":"token-bucket","policy":null,"part_of":null,"limit":4,"window_us":5184000000000,"limits_differ":null,"used":2,"remaining":2,[..]"ratio":0.5,[..]
+{"key":"@upstash/ratelimit:eve","library":"upstash","algorithm":"token-bucket","policy":null,"part_of":null,"limit":4,"window_us":5184000000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":2,"ratio":0.5,"remaining":2,[..]
 $ rlctl list rl:* --limit 3/45d --json
-{"key":"rl:tb:{ann}","library":"aspnetcore-redis-rate-limiting","algorithm":"token-bucket","policy":null,"part_of":null,"limit":3,"window_us":3888000000000,"limits_differ":null,"used":3,"remaining":0,[..]"ratio":1,[..]
+{"key":"rl:tb:{ann}","library":"aspnetcore-redis-rate-limiting","algorithm":"token-bucket","policy":null,"part_of":null,"limit":3,"window_us":3888000000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":3,"ratio":1,"remaining":0,[..]
 $ rlctl list rl:* --all --above 0%
 ! no limiter matches; not listed: 1 key whose limit is not known (pass --limit or define a policy)
 [1]
 $ rlctl list rl:*:ts --all --json
-{"key":"rl:tb:{ann}:ts","library":"aspnetcore-redis-rate-limiting","algorithm":"token-bucket","policy":null,"part_of":"rl:tb:{ann}","limit":null,"window_us":null,"limits_differ":null,"used":null,"remaining":null,[..]"ratio":null,[..]
+{"key":"rl:tb:{ann}:ts","library":"aspnetcore-redis-rate-limiting","algorithm":"token-bucket","policy":null,"part_of":"rl:tb:{ann}","limit":null,"window_us":null,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":null,"ratio":null,"remaining":null,[..]

@@ -11,7 +11,7 @@ $ rlctl quota api:acme --limit 1000/1000d --user monitor
 RATELIMIT WARNING - api:acme 82% used (820 of 1000), resets in [..] | used=820;800;950;0;1000 remaining=180;;;0;1000 reset=[..]s
 [1]
 $ rlctl quota api:acme --limit 1000/1000d --user monitor --json
-{"status":"warning","limits":[{"key":"api:acme","status":"warning","exists":true,"policy":null,"algorithm":"ALGORITHM","limit":1000,"window_us":86400000000000,"limits_differ":null,"used":820,"remaining":180,"reset_after_us":[..],"ttl_us":[..],"bytes":null,"burst":[..],"ratio":0.82,"reason":null,"error":null}],"error":null}
+{"status":"warning","limits":[{"key":"api:acme","status":"warning","exists":true,"policy":null,"algorithm":"ALGORITHM","limit":1000,"window_us":86400000000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":820,"ratio":0.82,"remaining":180,"next_free_us":[..],"reset_after_us":[..],"ttl_us":[..],"bytes":null,"reason":null,"error":null}],"error":null}
 [1]
 
 ## what a budget holds is used
@@ -77,7 +77,7 @@ UNKNOWN 'nobody' does not exist
 OK zero unused (0 of 5)
 [3]
 $ rlctl quota --must-exist nobody --json
-{"status":"unknown","limits":[{"key":"nobody","status":"unknown","exists":false,"policy":null,"algorithm":null,"limit":null,"window_us":null,"limits_differ":null,"used":0,"remaining":null,"reset_after_us":0,"ttl_us":null,"bytes":null,"burst":null,"ratio":0,"reason":null,"error":{"code":"not_found","message":"'nobody' does not exist","hint":null}}],"error":null}
+{"status":"unknown","limits":[{"key":"nobody","status":"unknown","exists":false,"policy":null,"algorithm":null,"limit":null,"window_us":null,"window_inferred":[..],"burst":null,"limits_differ":null,"used":0,"ratio":0,"remaining":null,"next_free_us":[..],"reset_after_us":0,"ttl_us":null,"bytes":null,"reason":null,"error":{"code":"not_found","message":"'nobody' does not exist","hint":null}}],"error":null}
 [3]
 $ rlctl check -q several --limit 10/1h,20/1d
 $ rlctl quota --must-exist several --limit 10/1h,20/2d
