@@ -45,28 +45,6 @@ blocks_come_out() {
   assert [ -s 06.block ]
 }
 
-# The TUTORIAL section of the manual.
-tutorial() { awk '/^# TUTORIAL/ { on = 1; next } /^# / { on = 0 } on' "$project/man/rlctl-debug.1.scd"; }
-
-@test "the commands of the manual's tutorial, run in order, print the output shown" {
-  # A block that begins with a command is run; the other blocks are output of the last command.
-  tutorial | awk '/^```$/ { open = !open; n += open; next } open { gsub(/\\\\/, "\\"); print >(sprintf("%02d", n) ".block") }'
-  local block came='' command=''
-  for block in [0-9][0-9].block; do
-    if grep -q '^rlctl\|^cd' "$block"; then
-      sed -i '/^cd /d' "$block"
-      command=$(<"$block")
-      came=$(bash -euo pipefail "$block" 2>&1 </dev/null)
-    else
-      if grep -q '^debug> ' "$block"; then came=$(shown_session "$command" <"$block"); fi
-      # No line of the block is missing.
-      run -1 grep -vFx "$came" "$block"
-      refute_output
-    fi
-  done
-  assert grep -q '^debug> ' "$block"
-}
-
 @test "the commands in editors.md write the log, with which launch.json stops in the second request" {
   cp -R "$project/examples/debugging/.vscode" .
   run -0 sed -n 's/^\$ //p' editors.md

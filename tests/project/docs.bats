@@ -229,6 +229,36 @@ page() {
   done
 }
 
+# A page names its own sections in bold, and those of others as *SECTION* in *rlctl-x*(n); programs and documents write
+# SECTION in rlctl-x(n), or rlctl-x(n), SECTION.
+@test "each section that the manual, a message or a document refers to exists" {
+  run -0 python3 - <<'END'
+import pathlib, re, subprocess
+pages, sections, found = {}, {}, []
+for path in pathlib.Path("man").glob("*.scd"):
+    page = tuple(path.name.split(".")[:2])
+    text = re.sub(r"^```$.*?^```$", "", path.read_text(), flags=re.M | re.S)
+    pages[page], sections[page] = " ".join(text.split()), re.findall(r"^##? (.+)$", text, re.M)
+names = set().union(*sections.values())
+for page, text in pages.items():
+    pattern = r"([Ss]ee )?\*([A-Z][A-Za-z ]+)\*(?: (?:in|of) \*(rlctl[a-z-]*)\*\((\d)\))?"
+    for see, section, *other in re.findall(pattern, text):
+        if see or other[0] or section in names:
+            found.append((page[0], section, tuple(other) if other[0] else page))
+NAME, PAGE = r"([A-Z][A-Z ]+[A-Z])", r"\[?(rlctl[a-z-]*)\((\d)\)"
+for path in subprocess.check_output(["git", "ls-files", "*.md", "*.cc", "*.h", "*.bats"], text=True).split():
+    # Without what divides a text in lines of C++, and without the marks of comments.
+    text = re.sub(r'"\s*\n\s*"|^\s*(?://+|#+) ', "", pathlib.Path(path).read_text(), flags=re.M)
+    text = " ".join(text.split())
+    found += [(path, section, tuple(page)) for section, *page in re.findall(rf"\b{NAME}\*? (?:in|of) {PAGE}", text)]
+    found += [(path, section, tuple(page)) for *page, section in re.findall(rf"{PAGE}, {NAME}\b", text)]
+for where, section, page in found:
+    if section not in sections.get(page, ()): print(f"{where}: no section {section} in {page[0]}({page[1]})")
+assert len(found) > 60
+END
+  assert_output ''
+}
+
 # --- formatted pages ---------------------------------------------------------------------------------
 
 # format_page FILE: prints the page as man shows it on a terminal of 80 columns, two of which are a margin.
