@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/address.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
@@ -127,15 +126,8 @@ void add_replay_options(Options& options, ReplayArguments& target) {
       .needs("--replay", "", kNameLog);
 }
 
-void append_formats(std::string& out, bool as_json) {
-  JsonWriter json(out);
-  if (as_json) json.begin_object().name("formats").begin_array();
+void append_formats(std::string& out) {
   for (const auto& format : replay::log_formats()) {
-    if (as_json) {
-      json.begin_object().field("name", format.name).field("format", format.format);
-      json.field("is_prefix", format.is_prefix()).field("example", format.example).end_object();
-      continue;
-    }
     out.append(format.name).append(format.is_prefix() ? " (before another format)" : "");
     out.append("\n  ").append(format.format);
     for (std::string_view rest = format.example; !rest.empty();) {
@@ -145,9 +137,7 @@ void append_formats(std::string& out, bool as_json) {
     }
     out += "\n\n";
   }
-  if (as_json) json.end_array().end_object();
-  if (!as_json) out.pop_back();
-  if (as_json) out += '\n';
+  out.pop_back();
 }
 
 std::optional<replay::ReplayOptions> parse_replay(replay::ReplayOptions options,

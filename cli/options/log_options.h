@@ -29,8 +29,8 @@ inline constexpr const char* kNameKeys = "--fields key=NAME names their field";
 inline constexpr const char* kNameLog = "name the log with --replay FILE";
 
 void add_replay_options(Options& options, ReplayArguments& target);
-/// What --formats lists.
-void append_formats(std::string& out, bool as_json);
+/// What --formats lists, for people.
+void append_formats(std::string& out);
 
 /// The meaning of these options; `operands` are further files. Empty without --replay. Throws
 /// UsageError for an unknown format or field, and for an operand that names a pattern. Reads no

@@ -11,7 +11,6 @@
 #include "cli/terminal/output.h"
 #include "cli/trial/assertions.h"
 #include "cli/trial/html.h"
-#include "cli/trial/json.h"
 #include "cli/trial/picture.h"
 
 namespace rlctl::cli::trial {
@@ -99,14 +98,10 @@ class ReportOutput {
     return {};
   }
 
-  /// An object, with or without the field `events`.
   std::string json_of(const Report& report, bool with_events) const {
     std::string out;
     JsonWriter json(out);
-    json.begin_object();
-    kind_.write_json(json, report);
-    if (with_events) write_events(json, report);
-    json.end_object();
+    kind_.write_json(json, report, with_events);
     return out;
   }
 

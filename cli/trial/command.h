@@ -29,8 +29,8 @@ struct Kind {
   /// A report for people: the traffic and the limits, what each limiter did, and the command that
   /// repeats the run.
   void (*append_text)(std::string& out, const Report& report, const Look& look);
-  /// The fields of the JSON object. Unknown values are null.
-  void (*write_json)(JsonWriter& json, const Report& report);
+  /// The JSON object. `with_events`: a file gets it, with the single requests and decisions.
+  void (*write_json)(JsonWriter& json, const Report& report, bool with_events);
   /// A log of requests; null if there is none.
   std::string (*log)(const Report& report);
 };

@@ -1,110 +1,125 @@
 #include "cli/trial/json.h"
 
-#include <algorithm>
-
-#include "cli/trial/report.h"
+#include "base/shell.h"
+#include "cli/trial/measures.h"
 
 namespace rlctl::cli::trial {
 namespace {
 
-using std::chrono::microseconds;
+using namespace json_type;
+using limiter::Limit;
 
-/// A column of numbers, of which all but the first are differences. If all are equal, only the
-/// first is written.
-template <typename Number>
-void write_column(JsonWriter& json, std::string_view name, const std::vector<Event>& events,
-                  const Number& number) {
-  const bool are_equal = std::ranges::all_of(
-      events, [&](const Event& event) { return number(event) == number(events.front()); });
-  json.name(name).begin_array();
-  std::int64_t last = 0;
-  for (const auto& event : events) {
-    const std::int64_t value = number(event);
-    json.value(value - last);
-    last = value;
-    if (are_equal) break;
-  }
-  json.end_array();
-}
+constexpr JsonField<Report> kCommandFields[] = {
+    {"command", JsonType{R"-("type": "string", "pattern": "^rlctl .*(burst|adversary)")-"},
+     "The command that repeats the run.",
+     [](const auto& report) { return command_line(report.plan.command); }},
+    {"interrupted", kBoolean, "Whether Ctrl-C ended the run.",
+     [](const auto& report) { return report.interrupted; }},
+};
 
-bool have_same_requests(const Events& one, const Events& other) {
-  return std::equal(one.single.begin(), one.single.end(), other.single.begin(), other.single.end(),
-                    [&](const Event& a, const Event& b) {
-                      return a.at == b.at && a.cost == b.cost &&
-                             one.keys[a.key] == other.keys[b.key];
-                    });
-}
+constexpr JsonField<Limit> kLimitFields[] = {
+    {"limit", kLimit, "", [](const auto& limit) { return limit.limit; }},
+    {"window_us", kWindow, "", [](const auto& limit) { return limit.window; }},
+};
 
-void write_requests(JsonWriter& json, const Events& events) {
-  json.begin_object().name("keys").begin_array();
-  for (const auto& key : events.keys) json.value(key);
-  json.end_array();
-  write_column(json, "at_us", events.single, [](const Event& e) { return e.at.count(); });
-  write_column(json, "key", events.single, [](const Event& e) { return e.key; });
-  write_column(json, "cost", events.single, [](const Event& e) { return e.cost; });
-  json.end_object();
-}
+constexpr JsonField<Limit> kBurstFields[] = {
+    {"burst", kBurstOrNull, "The value of --burst; null if it was not given.",
+     [](const auto& limit) { return limit.burst; }},
+};
 
-/// A digit: whether an event was denied, and for ever, or allowed, and with a delay.
-char digit_of(const Event& event) {
-  if (event.allowed) return event.wait.count() > 0 ? '2' : '1';
-  return event.wait == limiter::kNever ? '3' : '0';
-}
+constexpr JsonField<Limit> kLeasesFields[] = {
+    {"concurrency", kNumberFromOne, "The leases that may be held at once.",
+     [](const auto& limit) { return limit.limit; }},
+    {"lease_us", kNumberFromOne,
+     "The microseconds after which a lease lapses unless it is renewed.",
+     [](const auto& limit) { return limit.window; }},
+};
 
-/// When a request that was denied, but not for ever, may be sent again, or a delayed one proceeds.
-void write_ends_of_waits(JsonWriter& json, const std::vector<Event>& events) {
-  json.name("until_us").begin_array();
-  microseconds last{0};
-  for (const auto& event : events) {
-    if (const auto digit = digit_of(event); digit == '1' || digit == '3') continue;
-    if (event.wait.count() < 0) {
-      json.null();
-    } else {
-      const auto until = event.at + event.wait;
-      json.value(until - last);
-      last = until;
-    }
-  }
-  json.end_array();
-}
+constexpr JsonField<Plan> kReservationsFields[] = {
+    {"reserve", kNumberFromOne,
+     "The units of each reservation; a search also reserves the whole limit.",
+     [](const auto& plan) { return *plan.reserve; }},
+    {"hold_us", JsonType{R"("type": "integer", "minimum": 1000)"},
+     "The microseconds for which they are held.",
+     [](const auto& plan) { return plan.budget.spend.hold; }},
+};
 
-void write_decisions(JsonWriter& json, const Run& run, std::size_t traffic) {
-  const auto& events = *run.requests()->events;
-  std::string decisions;
-  for (const auto& event : events.single) decisions += digit_of(event);
-  json.begin_object().field("traffic", traffic).field("begin_us", run.begin);
-  json.field("decisions", decisions);
-  write_column(json, "remaining", events.single, [](const Event& e) { return e.remaining; });
-  write_ends_of_waits(json, events.single);
-  write_column(json, "denied_by", events.single, [](const Event& e) { return e.denied_by; });
-  json.end_object();
-}
+constexpr JsonField<std::string_view> kLimiterFields[] = {
+    {"algorithm", kText, "The name of the algorithm, the script or the program.",
+     [](const auto& name) { return name; }},
+};
+
+constexpr JsonField<Run> kHintFields[] = {
+    {"hint", kTextOrNull,
+     "What the replies of a script suggest about --allowed-when; null if they look right. See "
+     "rlctl-burst(1).",
+     [](const auto& run) { return run.hint; }},
+};
+
+constexpr JsonField<WorstSpan> kWorstFields[] = {
+    {"allowed", kCount, kWorstAllowedAbout, [](const auto& worst) { return worst.allowed; }},
+    {"ratio", kRatio, kWorstRatioAbout, [](const auto& worst) { return worst.ratio; }},
+    {"from_us", kTime, "Where the shortest span that held them begins, in microseconds since 1970.",
+     [](const auto& worst) { return worst.from; }},
+    {"span_us", kDuration, "The length of that span in microseconds.",
+     [](const auto& worst) { return worst.span; }},
+};
+
+constexpr JsonField<std::chrono::microseconds> kTimeFields[] = {
+    {"at_us", kTime, "The time of the request or event, in microseconds since 1970.",
+     [](const auto& at) { return at; }},
+};
+
+constexpr JsonField<AnsweredRequest> kRequestFields[] = {
+    {"cost", kInteger, "The units that the request takes; below 0, those that it gives back.",
+     [](const auto& request) { return request.cost; }},
+    {"allowed", kBoolean, "The answer.", [](const auto& request) { return request.allowed; }},
+    {"remaining", kIntegerOrNull, "The units that remain; null if the reply does not contain it.",
+     [](const auto& request) { return reported(request.remaining, limiter::kNotTold); }},
+    {"retry_after_us", kIntegerOrNull,
+     "Microseconds until the request would be allowed, -1 if never; null if the reply does not "
+     "contain it.",
+     [](const auto& request) { return reported(request.retry_after, limiter::kTimeNotTold); }},
+};
+
+constexpr JsonField<AnsweredEvent> kAnswer{"allowed", kBoolean, "The answer.",
+                                           [](const auto& of) { return of.allowed; }};
+
+constexpr JsonField<AnsweredEvent> kLeaseEventFields[] = {
+    {"event", JsonType{R"("enum": ["acquire", "renew", "release"])"}, "What the holder asked for.",
+     [](const auto& of) { return event_name(of.event); }},
+    {"holder", JsonType{R"("type": "string", "pattern": "^h[1-9][0-9]*$")"},
+     "The name of the holder.", [](const auto& of) { return traffic::holder_name(of.holder); }},
+    kAnswer,
+};
+
+constexpr JsonField<AnsweredEvent> kReservationEventFields[] = {
+    {"event", JsonType{R"("enum": ["reserve", "settle"])"}, "What the holder asked for.",
+     [](const auto& of) { return event_name(of.event); }},
+    {"reservation", JsonType{R"("type": "string", "pattern": "^r[1-9][0-9]*$")"},
+     "The ID of the reservation.",
+     [](const auto& of) { return traffic::reservation_name(of.holder); }},
+    {"units", kNumberFromOne, "The units that it reserves, or had reserved.",
+     [](const auto& of) { return of.units; }},
+    {"actual", kCountOrNull, "The actual cost of a settle; otherwise null.",
+     [](const auto& of) {
+       return of.event == traffic::Event::kSettle ? std::optional(of.actual) : std::nullopt;
+     }},
+    kAnswer,
+};
 
 }  // namespace
 
-void write_events(JsonWriter& json, const Report& report) {
-  const auto& runs = report.runs;
-  const bool has_events = std::ranges::all_of(
-      runs, [](const Run& run) { return run.requests() != nullptr && run.requests()->events; });
-  if (!has_events) return;
-  std::vector<const Events*> traffic;
-  std::vector<std::size_t> traffic_of;
-  for (const auto& run : runs) {
-    const auto& events = *run.requests()->events;
-    const auto same = std::ranges::find_if(
-        traffic, [&](const auto* one) { return have_same_requests(*one, events); });
-    traffic_of.push_back(static_cast<std::size_t>(same - traffic.begin()));
-    if (same == traffic.end()) traffic.push_back(&events);
-  }
-  const auto* pattern = report.plan.pattern();
-  json.name("events").begin_object();
-  json.field("begins_with_window",
-             !report.plan.is_real() || (pattern != nullptr && pattern->first_in_window != nullptr));
-  json.name("traffic").begin_array();
-  for (const auto* events : traffic) write_requests(json, *events);
-  json.end_array().name("runs").begin_array();
-  for (std::size_t i = 0; i < runs.size(); ++i) write_decisions(json, runs[i], traffic_of[i]);
-  json.end_array().end_object();
-}
+constinit const JsonObject<Report> kCommandJson(kCommandFields);
+constinit const JsonObject<Limit> kLimitJson(kLimitFields), kBurstJson(kBurstFields),
+    kLeasesJson(kLeasesFields);
+constinit const JsonObject<Plan> kReservationsJson(kReservationsFields);
+constinit const JsonObject<std::string_view> kLimiterJson(kLimiterFields);
+constinit const JsonObject<Run> kHintJson(kHintFields);
+constinit const JsonObject<WorstSpan> kWorstJson(kWorstFields);
+constinit const JsonObject<std::chrono::microseconds> kTimeJson(kTimeFields);
+constinit const JsonObject<AnsweredRequest> kRequestJson(kRequestFields);
+constinit const JsonObject<AnsweredEvent> kLeaseEventJson(kLeaseEventFields),
+    kReservationEventJson(kReservationEventFields);
 
 }  // namespace rlctl::cli::trial

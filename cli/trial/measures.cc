@@ -30,6 +30,7 @@ struct Cell {
 
 namespace {
 
+using namespace json_type;
 using std::chrono::microseconds;
 using traffic::EndProbe;
 using traffic::HolderReport;
@@ -291,127 +292,241 @@ std::string sender_of(const Cell& cell) {
 // --- The tables ----------------------------------------------------------------------------------
 
 constexpr Measure kCountMeasures[] = {
-    {"worst", worst_ratio, kInAssert, {}, ceiling_of_worst},
-    {"sent", of<&Measured::sent>, kInAll, {"sent"}},
-    {"allowed", of<&Measured::allowed>, kInAll, {"allowed"}},
-    {"denied", of<&Measured::denied>, kInAll, {"denied"}},
-    {"denied_share", denied_share, kInAssert, {"of all", share_of, has_recording}},
-    {"keys", of<&Measured::keys>},
-    {"keys_denied", of<&Measured::keys_denied>, kInAll},
+    {"worst", kNoField, "", worst_ratio, kAsserted, Column{}, ceiling_of_worst},
+    {"sent", kCount, "The number of requests, acquires or reservations.", of<&Measured::sent>,
+     kAsserted, Column{"sent"}},
+    {"allowed", kCount, "How many of them were allowed.", of<&Measured::allowed>, kAsserted,
+     Column{"allowed"}},
+    {"denied", kCount, "How many of them were denied.", of<&Measured::denied>, kAsserted,
+     Column{"denied"}},
+    {"denied_share", kNoField, "", denied_share, kAsserted,
+     Column{"of all", share_of, has_recording}},
+    {"keys", kCount, "The number of keys.", of<&Measured::keys>},
+    {"keys_denied", kCount,
+     "The number of keys of which at least one request, acquire or reservation was denied.",
+     of<&Measured::keys_denied>},
 };
 
-// If nothing was allowed, these times are null in JSON.
 constexpr Measure kWorstMeasures[] = {
-    {"allowed", of<&Measured::worst, &Worst::allowed>, kInJson, {"worst in {}", worst_of}},
-    {"limit", of<&Measured::sent>, kInText, {"of", worst_limit_of, has_several_limits}},
-    {"span", of_allowed<&Worst::span>, kInText, {"within", span_of}},
-    {"ratio", of<&Measured::worst, &Worst::ratio>, kInJson},
-    {"from_us", of_allowed<&Worst::from>, kInJson, {"at", moment_of}},
-    {"span_us", of_allowed<&Worst::span>, kInJson},
+    {"allowed", kCount, kWorstAllowedAbout, of<&Measured::worst, &Worst::allowed>, kNotAsserted,
+     Column{"worst in {}", worst_of}},
+    {"limit", kNoField, "", of<&Measured::sent>, kNotAsserted,
+     Column{"of", worst_limit_of, has_several_limits}},
+    {"span", kNoField, "", of_allowed<&Worst::span>, kNotAsserted, Column{"within", span_of}},
+    {"ratio", kRatio, kWorstRatioAbout, of<&Measured::worst, &Worst::ratio>, kNotAsserted},
+    {"from_us", kTimeOrNull,
+     "Where the shortest span that held them begins, in microseconds since 1970; null if nothing "
+     "was allowed.",
+     of_allowed<&Worst::from>, kNotAsserted, Column{"at", moment_of}},
+    {"span_us", kDurationOrNull,
+     "The length of that span in microseconds; null if nothing was allowed.",
+     of_allowed<&Worst::span>, kNotAsserted},
 };
 
 constexpr Measure kDenialMeasures[] = {
-    {"first_denial_us", of<&Measured::first_denial>, kInJson, {"first denial", moment_of}},
-    {"longest_shut_out_us",
-     of<&Measured::longest_shut_out>,
-     kInAll,
-     {"longest lockout", shut_out_of}},
-    {"longest_delay_us",
-     of<&Measured::longest_delay>,
-     kInJson | kInAssert,
-     {"longest delay", delay_of, has_delays},
+    {"first_denial_us", kTimeOrNull,
+     "The time of the first denial, in microseconds since 1970; null if nothing was denied.",
+     of<&Measured::first_denial>, kNotAsserted, Column{"first denial", moment_of}},
+    {"longest_shut_out_us", kDuration,
+     "The longest time for which all requests, acquires or reservations of one key were denied, "
+     "in microseconds.",
+     of<&Measured::longest_shut_out>, kAsserted, Column{"longest lockout", shut_out_of}},
+};
+
+constexpr Measure kDelayMeasures[] = {
+    {"longest_delay_us", kDuration, "The longest delay of an allowed request in microseconds.",
+     of<&Measured::longest_delay>, kAsserted, Column{"longest delay", delay_of, has_delays},
      ceiling_of_delay},
 };
+
+// What is said of the fields of the next three groups.
+constexpr std::string_view kComparedAbout = "The number of cases that were compared.",
+                           kTooEarlyAbout = "The most by which one was too early, in microseconds.",
+                           kTooLateAbout = "The most by which one was too late, in microseconds.";
 
 template <auto member>
 constexpr auto kOfRetry = of<&Measured::retry_error, member>;
 constexpr Measure kRetryMeasures[] = {
-    {"compared", kOfRetry<&RetryError::compared>, kInJson, {"retry_after", right_of}},
-    {"broken", kOfRetry<&RetryError::broken>, kInAll, {}, ceiling_of_retry},
-    {"too_early_us", kOfRetry<&RetryError::too_early>, kInJson | kInAssert, {}, ceiling_of_retry},
-    {"too_late_us", kOfRetry<&RetryError::too_late>, kInJson | kInAssert, {}, ceiling_of_retry},
+    {"compared", kCount, kComparedAbout, kOfRetry<&RetryError::compared>, kNotAsserted,
+     Column{"retry_after", right_of}},
+    {"broken", kCount, "In how many cases it was wrong.", kOfRetry<&RetryError::broken>, kAsserted,
+     Column{}, ceiling_of_retry},
+    {"too_early_us", kDuration, kTooEarlyAbout, kOfRetry<&RetryError::too_early>, kAsserted,
+     Column{}, ceiling_of_retry},
+    {"too_late_us", kDuration, kTooLateAbout, kOfRetry<&RetryError::too_late>, kAsserted, Column{},
+     ceiling_of_retry},
 };
 
 template <auto member>
 constexpr auto kOfRemaining = of_reported<&Measured::remaining_error, member>;
 constexpr Measure kRemainingMeasures[] = {
-    {"compared", kOfRemaining<&RemainingError::compared>, kInJson},
-    {"too_many", kOfRemaining<&RemainingError::too_many>, kInJson | kInAssert},
-    {"too_few", kOfRemaining<&RemainingError::too_few>, kInJson | kInAssert},
+    {"compared", kCount, kComparedAbout, kOfRemaining<&RemainingError::compared>, kNotAsserted},
+    {"too_many", kCount, "The most by which one was too high, in units.",
+     kOfRemaining<&RemainingError::too_many>},
+    {"too_few", kCount, "The most by which one was too low, in units.",
+     kOfRemaining<&RemainingError::too_few>},
 };
 
 template <auto member>
 constexpr auto kOfReset = of_reported<&Measured::reset_error, member>;
 constexpr Measure kResetMeasures[] = {
-    {"compared", kOfReset<&ResetError::compared>, kInJson},
-    {"too_early_us", kOfReset<&ResetError::too_early>, kInJson | kInAssert},
-    {"too_late_us", kOfReset<&ResetError::too_late>, kInJson | kInAssert},
+    {"compared", kCount, kComparedAbout, kOfReset<&ResetError::compared>, kNotAsserted},
+    {"too_early_us", kDuration, kTooEarlyAbout, kOfReset<&ResetError::too_early>},
+    {"too_late_us", kDuration, kTooLateAbout, kOfReset<&ResetError::too_late>},
 };
 
 constexpr Measure kMemoryMeasures[] = {
-    {"keys", of<&Measured::keys>, kInText, {"keys denied", keys_denied_of, has_several_keys}},
-    {"bytes_per_key", bytes_per_key, kInAll, {"bytes/key", bytes_of}},
+    {"keys", kNoField, "", of<&Measured::keys>, kNotAsserted,
+     Column{"keys denied", keys_denied_of, has_several_keys}},
+    {"bytes_per_key", kRatioOrNull, "The average size of a key in Redis at the end, or null.",
+     bytes_per_key, kAsserted, Column{"bytes/key", bytes_of}},
 };
 
 constexpr Measure kLeaseMeasures[] = {
-    {"held", most_used, kInAll, {"held", used_of}, ceiling_of_holders},
-    {"held_at_us", most_used_at, kInJson},
-    {"held_ever",
-     of_holders<&HolderReport::most_ever, &UnitsUsed::held>,
-     kInAll,
-     {},
+    {"held", kCount, "The most that held at once, whose leases had not ended.", most_used,
+     kAsserted, Column{"held", used_of}, ceiling_of_holders},
+    {"held_at_us", kTimeOrNull,
+     "When that was reached first, in microseconds since 1970; null if no one held.", most_used_at,
+     kNotAsserted},
+    {"held_ever", kCount, "The same with those whose leases had ended.",
+     of_holders<&HolderReport::most_ever, &UnitsUsed::held>, kAsserted, Column{},
      ceiling_of_holders},
-    {"lapsed", of_holders<&HolderReport::most_ever, &UnitsUsed::lapsed>, kInJson},
-    {"longest_leaked_us", of_holders<&HolderReport::longest_leaked>},
-    {"released", of_holders<&HolderReport::finished>, kInJson},
-    {"renewed", of_holders<&HolderReport::renewed>, kInJson, {"renewals", nullptr, has_renewals}},
-    {"renewals_refused", of_holders<&HolderReport::renewals_refused>},
+    {"lapsed", kCount, "How many of these held on after their leases had ended.",
+     of_holders<&HolderReport::most_ever, &UnitsUsed::lapsed>, kNotAsserted},
+    {"longest_leaked_us", kDuration,
+     "The longest time in microseconds from a denial that showed a leaked slot until as many "
+     "held as the limit allows, or until the end.",
+     of_holders<&HolderReport::longest_leaked>},
+    {"released", kCount, "Leases that were released.", of_holders<&HolderReport::finished>,
+     kNotAsserted},
+    {"renewed", kCount, "Renewals that were allowed.", of_holders<&HolderReport::renewed>,
+     kNotAsserted, Column{"renewals", nullptr, has_renewals}},
+    {"renewals_refused", kCount, "Renewals that were refused although the lease had not ended.",
+     of_holders<&HolderReport::renewals_refused>},
 };
 
 constexpr Measure kBudgetMeasures[] = {
-    {"used", most_used, kInAll, {"used", used_of}, ceiling_of_holders},
-    {"used_at_us", most_used_at, kInJson},
-    {"exceeded", of_holders<&HolderReport::exceeded>, kInAll, {"exceeded", zero_of}},
-    {"overspent", of_holders<&HolderReport::overspent>},
-    {"settled", of_holders<&HolderReport::finished>, kInJson, {"settled"}},
-    {"late", of_holders<&HolderReport::late>, kInJson, {"late"}},
-    {"refused", of_holders<&HolderReport::refused>},
+    {"used", kCount, "The most units spent or held when a reservation was allowed.", most_used,
+     kAsserted, Column{"used", used_of}, ceiling_of_holders},
+    {"used_at_us", kTimeOrNull,
+     "When that was, in microseconds since 1970; null if nothing was used.", most_used_at,
+     kNotAsserted},
+    {"exceeded", kCount,
+     "Reservations that were allowed although more than the limit was used then.",
+     of_holders<&HolderReport::exceeded>, kAsserted, Column{"exceeded", zero_of}},
+    {"overspent", kCount,
+     "By how much settles brought a key above the limit, which is no flaw of the limiter.",
+     of_holders<&HolderReport::overspent>},
+    {"settled", kCount, "Reservations that were settled.", of_holders<&HolderReport::finished>,
+     kNotAsserted, Column{"settled"}},
+    {"late", kCount, "How many of these were settled after their hold had ended.",
+     of_holders<&HolderReport::late>, kNotAsserted, Column{"late"}},
+    {"refused", kCountOrNull,
+     "Settles that were refused; null for a script, whose replies to them are not read.",
+     of_holders<&HolderReport::refused>},
 };
 
 /// Those of leases and of reservations.
 constexpr Measure kHolderMeasures[] = {
-    {"starved", of_holders<&HolderReport::starved>, kInAll, {"starved", zero_of}},
-    {"longest_starved_us", of_holders<&HolderReport::longest_starved>},
-    {"leaked", of_holders<&HolderReport::leaked>, kInAll, {"leaked", zero_of}},
-    {"lockout", of<&Measured::longest_shut_out>, kInText, {"longest lockout", shut_out_of}},
-    {"died", of_holders<&HolderReport::died>, kInJson, {"died", nullptr, has_crashes}},
-    {"refused_while_held", of_holders<&HolderReport::refused_while_held>},
-    {"end_after_us", of_end<&EndProbe::after>, kInJson},
-    {"end_keys", of_end<&EndProbe::keys>, kInJson},
-    {"end_taken", of_end<&EndProbe::taken>},
-    {"end_too_many", of_end<&EndProbe::too_many>},
+    {"starved", kCount, "Acquires or reservations that were denied although there was room.",
+     of_holders<&HolderReport::starved>, kAsserted, Column{"starved", zero_of}},
+    {"longest_starved_us", kDuration,
+     "The longest time in microseconds from such a denial until the next allowed acquire or "
+     "reservation of the key, or its last one.",
+     of_holders<&HolderReport::longest_starved>},
+    {"leaked", kCount, "The most slots or units that no holder had and none could get.",
+     of_holders<&HolderReport::leaked>, kAsserted, Column{"leaked", zero_of}},
+    {"lockout", kNoField, "", of<&Measured::longest_shut_out>, kNotAsserted,
+     Column{"longest lockout", shut_out_of}},
+    {"died", kCount, "Holders that died.", of_holders<&HolderReport::died>, kNotAsserted,
+     Column{"died", nullptr, has_crashes}},
+    {"refused_while_held", kCountOrNull,
+     "Releases or settles that were refused before the lease or the hold had ended; null for a "
+     "script, whose replies to them are not read.",
+     of_holders<&HolderReport::refused_while_held>},
+    {"end_after_us", kDurationOrNull,
+     "How many microseconds after the last holder had gone new holders asked for all slots or "
+     "units. This and the other fields that begin with end_ are null if the run was interrupted, "
+     "or the limit is above 10,000 leases or 400 reservations.",
+     of_end<&EndProbe::after>, kNotAsserted},
+    {"end_keys", kCountOrNull, "The number of keys of which they did.", of_end<&EndProbe::keys>,
+     kNotAsserted},
+    {"end_taken", kCountOrNull, "The slots or units that they did not get.",
+     of_end<&EndProbe::taken>},
+    {"end_too_many", kCountOrNull,
+     "The leases that they got beyond the limit, or the most units of a key above it.",
+     of_end<&EndProbe::too_many>},
 };
 
 constexpr Measure kPaceMeasures[] = {
-    {"lag_us", of_pace<&Pace::lag>, kInJson, {"lag", lag_of, is_real}},
-    {"sender_kept_up", of_pace<&Pace::sender_kept_up>, kInJson, {"sender", sender_of, is_real}},
+    {"lag_us", kDurationOrNull,
+     "The longest time by which a request was sent too late, in microseconds; null under the "
+     "virtual clock, and if nothing was sent.",
+     of_pace<&Pace::lag>, kNotAsserted, Column{"lag", lag_of, is_real}},
+    {"sender_kept_up", kBooleanOrNull,
+     "Whether requests were late by at most a hundredth of the time from the first to the last, "
+     "or 1 ms; null under the virtual clock, and if nothing was sent.",
+     of_pace<&Pace::sender_kept_up>, kNotAsserted, Column{"sender", sender_of, is_real}},
 };
 
 /// The worst clock minute, as monitoring shows it.
 constexpr Measure kMinuteMeasures[] = {
-    {"from_us", of_minute<&Minute::from>, kInJson, {"worst minute", minute_of, has_recording}},
-    {"sent", of_minute<&Minute::sent>, kInJson},
-    {"denied",
-     of_minute<&Minute::denied>,
-     kInJson,
-     {"denied in it", denied_in_minute_of, has_recording}},
+    {"from_us", kTime, "Its beginning, in microseconds since 1970.", of_minute<&Minute::from>,
+     kNotAsserted, Column{"worst minute", minute_of, has_recording}},
+    {"sent", kCount, "The number of requests in it.", of_minute<&Minute::sent>, kNotAsserted},
+    {"denied", kCount, "The number of them that were denied.", of_minute<&Minute::denied>,
+     kNotAsserted, Column{"denied in it", denied_in_minute_of, has_recording}},
 };
+
+// --- Fields in JSON ------------------------------------------------------------------------------
+
+/// The fields of a table of measures, which are those of its rows that have a type.
+template <const auto& measures>
+class FieldsOf {
+ public:
+  static constexpr auto make() { return make(std::make_index_sequence<kSize>()); }
+
+ private:
+  static constexpr std::size_t kSize =
+      std::ranges::count_if(measures, [](const Measure& one) { return !one.type.text.empty(); });
+  static constexpr auto kRows = [] {
+    std::array<std::size_t, kSize> rows{};
+    for (std::size_t row = 0, field = 0; field < kSize; ++row) {
+      if (!measures[row].type.text.empty()) rows[field++] = row;
+    }
+    return rows;
+  }();
+
+  template <std::size_t... fields>
+  static constexpr auto make(std::index_sequence<fields...>) {
+    return std::array{field_of<kRows[fields]>()...};
+  }
+  template <std::size_t row>
+  static constexpr JsonField<Run> field_of() {
+    constexpr const Measure& measure = measures[row];
+    return {measure.name, measure.type, measure.about, [](JsonWriter& json, const Run& run) {
+              const auto value = measures[row].of(run);
+              if (!value) {
+                json.null();
+                return;
+              }
+              std::visit([&json](const auto& known) { json.value(known); }, *value);
+            }};
+  }
+};
+template <const auto& measures>
+constexpr auto kFieldsOf = FieldsOf<measures>::make();
+
+template <const auto& measures>
+constexpr MeasureGroup group_of(std::string_view name) {
+  return {name, measures, JsonObject<Run>(kFieldsOf<measures>)};
+}
 
 // --- Names and texts -----------------------------------------------------------------------------
 
 /// The groups that every run of requests has, in the order of their columns.
-constexpr std::array kRequestGroups{&kCountGroup,     &kWorstGroup, &kDenialGroup, &kRetryGroup,
-                                    &kRemainingGroup, &kResetGroup, &kMemoryGroup};
+constexpr std::array kRequestGroups{&kCountGroup, &kWorstGroup,     &kDenialGroup, &kDelayGroup,
+                                    &kRetryGroup, &kRemainingGroup, &kResetGroup,  &kMemoryGroup};
 
 std::string full_name(std::string_view prefix, std::string_view name) {
   return prefix.empty() ? std::string(name) : fmt::format("{}_{}", prefix, name);
@@ -432,7 +547,7 @@ std::optional<double> as_number(const Value& value) {
 
 void add_asserted(std::vector<AssertedMeasure>& all, const MeasureGroup& group) {
   for (const auto& measure : group.measures) {
-    if ((measure.outputs & kInAssert) == 0) continue;
+    if (measure.asserted == kNotAsserted) continue;
     all.push_back({.name = full_name(group.name, measure.name),
                    .of = [of = measure.of](const Run& run) { return as_number(of(run)); },
                    .ceiling = measure.ceiling});
@@ -479,18 +594,27 @@ std::vector<AssertedMeasure> measures_of_holders(const MeasureGroup& group) {
   std::vector<AssertedMeasure> all;
   add_asserted(all, kCountGroup);
   all.erase(all.begin());  // the worst window
-  for (const auto* each : {&kDenialGroup, &group, &kHolderGroup}) add_asserted(all, *each);
+  for (const auto* each : {&kDenialGroup, &kDelayGroup, &group, &kHolderGroup}) {
+    add_asserted(all, *each);
+  }
   return all;
 }
 
 }  // namespace
 
-const MeasureGroup kCountGroup{"", kCountMeasures}, kWorstGroup{"worst", kWorstMeasures},
-    kDenialGroup{"", kDenialMeasures}, kRetryGroup{"retry_after", kRetryMeasures},
-    kRemainingGroup{"remaining", kRemainingMeasures}, kResetGroup{"reset_after", kResetMeasures},
-    kMemoryGroup{"", kMemoryMeasures}, kPaceGroup{"", kPaceMeasures},
-    kMinuteGroup{"worst_minute", kMinuteMeasures}, kLeaseGroup{"", kLeaseMeasures},
-    kBudgetGroup{"", kBudgetMeasures}, kHolderGroup{"", kHolderMeasures};
+constinit const MeasureGroup kCountGroup = group_of<kCountMeasures>(""),
+                             kWorstGroup = group_of<kWorstMeasures>("worst"),
+                             kDenialGroup = group_of<kDenialMeasures>(""),
+                             kDelayGroup = group_of<kDelayMeasures>(""),
+                             kRetryGroup = group_of<kRetryMeasures>("retry_after"),
+                             kRemainingGroup = group_of<kRemainingMeasures>("remaining"),
+                             kResetGroup = group_of<kResetMeasures>("reset_after"),
+                             kMemoryGroup = group_of<kMemoryMeasures>(""),
+                             kPaceGroup = group_of<kPaceMeasures>(""),
+                             kMinuteGroup = group_of<kMinuteMeasures>("worst_minute"),
+                             kLeaseGroup = group_of<kLeaseMeasures>(""),
+                             kBudgetGroup = group_of<kBudgetMeasures>(""),
+                             kHolderGroup = group_of<kHolderMeasures>("");
 
 std::optional<std::uint64_t> seed_of(const Report& report) {
   return report.plan.pattern() ? std::optional(report.plan.request.seed) : std::nullopt;

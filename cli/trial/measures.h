@@ -5,24 +5,27 @@
 #include <span>
 #include <variant>
 
+#include "base/json_object.h"
 #include "cli/terminal/table.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::trial {
 
 // The numbers of a run. Each is one row of the tables in measures.cc, from which come its field in
-// JSON, its column in the text, and its name in --assert.
+// JSON and what the schema says about it, its column in the text, and its name in --assert.
 
 /// The value of a measure; none if it is unknown.
 using Value = std::optional<std::variant<std::int64_t, double, bool>>;
 
-/// The outputs for programs that include a measure.
-enum MeasureOutputs : unsigned {
-  kInText = 0,  ///< none of them, only a column
-  kInJson = 1,
-  kInAssert = 2,
-  kInAll = kInJson | kInAssert
-};
+/// The type of a measure without a field in JSON.
+inline constexpr JsonType kNoField{};
+// What is said of the fields of any worst window.
+inline constexpr std::string_view
+    kWorstAllowedAbout = "The number of units.",
+    kWorstRatioAbout = "The units as a multiple of the limit: 1 is a limit that was just kept.";
+
+/// Whether --assert can compare a measure.
+enum Asserted : bool { kNotAsserted, kAsserted };
 
 /// The most that a number of a run could have been, whatever the limiter decided.
 struct Ceiling {
@@ -42,21 +45,25 @@ struct Column {
 /// One number that describes a run.
 struct Measure {
   std::string_view name;
+  JsonType type;           ///< of its field in JSON
+  std::string_view about;  ///< the sentence of the schema about it
   Value (*of)(const Run&);
-  unsigned outputs = kInAll;
+  Asserted asserted = kAsserted;
   Column column = {};
   /// Null if there is none, or none that users do not know, such as the requests sent.
   Ceiling (*ceiling)(const Run&) = nullptr;
 };
 
-/// A group of measures. In JSON, it is an object; in assertions, its name precedes the names of its
-/// measures. A group without a name is neither: its measures are fields and names by themselves.
+/// A group of measures, whose name, unless it is empty, precedes the names of its measures in
+/// assertions.
 struct MeasureGroup {
   std::string_view name;
   std::span<const Measure> measures;
+  JsonObject<Run> json;  ///< the fields
 };
-extern const MeasureGroup kCountGroup, kWorstGroup, kDenialGroup, kRetryGroup, kRemainingGroup,
-    kResetGroup, kMemoryGroup, kPaceGroup, kMinuteGroup, kLeaseGroup, kBudgetGroup, kHolderGroup;
+extern const MeasureGroup kCountGroup, kWorstGroup, kDenialGroup, kDelayGroup, kRetryGroup,
+    kRemainingGroup, kResetGroup, kMemoryGroup, kPaceGroup, kMinuteGroup, kLeaseGroup, kBudgetGroup,
+    kHolderGroup;
 
 /// None for a log, which uses no random numbers.
 std::optional<std::uint64_t> seed_of(const Report& report);

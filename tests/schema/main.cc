@@ -31,7 +31,8 @@ Json reference(std::string_view command, std::string_view definition) {
 }
 
 Json type_of(rlctl::JsonType type) {
-  if (!type.text.starts_with('"')) return reference("common", type.text);
+  if (type.names != nullptr) return {{"enum", type.names()}};
+  if (type.text.find('"') == type.text.npos) return reference("common", type.text);
   return Json::parse("{" + std::string(type.text) + "}");
 }
 
@@ -75,6 +76,7 @@ class Schema {
     add_fields(object, required, properties);
     Json schema = Json::object();
     if (!object.title.empty()) schema["title"] = object.title;
+    if (!object.about.empty()) schema["description"] = object.about;
     schema.update({{"type", "object"},
                    {"required", required},
                    {"additionalProperties", false},
@@ -100,8 +102,12 @@ class Schema {
   Json field_of(const JsonFieldInfo& field) {
     Json schema = Json::object();
     if (!field.about.empty()) schema["description"] = field.about;
-    if (field.kind == JsonFieldInfo::Kind::kArray) {
-      schema.update({{"type", "array"}, {"items", schema_of(*field.object)}});
+    if (field.kind == JsonFieldInfo::Kind::kConstant) {
+      schema["const"] = field.type.text;
+    } else if (field.kind == JsonFieldInfo::Kind::kArray) {
+      schema["type"] = "array";
+      if (field.least > 0) schema["minItems"] = field.least;
+      schema["items"] = schema_of(*field.object);
     } else if (field.kind == JsonFieldInfo::Kind::kObject) {
       auto object = schema_of(*field.object);
       if (field.may_be_null && object.contains("$ref")) {
@@ -121,9 +127,24 @@ class Schema {
   Json definitions_ = Json::object();
 };
 
+constexpr std::size_t kColumns = 120;
+
+/// Values without parts, as many on each line as fit.
+void append_filled(std::string& out, const Json& values, std::size_t indent) {
+  std::string line;
+  for (const auto& value : values) {
+    const auto text = value.dump();
+    if (!line.empty() && indent + line.size() + text.size() + 3 > kColumns) {
+      out.append(indent, ' ').append(line).append(",\n");
+      line.clear();
+    }
+    line += (line.empty() ? "" : ", ") + text;
+  }
+  out.append(indent, ' ').append(line).append("\n");
+}
+
 /// JSON in lines of at most 120 columns: what fits stays on one line.
 void append(std::string& out, const Json& value, std::size_t indent, std::size_t used) {
-  constexpr std::size_t kColumns = 120;
   const auto has_rows = [](const Json& part) {
     return part.is_object() && part.contains("properties");
   };
@@ -143,6 +164,12 @@ void append(std::string& out, const Json& value, std::size_t indent, std::size_t
       out += line;
       return;
     }
+  }
+  if (value.is_array() && !value.front().is_structured()) {
+    out += "[\n";
+    append_filled(out, value, indent + 2);
+    out.append(indent, ' ').append("]");
+    return;
   }
   out += value.is_object() ? "{\n" : "[\n";
   bool is_first = true;

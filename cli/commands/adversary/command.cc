@@ -141,6 +141,7 @@ Examples:
              .complete_operand = trial::complete_limiters,
              .instead = trial::kInstead},
     .add = add_command<Plan, add_options, run_command>,
+    .json = &kJson,
     .decides_dash = true};
 
 }  // namespace rlctl::cli::adversary

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "adversary/budgets.h"
@@ -31,13 +29,6 @@ using trial::Plan;
 using trial::Report;
 using trial::ReportFormat;
 using trial::Run;
-
-/// The findings with their names, null if there is none.
-std::array<std::pair<std::string_view, const HoldingFinding*>, 2> holder_findings_of(
-    const rlctl::adversary::HoldingSearchResult& result) {
-  const auto found = [](const auto& finding) { return finding ? &*finding : nullptr; };
-  return {{{"overfilled", found(result.overfilled)}, {"leak", found(result.leak)}}};
-}
 
 /// The leases, or the units, that may be held at once.
 std::int64_t limit_of(const Plan& plan) {
@@ -75,14 +66,6 @@ std::string leak_text(const HoldingFinding& finding, const Plan& plan, bool is_f
   const std::string_view them = leaked == 1 ? "it" : "them";
   return fmt::format("{} lost: nobody has {}, and nobody gets {}{}", counted(leaked, "slot"), them,
                      them, is_for_ever ? ", not even a year later" : "");
-}
-
-std::vector<HoldingStep> holder_steps_of(const HoldingFinding& finding, const Plan& plan,
-                                         bool is_exact) {
-  const auto& [schedule, answers, score] = finding;
-  if (!plan.reserve)
-    return rlctl::adversary::lease_steps_of(schedule, answers, plan.limits.front());
-  return rlctl::adversary::budget_steps_of(schedule, answers, budget_search_of(plan, is_exact));
 }
 
 /// What an event takes or states; 0 of a lease.
@@ -206,21 +189,6 @@ class HolderText {
   bool is_bundled_, is_program_;
 };
 
-void write_event(JsonWriter& json, const HoldingFinding& finding,
-                 const std::vector<HoldingStep>& steps, std::size_t i) {
-  const auto& request = finding.schedule[i];
-  json.field("at_us", request.at).field("event", traffic::event_name(request.event));
-  if (const auto spent = steps[i].spent) {
-    json.field("reservation", name_of_holder(request)).field("units", request.cost);
-    json.field("actual", request.event == traffic::Event::kSettle ? std::optional(request.actual)
-                                                                  : std::nullopt);
-    json.field("allowed", finding.answers[i].allowed).field("spent", *spent);
-  } else {
-    json.field("holder", name_of_holder(request)).field("allowed", finding.answers[i].allowed);
-  }
-  json.field("held", steps[i].held);
-}
-
 }  // namespace
 
 void require_holder_search(const Plan& plan) {
@@ -267,6 +235,14 @@ rlctl::adversary::HoldingSearch holder_request_of(const traffic::Candidate& cand
   return search;
 }
 
+std::vector<HoldingStep> holder_steps_of(const HoldingFinding& finding, const Plan& plan,
+                                         bool is_exact) {
+  const auto& [schedule, answers, score] = finding;
+  if (!plan.reserve)
+    return rlctl::adversary::lease_steps_of(schedule, answers, plan.limits.front());
+  return rlctl::adversary::budget_steps_of(schedule, answers, budget_search_of(plan, is_exact));
+}
+
 void append_holder_search(std::string& out, const Report& report, const Look& look) {
   const auto& plan = report.plan;
   for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
@@ -274,49 +250,6 @@ void append_holder_search(std::string& out, const Report& report, const Look& lo
     text.append(name_of(plan.candidates[i]), i < report.runs.size() ? &report.runs[i] : nullptr);
   }
   out += '\n';
-}
-
-void write_holder_findings(JsonWriter& json, const Plan& plan, const Run& run) {
-  const auto& [result, tick] = *run.holder_search();
-  json.begin_object().field("algorithm", run.name).field("asked", result.requests_sent);
-  json.field("tick_us", tick).field("tried", result.tried).field("undecided", result.undecided);
-  const std::string_view held = plan.reserve ? "used" : "held";
-  json.field(held, result.held).field("leaked", result.leaked);
-  json.field("leaks_for_ever", result.leaks_for_ever);
-  for (const auto& [name, finding] : holder_findings_of(result)) {
-    json.name(name);
-    if (finding == nullptr) {
-      json.null();
-      continue;
-    }
-    const auto steps = holder_steps_of(*finding, plan, run.is_bundled);
-    json.begin_object().field(held, finding->score.held).field("leaked", finding->score.leaked);
-    json.name("schedule").begin_array();
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      json.begin_object();
-      write_event(json, *finding, steps, i);
-      json.end_object();
-    }
-    json.end_array().end_object();
-  }
-  json.field("hint", run.hint).end_object();
-}
-
-void append_holder_steps_json(std::string& out, const Report& report) {
-  for (const auto& run : report.runs) {
-    for (const auto& [name, finding] : holder_findings_of(run.holder_search()->result)) {
-      if (finding == nullptr) continue;
-      const auto steps = holder_steps_of(*finding, report.plan, run.is_bundled);
-      for (std::size_t i = 0; i < steps.size(); ++i) {
-        JsonWriter json(out);
-        json.begin_object().field("algorithm", run.name).field("finding", name);
-        json.field("request", i + 1);
-        write_event(json, *finding, steps, i);
-        json.end_object();
-        out += '\n';
-      }
-    }
-  }
 }
 
 }  // namespace rlctl::cli::adversary

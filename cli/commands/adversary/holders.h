@@ -1,9 +1,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "adversary/holdings.h"
-#include "base/json.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::adversary {
@@ -18,10 +18,11 @@ void require_conclusive_holders(const trial::Plan& plan);
 rlctl::adversary::HoldingSearch holder_request_of(const traffic::Candidate& candidate,
                                                   const trial::Plan& plan);
 
+/// What each event of a finding's schedule changes. `is_exact`: of a bundled limiter.
+std::vector<rlctl::adversary::HoldingStep> holder_steps_of(
+    const rlctl::adversary::HoldingFinding& finding, const trial::Plan& plan, bool is_exact);
+
 /// The findings about each limiter, for people.
 void append_holder_search(std::string& out, const trial::Report& report, const Look& look);
-void write_holder_findings(JsonWriter& json, const trial::Plan& plan, const trial::Run& run);
-/// See append_steps_json().
-void append_holder_steps_json(std::string& out, const trial::Report& report);
 
 }  // namespace rlctl::cli::adversary

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
 
-#include "base/shell.h"
 #include "cli/commands/adversary/holders.h"
 #include "cli/commands/adversary/report.h"
 #include "cli/trial/findings.h"
@@ -10,109 +12,447 @@
 namespace rlctl::cli::adversary {
 namespace {
 
+using namespace json_type;
+using limiter::Limit;
+using rlctl::adversary::ClockAhead;
+using rlctl::adversary::Finding;
+using rlctl::adversary::HoldingFinding;
+using rlctl::adversary::HoldingStep;
+using trial::kIntegerOrNull;
+using trial::kNameOf;
+using trial::kNumberFromOneOrNull;
+using trial::kRunOf;
+using trial::kRunsAbout;
 using trial::Plan;
 using trial::Report;
-using trial::reported;
 using trial::Run;
-using trial::write_object;
+using trial::RunOf;
 
-/// The fields of a step, apart from its place.
-void write_step(JsonWriter& json, const rlctl::adversary::Finding& finding, std::size_t step) {
-  const auto at = finding.schedule[step].at;
-  const auto cost = finding.schedule[step].cost;
-  const auto& answer = finding.answers[step];
-  json.field("at_us", at).field("cost", cost).field("allowed", answer.allowed);
-  json.field("remaining", reported(answer.remaining, limiter::kNotTold));
-  json.field("retry_after_us", reported(answer.retry_after, limiter::kTimeNotTold));
-  json.field("delay_us", answer.delay);
-}
+constexpr JsonType kNumbers{R"("type": "array", "items": {"type": "integer", "minimum": 0})"},
+    kCosts{R"("type": "array", "minItems": 1, "items": {"type": "integer"})"};
 
-void write_finding(JsonWriter& json, const Run& run, const rlctl::adversary::Finding& finding) {
-  const auto& score = finding.score;
-  json.name("worst").begin_object().field("allowed", score.worst);
-  json.field("ratio", run.search()->ratio_of(finding)).field("from_us", score.worst_from);
-  json.field("span_us", score.worst_span).end_object().name("wrongly_denied").begin_array();
-  for (const auto index : score.wrongly_denied) json.value(index);
-  json.end_array().field("denied_at_edge", score.denied_at_edge).name("schedule").begin_array();
-  for (std::size_t i = 0; i < finding.schedule.size(); ++i) {
-    json.begin_object();
-    write_step(json, finding, i);
-    json.end_object();
+// --- Findings about requests ---------------------------------------------------------------------
+
+struct FindingOf {
+  const trial::SearchFindings& search;
+  const Finding& finding;
+};
+
+/// A request of a schedule.
+struct Step {
+  const Finding& finding;
+  std::size_t index;
+  std::string_view limiter = {}, name = {};  ///< of a line: the names of limiter and finding
+
+  const auto& request() const { return finding.schedule[index]; }
+  const auto& answer() const { return finding.answers[index]; }
+};
+constexpr JsonField<Step> kStepFields[] = {
+    {trial::kTimeJson, [](const auto& step) { return step.request().at; }},
+    {trial::kRequestJson,
+     [](const auto& step) {
+       const auto& answer = step.answer();
+       return trial::AnsweredRequest{step.request().cost, answer.allowed, answer.remaining,
+                                     answer.retry_after};
+     }},
+    {"delay_us", kDuration, "Microseconds by which the request is delayed.",
+     [](const auto& step) { return step.answer().delay; }},
+};
+constexpr JsonObject<Step> kStep(kStepFields);
+
+constexpr JsonField<FindingOf> kFindingFields[] = {
+    {"worst", trial::kWorstJson, "The most units that were allowed within any span of one window.",
+     [](const auto& of) {
+       const auto& score = of.finding.score;
+       return trial::WorstSpan{score.worst, of.search.ratio_of(of.finding), score.worst_from,
+                               score.worst_span};
+     }},
+    {"wrongly_denied", kNumbers, "The numbers of the requests that were denied wrongly, from 0.",
+     [](const auto& of) { return std::span(of.finding.score.wrongly_denied); }},
+    {"denied_at_edge", kCount,
+     "How many of these an exact log would deny too if units left it one tick of the clock later: "
+     "they were denied exactly one window after others.",
+     [](const auto& of) { return of.finding.score.denied_at_edge; }},
+    {"schedule", array_of(kStep), "The requests in the order of sending.",
+     [](const auto& of, const auto& write) {
+       for (std::size_t i = 0; i < of.finding.schedule.size(); ++i) write({of.finding, i});
+     }},
+};
+constexpr JsonObject<FindingOf> kFinding("finding", "A schedule and its answers", kFindingFields);
+
+template <std::optional<Finding> rlctl::adversary::SearchResult::*member>
+constexpr auto kFound = [](const RunOf& of) {
+  const auto& search = *of.run.search();
+  const auto& found = search.result.*member;
+  return found ? std::optional(FindingOf{search, *found}) : std::nullopt;
+};
+
+// --- Runs of searches ----------------------------------------------------------------------------
+
+struct Tried {
+  const std::optional<std::int64_t>& tried;
+  std::int64_t undecided;
+};
+constexpr JsonField<Tried> kTriedFields[] = {
+    {"tried", kCountOrNull, "The number of schedules that --exhaustive tried, or null.",
+     [](const auto& of) { return of.tried; }},
+    {"undecided", kCount,
+     "The number of schedules that were left out, since their answers change if a key lives 20 ms "
+     "longer or shorter.",
+     [](const auto& of) { return of.undecided; }},
+};
+constexpr JsonObject<Tried> kTried(kTriedFields);
+
+constexpr JsonField<std::int64_t> kAskedFields[] = {
+    {"asked", kCount,
+     "The number of requests or events, including those for shrinking. With --exhaustive, a script "
+     "is sent a whole schedule to ask about its last one.",
+     [](const auto& sent) { return sent; }},
+};
+constexpr JsonObject<std::int64_t> kAsked(kAskedFields);
+
+constexpr JsonField<ClockAhead> kClockAheadFields[] = {
+    {"ahead_us", kDuration, "By how much its clock is ahead, in microseconds.",
+     [](const auto& of) { return of.ahead; }},
+    {"requests", kCount, "The requests after it.",
+     [](const auto& of) { return of.answers.size() - 1; }},
+    {"allowed", kCount, "How many of them are allowed.", [](const auto& of) { return of.allowed; }},
+    {"allowed_without", kCount, "How many of them are allowed without it.",
+     [](const auto& of) { return of.usual; }},
+};
+constexpr JsonObject<ClockAhead> kClockAhead(kClockAheadFields);
+
+constexpr JsonField<RunOf> kRunFields[] = {
+    {trial::kLimiterJson, kNameOf},
+    {kAsked, [](const auto& of) { return of.run.search()->result.requests_sent; }},
+    {"tick_us", kNumberFromOne,
+     "The unit of the script's clock in microseconds, in which most and most_stepping_back are "
+     "measured; 1 if it is not known, or longer than a hundredth of the window.",
+     [](const auto& of) { return of.run.search()->tick(); }},
+    {"unbounded", kBoolean,
+     "Whether one window allowed as many requests as a schedule may have, so that no bound was "
+     "found.",
+     [](const auto& of) { return of.run.search()->result.is_unbounded; }},
+    {kTried,
+     [](const auto& of) {
+       const auto& result = of.run.search()->result;
+       return Tried{result.tried, result.undecided};
+     }},
+    {"ttls_left_out", kCount, "The number of TTLs of the limiter's keys that were not waited for.",
+     [](const auto& of) { return of.run.search()->result.ttls_left_out; }},
+    {"bucket_allows", kNumberFromOneOrNull,
+     "The most that a token bucket with the limiter's burst allows; null for rlctl's own limiters, "
+     "and if the limiter does not behave as one.",
+     [](const auto& of) { return of.run.search()->bucket_allows; }},
+    {"clock_ahead", kClockAhead,
+     "A request whose clock is ahead, and what it does to those after it; null if it locks no one "
+     "out, or was not tried.",
+     [](const auto& of) { return of.run.search()->clock_ahead; }},
+    {"most", kFinding, "The schedule that allows the most.",
+     [](const auto& of) {
+       return FindingOf{*of.run.search(), of.run.search()->result.most};
+     }},
+    {"most_stepping_back", kFinding,
+     "The same with a clock that steps back; null if nothing was found.",
+     kFound<&rlctl::adversary::SearchResult::most_stepping_back>},
+    {"by_rounding", kFinding,
+     "A schedule that allows more only since the script's clock rounds the time, measured in "
+     "microseconds; null if nothing was found.",
+     kFound<&rlctl::adversary::SearchResult::by_rounding>},
+    {"wrongly_denied", kFinding,
+     "The schedule with a wrong denial, by a clock that steps back only if no other shows one as "
+     "serious; null if nothing was found.",
+     kFound<&rlctl::adversary::SearchResult::wrongly_denied>},
+    {trial::kHintJson, kRunOf},
+};
+constexpr JsonObject<RunOf> kRun(kRunFields);
+
+// --- Findings about leases and reservations ------------------------------------------------------
+
+struct HoldingFindingOf {
+  const HoldingFinding& finding;
+  std::vector<HoldingStep> steps;
+};
+
+/// An event of a schedule.
+struct HolderStep {
+  const HoldingFinding& finding;
+  const HoldingStep& after;
+  std::size_t index;
+  std::string_view limiter = {}, name = {};  ///< of a line: the names of limiter and finding
+};
+
+constexpr auto kAt = [](const HolderStep& step) { return step.finding.schedule[step.index].at; };
+constexpr auto kEvent = [](const HolderStep& step) {
+  const auto& request = step.finding.schedule[step.index];
+  return trial::AnsweredEvent{request.event, request.holder, request.cost, request.actual,
+                              step.finding.answers[step.index].allowed};
+};
+constexpr auto kHeld = [](const HolderStep& step) { return step.after.held; };
+
+constexpr JsonField<HolderStep> kLeaseStepFields[] = {
+    {trial::kTimeJson, kAt},
+    {trial::kLeaseEventJson, kEvent},
+    {"held", kCount, "How many hold after the event.", kHeld},
+};
+constexpr JsonObject<HolderStep> kLeaseStep(kLeaseStepFields);
+
+constexpr JsonField<HolderStep> kReservationStepFields[] = {
+    {trial::kTimeJson, kAt},
+    {trial::kReservationEventJson, kEvent},
+    {"spent", kCount, "The units that are spent in the window after the event.",
+     [](const auto& step) { return step.after.spent; }},
+    {"held", kCount, "The units that are held after the event.", kHeld},
+};
+constexpr JsonObject<HolderStep> kReservationStep(kReservationStepFields);
+
+constexpr auto kHeldOf = [](const HoldingFindingOf& of) { return of.finding.score.held; };
+constexpr auto kLeakedOf = [](const HoldingFindingOf& of) { return of.finding.score.leaked; };
+constexpr auto kStepsOf = [](const HoldingFindingOf& of, const auto& write) {
+  for (std::size_t i = 0; i < of.steps.size(); ++i) write({of.finding, of.steps[i], i});
+};
+constexpr std::string_view kEventsAbout = "The events in the order of sending.";
+
+constexpr JsonField<HoldingFindingOf> kLeaseFindingFields[] = {
+    {"held", kCount, "The most that held at once in this schedule.", kHeldOf},
+    {"leaked", kCount, "The most slots that were lost in it.", kLeakedOf},
+    {"schedule", array_of(kLeaseStep, 1), kEventsAbout, kStepsOf},
+};
+constexpr JsonObject<HoldingFindingOf> kLeaseFinding("lease_finding", "A schedule of leases",
+                                                     kLeaseFindingFields);
+
+constexpr JsonField<HoldingFindingOf> kBudgetFindingFields[] = {
+    {"used", kCount,
+     "The most units spent or held in this schedule when a reservation was allowed.", kHeldOf},
+    {"leaked", kCount, "The most units that were lost in it. At least so many are missing.",
+     kLeakedOf},
+    {"schedule", array_of(kReservationStep, 1), kEventsAbout, kStepsOf},
+};
+constexpr JsonObject<HoldingFindingOf> kBudgetFinding("budget_finding",
+                                                      "A schedule of reservations",
+                                                      kBudgetFindingFields);
+
+// --- Runs of searches for leases and reservations ------------------------------------------------
+
+template <std::optional<HoldingFinding> rlctl::adversary::HoldingSearchResult::*member>
+constexpr auto kHoldingFound = [](const RunOf& of) {
+  const auto& found = of.run.holder_search()->result.*member;
+  return found ? std::optional(HoldingFindingOf{
+                     *found, holder_steps_of(*found, of.report.plan, of.run.is_bundled)})
+               : std::nullopt;
+};
+constexpr auto kOverfilled = kHoldingFound<&rlctl::adversary::HoldingSearchResult::overfilled>;
+constexpr auto kLeak = kHoldingFound<&rlctl::adversary::HoldingSearchResult::leak>;
+
+constexpr auto kMostHeldOf = [](const RunOf& of) { return of.run.holder_search()->result.held; };
+constexpr auto kMostLeakedOf = [](const RunOf& of) {
+  return of.run.holder_search()->result.leaked;
+};
+
+/// The first fields of a run.
+constexpr JsonField<RunOf> kHoldingHeadFields[] = {
+    {trial::kLimiterJson, kNameOf},
+    {kAsked, [](const auto& of) { return of.run.holder_search()->result.requests_sent; }},
+    {"tick_us", kNumberFromOne,
+     "The unit of the limiter's clock in microseconds: the times of events are multiples of it.",
+     [](const auto& of) { return of.run.holder_search()->tick; }},
+    {kTried,
+     [](const auto& of) {
+       const auto& result = of.run.holder_search()->result;
+       return Tried{result.tried, result.undecided};
+     }},
+};
+constexpr JsonObject<RunOf> kHoldingHead(kHoldingHeadFields);
+
+constexpr JsonField<RunOf> kForEver{
+    "leaks_for_ever", kBoolean, "Whether what is lost is still taken a year later.",
+    [](const auto& of) { return of.run.holder_search()->result.leaks_for_ever; }};
+
+constexpr JsonField<RunOf> kLeaseRunFields[] = {
+    kHoldingHead,
+    {"held", kCount, "The most that held at once in any schedule.", kMostHeldOf},
+    {"leaked", kCount, "The most slots that were lost in any schedule.", kMostLeakedOf},
+    kForEver,
+    {"overfilled", kLeaseFinding,
+     "The shortest schedule in which more than the limit hold; null if none was found.",
+     kOverfilled},
+    {"leak", kLeaseFinding,
+     "The shortest schedule in which a slot is lost; null if none was found.", kLeak},
+    {trial::kHintJson, kRunOf},
+};
+constexpr JsonObject<RunOf> kLeaseRun(kLeaseRunFields);
+
+constexpr JsonField<RunOf> kBudgetRunFields[] = {
+    kHoldingHead,
+    {"used", kCount,
+     "The most units spent or held when a reservation was allowed, in any schedule.", kMostHeldOf},
+    {"leaked", kCount,
+     "The most units that were lost in any schedule. At least so many are missing.", kMostLeakedOf},
+    kForEver,
+    {"overfilled", kBudgetFinding,
+     "The shortest schedule in which more than the limit is spent or held; null if none was "
+     "found.",
+     kOverfilled},
+    {"leak", kBudgetFinding,
+     "The shortest schedule in which units are lost; null if none was found.", kLeak},
+    {trial::kHintJson, kRunOf},
+};
+constexpr JsonObject<RunOf> kBudgetRun(kBudgetRunFields);
+
+// --- Reports -------------------------------------------------------------------------------------
+
+constexpr auto kLimitOf = [](const Report& report) -> const Limit& {
+  return report.plan.limits.front();
+};
+constexpr auto kPlanOf = [](const Report& report) -> const Plan& { return report.plan; };
+constexpr auto kRunsOf = [](const Report& report, const auto& write) {
+  for (const auto& run : report.runs) write({report, run});
+};
+
+/// The first fields of a report.
+constexpr JsonField<Report> kHeadFields[] = {
+    {"pattern", JsonConstant{"adversary"}, "The pattern of the traffic."},
+    {"seed", kIntegerOrNull, "The seed of the random numbers; null with --exhaustive.",
+     [](const auto& report) {
+       const auto& plan = report.plan;
+       return plan.search()->exhaustive ? std::nullopt : std::optional(plan.request.seed);
+     }},
+    {"clock", JsonConstant{"virtual"}, "The clock."},
+};
+constexpr JsonObject<Report> kHead(kHeadFields);
+
+/// How much was searched.
+constexpr JsonField<Report> kExtentFields[] = {
+    {"tries", kNumberFromOneOrNull, "The value of --tries; null with --exhaustive.",
+     [](const auto& report) {
+       const auto& search = *report.plan.search();
+       return search.exhaustive ? std::nullopt : std::optional(search.tries);
+     }},
+    {"exhaustive", kNumberFromOneOrNull,
+     "The number of requests or events of --exhaustive, or null.",
+     [](const auto& report) { return report.plan.search()->exhaustive; }},
+    {"base_us", kTime, "The time from which the report counts times, in microseconds since 1970.",
+     [](const auto& report) { return search_base(report.plan); }},
+    trial::kCommandJson,
+};
+constexpr JsonObject<Report> kExtent(kExtentFields);
+
+constexpr JsonField<Report> kSearchFields[] = {
+    kHead,
+    {trial::kLimitJson, kLimitOf},
+    {trial::kBurstJson, kLimitOf},
+    {"cost", kInteger, "The first of the costs.",
+     [](const auto& report) { return report.plan.request.cost; }},
+    {"costs", kCosts, "All costs that the search uses, refunds below 0.",
+     [](const auto& report) { return std::span(report.plan.costs); }},
+    kExtent,
+    {"runs", array_of(kRun), kRunsAbout, kRunsOf},
+};
+constexpr JsonObject<Report> kSearch("search", "The report of a search", kSearchFields);
+
+constexpr JsonField<Report> kLeaseSearchFields[] = {
+    kHead,
+    {trial::kLeasesJson, kLimitOf},
+    kExtent,
+    {"runs", array_of(kLeaseRun), kRunsAbout, kRunsOf},
+};
+constexpr JsonObject<Report> kLeaseSearch("lease_search", "The report of a search for leases",
+                                          kLeaseSearchFields);
+
+constexpr JsonField<Report> kBudgetSearchFields[] = {
+    kHead,
+    {trial::kLimitJson, kLimitOf},
+    {trial::kReservationsJson, kPlanOf},
+    kExtent,
+    {"runs", array_of(kBudgetRun), kRunsAbout, kRunsOf},
+};
+constexpr JsonObject<Report> kBudgetSearch("budget_search",
+                                           "The report of a search for reservations",
+                                           kBudgetSearchFields);
+
+// --- Lines about single requests -----------------------------------------------------------------
+
+constexpr JsonField<Step> kLineFields[] = {
+    {trial::kLimiterJson, [](const auto& step) { return step.limiter; }},
+    {"finding",
+     JsonType{R"("enum": ["most", "most_stepping_back", "by_rounding", "wrongly_denied"])"},
+     "The finding to whose schedule the request belongs.",
+     [](const auto& step) { return step.name; }},
+    {"request", kNumberFromOne, "The number of the request in the schedule, from 1.",
+     [](const auto& step) { return step.index + 1; }},
+    kStep,
+    {"is_wrongly_denied", kBoolean,
+     "Whether the request was denied although an exact log would have allowed it.",
+     [](const auto& step) {
+       const auto& wrong = step.finding.score.wrongly_denied;
+       return std::ranges::find(wrong, step.index) != wrong.end();
+     }},
+};
+constexpr JsonObject<Step> kLine("step", "A line of a .jsonl of a search", kLineFields);
+
+/// The first fields of a line.
+constexpr JsonField<HolderStep> kLineHeadFields[] = {
+    {trial::kLimiterJson, [](const auto& step) { return step.limiter; }},
+    {"finding", JsonType{R"("enum": ["overfilled", "leak"])"},
+     "The finding to whose schedule the event belongs.",
+     [](const auto& step) { return step.name; }},
+    {"request", kNumberFromOne, "The number of the event in the schedule, from 1.",
+     [](const auto& step) { return step.index + 1; }},
+};
+constexpr JsonObject<HolderStep> kLineHead(kLineHeadFields);
+
+constexpr JsonField<HolderStep> kLeaseLineFields[] = {kLineHead, kLeaseStep};
+constexpr JsonObject<HolderStep> kLeaseLine("lease_step",
+                                            "A line of a .jsonl of a search for leases",
+                                            kLeaseLineFields);
+constexpr JsonField<HolderStep> kReservationLineFields[] = {kLineHead, kReservationStep};
+constexpr JsonObject<HolderStep> kReservationLine("reservation_step",
+                                                  "A line of a .jsonl of a search for reservations",
+                                                  kReservationLineFields);
+
+void append_lines(std::string& out, const Run& run) {
+  for (const auto& [name, finding] : trial::findings_of(run.search()->result)) {
+    for (std::size_t i = 0; finding != nullptr && i < finding->schedule.size(); ++i) {
+      kLine.append_line(out, {*finding, i, run.name, name});
+    }
   }
-  json.end_array();
 }
 
-void write_search(JsonWriter& json, const Plan& plan) {
-  const auto& limit = plan.limits.front();
-  const auto& search = *plan.search();
-  const auto& exhaustive = search.exhaustive;
-  json.field("pattern", "adversary");
-  json.field("seed", exhaustive ? std::nullopt : std::optional(plan.request.seed));
-  json.field("clock", "virtual");
-  if (plan.concurrency) {
-    json.field("concurrency", limit.limit).field("lease_us", limit.window);
-  } else if (plan.reserve) {
-    json.field("limit", limit.limit).field("window_us", limit.window);
-    json.field("reserve", *plan.reserve).field("hold_us", plan.budget.spend.hold);
-  } else {
-    json.field("limit", limit.limit).field("window_us", limit.window);
-    json.field("burst", limit.burst).field("cost", plan.request.cost).name("costs").begin_array();
-    for (const auto cost : plan.costs) json.value(cost);
-    json.end_array();
+void append_lines(std::string& out, std::string_view name,
+                  const std::optional<HoldingFinding>& finding, const RunOf& of) {
+  if (!finding) return;
+  const auto& plan = of.report.plan;
+  const auto& line = plan.reserve ? kReservationLine : kLeaseLine;
+  const auto steps = holder_steps_of(*finding, plan, of.run.is_bundled);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    line.append_line(out, {*finding, steps[i], i, of.run.name, name});
   }
-  json.field("tries", exhaustive ? std::nullopt : std::optional(search.tries));
-  json.field("exhaustive", exhaustive).field("base_us", search_base(plan));
 }
 
-void write_findings(JsonWriter& json, const Run& run) {
-  const auto& result = run.search()->result;
-  json.begin_object().field("algorithm", run.name).field("asked", result.requests_sent);
-  json.field("tick_us", run.search()->tick()).field("unbounded", result.is_unbounded);
-  json.field("tried", result.tried).field("undecided", result.undecided);
-  json.field("ttls_left_out", result.ttls_left_out);
-  json.field("bucket_allows", run.search()->bucket_allows);
-  const auto& late = run.search()->clock_ahead;
-  write_object(json, "clock_ahead", late.has_value(), [&] {
-    json.field("ahead_us", late->ahead).field("requests", late->answers.size() - 1);
-    json.field("allowed", late->allowed).field("allowed_without", late->usual);
-  });
-  for (const auto& [name, finding] : trial::findings_of(result)) {
-    write_object(json, name, finding != nullptr,
-                 [&, found = finding] { write_finding(json, run, *found); });
-  }
-  json.field("hint", run.hint).end_object();
-}
+constexpr const JsonObjectInfo* kObjects[] = {&kSearch, &kLeaseSearch, &kBudgetSearch,
+                                              &kLine,   &kLeaseLine,   &kReservationLine};
 
 }  // namespace
 
-void write_json(JsonWriter& json, const Report& report) {
+constinit const JsonOutput kJson{
+    "One object for the whole report. A .jsonl has a line for each request or event of each "
+    "finding.",
+    kObjects};
+
+void write_json(JsonWriter& json, const Report& report, bool /*with_events*/) {
   const auto& plan = report.plan;
-  write_search(json, plan);
-  json.field("command", command_line(plan.command)).field("interrupted", report.interrupted);
-  json.name("runs").begin_array();
-  for (const auto& run : report.runs) {
-    if (run.holder_search() != nullptr) {
-      write_holder_findings(json, plan, run);
-    } else {
-      write_findings(json, run);
-    }
-  }
-  json.end_array();
+  const auto& object = plan.concurrency ? kLeaseSearch : plan.reserve ? kBudgetSearch : kSearch;
+  object.write(json, report);
 }
 
 void append_steps_json(std::string& out, const Report& report) {
-  if (has_holders(report.plan)) return append_holder_steps_json(out, report);
   for (const auto& run : report.runs) {
-    for (const auto& [name, finding] : trial::findings_of(run.search()->result)) {
-      for (std::size_t i = 0; finding != nullptr && i < finding->schedule.size(); ++i) {
-        const auto& wrong = finding->score.wrongly_denied;
-        JsonWriter json(out);
-        json.begin_object().field("algorithm", run.name).field("finding", name);
-        json.field("request", i + 1);
-        write_step(json, *finding, i);
-        json.field("is_wrongly_denied", std::ranges::find(wrong, i) != wrong.end()).end_object();
-        out += '\n';
-      }
+    if (run.search() != nullptr) {
+      append_lines(out, run);
+    } else {
+      const auto& result = run.holder_search()->result;
+      append_lines(out, "overfilled", result.overfilled, {report, run});
+      append_lines(out, "leak", result.leak, {report, run});
     }
   }
 }

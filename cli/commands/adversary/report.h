@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "base/json.h"
+#include "base/json_object.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::adversary {
@@ -10,8 +10,10 @@ namespace rlctl::cli::adversary {
 /// A report for people: the schedules tried, how each limiter answered them, and the command that
 /// repeats the search.
 void append_text(std::string& out, const trial::Report& report, const Look& look);
-/// The fields of the JSON object. Unknown values are null.
-void write_json(JsonWriter& json, const trial::Report& report);
+extern const JsonOutput kJson;
+/// The report as a JSON object, which has the schedules whether or not it is `with_events`. Unknown
+/// values are null.
+void write_json(JsonWriter& json, const trial::Report& report, bool with_events);
 /// The steps of a search's findings: a JSON object and a line end for each request.
 void append_steps_json(std::string& out, const trial::Report& report);
 /// The finding of a search's only run that is worth replaying, as a log for --replay, with `time

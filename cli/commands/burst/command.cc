@@ -167,7 +167,8 @@ constexpr trial::Kind kBurst{.complete = complete_plan,
 
 ExitStatus run_command(Plan& plan, Invocation& invocation) {
   if (plan.traffic()->log.list_formats) {
-    append_formats(invocation.out.buffer(), invocation.json);
+    auto& out = invocation.out.buffer();
+    invocation.json ? append_formats_json(out) : append_formats(out);
     return ExitStatus::kDone;
   }
   return trial::run_command(plan, invocation, kBurst);
@@ -218,6 +219,7 @@ Examples:
          .complete_operand = complete_operand,
          .instead = trial::kInstead},
     .add = add_command<Plan, add_options, run_command>,
+    .json = &kJson,
     .decides_dash = true};
 
 }  // namespace rlctl::cli::burst

@@ -34,9 +34,7 @@ TEST_CASE("burst names: the name of a run is treated as data in every format") {
   std::string text, json, line;
   burst::append_text(text, report, {});
   JsonWriter writer(json);
-  writer.begin_object();
-  burst::write_json(writer, report);
-  writer.end_object();
+  burst::write_json(writer, report, false);
   json += '\n';
   burst::append_decision_json(line, report.plan, report.runs[0].name, 1, "k", {}, {});
   CHECK(!holds(text, "\x1b"));

@@ -22,9 +22,7 @@ std::string json_of(std::optional<traffic::Pace> pace) {
   report.runs.front().outcome.pace = pace;
   std::string out;
   JsonWriter json(out);
-  json.begin_object();
-  burst::write_json(json, report);
-  json.end_object();
+  burst::write_json(json, report, false);
   return recorded("burst", out + '\n');
 }
 
