@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -19,16 +20,18 @@ void append_code_point(std::string& out, std::uint32_t code) {
   fmt::format_to(std::back_inserter(out), "\\u{:04x}", code);
 }
 
+/// Whether it is of ASCII, and stands for itself.
+bool is_plain(char c) {
+  return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
+}
+
 void append_escaped_ascii(std::string& out, char c) {
   constexpr std::string_view kBytes = "\"\\\b\f\n\r\t", kLetters = "\"\\bfnrt";
-  const auto byte = static_cast<unsigned char>(c);
-  if (byte >= 0x20 && byte != 0x7F && c != '"' && c != '\\') {
-    out += c;
-  } else if (const auto index = kBytes.find(c); index != kBytes.npos) {
+  if (const auto index = kBytes.find(c); index != kBytes.npos) {
     out += '\\';
     out += kLetters[index];
   } else {
-    append_code_point(out, byte);
+    append_code_point(out, static_cast<unsigned char>(c));
   }
 }
 
@@ -65,6 +68,12 @@ class JsonOutline {
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
+    // Most texts are plain, and are appended at once.
+    const auto* const end = std::find_if_not(text.begin(), text.end(), is_plain);
+    const auto plain = static_cast<std::size_t>(end - text.begin());
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
     const auto length = utf8_length(text);
     if (length == 1) {
       append_escaped_ascii(out, text.front());

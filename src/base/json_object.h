@@ -2,10 +2,13 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "base/json.h"
 
@@ -31,8 +34,13 @@
 namespace rlctl {
 
 /// The type of a field: the name of a definition in common.schema.json, or members of a schema,
-/// such as `"enum": ["ok", "warning"]`.
+/// such as `"enum": ["ok", "warning"]`; or one of the names of a table.
 struct JsonType {
+  std::string_view text = {};
+  std::vector<std::string_view> (*names)() = nullptr;
+};
+/// The text of a field that has the same text in each object.
+struct JsonConstant {
   std::string_view text;
 };
 
@@ -40,14 +48,16 @@ namespace json_type {
 inline constexpr JsonType kAlgorithm{"algorithm"}, kBoolean{R"("type": "boolean")"},
     kBooleanOrNull{"boolean_or_null"}, kBurstOrNull{"burst_or_null"}, kBytes{"key"},
     kBytesOrNull{"text_or_null"}, kCalendar{"calendar"}, kCount{"count"},
-    kCountOrNull{"count_or_null"}, kDuration{"duration"}, kError{"error"},
-    kErrorOrNull{"error_or_null"}, kDurationOrNull{"duration_or_null"},
+    kCountOrNull{"count_or_null"}, kDuration{"duration"}, kDurationOrNull{"duration_or_null"},
     kInteger{R"("type": "integer")"}, kLibrary{"library"}, kLimit{"limit"},
     kLimitOrNull{"limit_or_null"}, kNumber{R"("type": "number")"},
     kNumberFromOne{R"("type": "integer", "minimum": 1)"},
     kRatio{R"("type": "number", "minimum": 0)"}, kRatioOrNull{"ratio_or_null"}, kSha1{"sha1"},
     kStoredAlgorithm{"stored_algorithm"}, kString{R"("type": "string")"},
-    kText{R"("type": "string", "minLength": 1)"}, kTextOrNull{"text_or_null"}, kTime{"time"},
+    kStringOrNull{R"("type": ["string", "null"])"},
+    kStrings{R"("type": "array", "items": {"type": "string"})"},
+    kText{R"("type": "string", "minLength": 1)"}, kTextOrNull{"text_or_null"},
+    kTexts{R"("type": "array", "items": {"type": "string", "minLength": 1})"}, kTime{"time"},
     kTimeOrNull{"time_or_null"}, kWait{"wait"}, kWaitOrNull{"wait_or_null"}, kWindow{"window"},
     kWindowOrNull{"window_or_null"};
 }  // namespace json_type
@@ -68,24 +78,26 @@ struct JsonObjectInfo;
 
 /// What a schema says about a field.
 struct JsonFieldInfo {
-  enum class Kind {
+  enum class Kind : std::uint8_t {
     kValue,
-    kBytes,   ///< a second field, NAME_base64, may follow
-    kObject,  ///< with the fields of `object`
-    kArray,   ///< of such objects
-    kPart,    ///< not a field, but the fields of `object` in its place
+    kBytes,     ///< a second field, NAME_base64, may follow
+    kConstant,  ///< always the text of `type`
+    kObject,    ///< with the fields of `object`
+    kArray,     ///< of such objects
+    kPart,      ///< not a field, but the fields of `object` in its place
   };
   std::string_view name = {}, about = {};
   JsonType type = {};
   Kind kind = Kind::kValue;
   bool may_be_missing = false;
   bool may_be_null = false;  ///< an object; of values, the type says so
+  std::uint8_t least = 0;    ///< the number of objects in an array
   const JsonObjectInfo* object = nullptr;
 };
 
 /// What a schema says about an object. One without a name is described where it is a field.
 struct JsonObjectInfo {
-  std::string_view name = {}, title = {};
+  std::string_view name = {}, title = {}, about = {};
   std::size_t size = 0;  ///< the number of rows
   const JsonFieldInfo& (*at)(const JsonObjectInfo& object, std::size_t row) = nullptr;
 };
@@ -97,10 +109,11 @@ class JsonObject;
 template <typename Item>
 struct JsonArrayOf {
   const JsonObject<Item>& items;
+  std::uint8_t least;
 };
 template <typename Item>
-constexpr JsonArrayOf<Item> array_of(const JsonObject<Item>& items) {
-  return {items};
+constexpr JsonArrayOf<Item> array_of(const JsonObject<Item>& items, std::uint8_t least = 0) {
+  return {items, least};
 }
 
 /// A row: a field of an object that is made from a Source.
@@ -110,7 +123,8 @@ constexpr JsonArrayOf<Item> array_of(const JsonObject<Item>& items) {
 template <typename Source>
 class JsonField {
  public:
-  /// A value: `Of` returns it, or writes it with a JsonWriter, its first argument.
+  /// A value, or a range of values: `Of` returns it, or writes it with a JsonWriter, its first
+  /// argument. Rows that are made from a table may have one `Of`, which is told the field.
   template <typename Of>
   constexpr JsonField(std::string_view name, JsonType type, std::string_view about, Of)
       : info_{.name = bare(name),
@@ -121,9 +135,17 @@ class JsonField {
         write_([](JsonWriter& json, const JsonFieldInfo& field, const Source& source) {
           if constexpr (std::invocable<Of, JsonWriter&, const Source&>) {
             Of{}(json.name(field.name), source);
+          } else if constexpr (std::invocable<Of, const JsonFieldInfo&, const Source&>) {
+            write_value(json, field, Of{}(field, source));
           } else {
             write_value(json, field, Of{}(source));
           }
+        }) {}
+
+  constexpr JsonField(std::string_view name, JsonConstant constant, std::string_view about)
+      : info_{.name = name, .about = about, .type = {constant.text}, .kind = Kind::kConstant},
+        write_([](JsonWriter& json, const JsonFieldInfo& field, const Source&) {
+          json.field(field.name, field.type.text);
         }) {}
 
   /// An object: `Of` returns what it is made from, or a pointer or std::optional of that.
@@ -156,6 +178,7 @@ class JsonField {
               .about = about,
               .kind = Kind::kArray,
               .may_be_missing = bare(name) != name,
+              .least = array.least,
               .object = &array.items},
         write_([](JsonWriter& json, const JsonFieldInfo& field, const Source& source) {
           const auto& items = static_cast<const JsonObject<Item>&>(*field.object);
@@ -176,6 +199,10 @@ class JsonField {
         write_([](JsonWriter& json, const JsonFieldInfo& field, const Source& source) {
           static_cast<const JsonObject<Part>&>(*field.object).write_fields(json, Of{}(source));
         }) {}
+
+  /// The fields of another object that is made from the same Source.
+  constexpr JsonField(const JsonObject<Source>& part)
+      : JsonField(part, [](const Source& source) -> const Source& { return source; }) {}
 
   const JsonFieldInfo& info() const { return info_; }
   void write(JsonWriter& json, const Source& source) const { write_(json, info_, source); }
@@ -208,6 +235,11 @@ class JsonField {
       } else if (!field.may_be_missing) {
         json.name(field.name).null();
       }
+    } else if constexpr (std::ranges::range<const Value> &&
+                         !std::convertible_to<const Value&, std::string_view>) {
+      json.name(field.name).begin_array();
+      for (const auto& item : value) json.value(item);
+      json.end_array();
     } else {
       json.field(field.name, value);
     }
@@ -221,16 +253,19 @@ class JsonField {
 template <typename Source>
 class JsonObject : public JsonObjectInfo {
  public:
+  using Fields = std::span<const JsonField<Source>>;
+
   /// An object with a name and a title is described once in its schema and in the manual, wherever
   /// it occurs.
-  template <std::size_t count>
-  constexpr JsonObject(std::string_view its_name, std::string_view its_title,
-                       const JsonField<Source> (&fields)[count])
-      : JsonObjectInfo{.name = its_name, .title = its_title, .size = count, .at = info_at},
-        fields_(fields) {}
-  template <std::size_t count>
-  explicit constexpr JsonObject(const JsonField<Source> (&fields)[count])
-      : JsonObject({}, {}, fields) {}
+  constexpr JsonObject(std::string_view its_name, std::string_view its_title, Fields fields,
+                       std::string_view its_about = {})
+      : JsonObjectInfo{.name = its_name,
+                       .title = its_title,
+                       .about = its_about,
+                       .size = fields.size(),
+                       .at = info_at},
+        fields_(fields.data()) {}
+  explicit constexpr JsonObject(Fields fields) : JsonObject({}, {}, fields) {}
 
   void write(JsonWriter& json, const Source& source) const {
     json.begin_object();
@@ -257,8 +292,8 @@ class JsonObject : public JsonObjectInfo {
 
 /// What a command prints as JSON.
 struct JsonOutput {
-  std::string_view about;                          ///< what is one object
-  std::span<const JsonObjectInfo* const> objects;  ///< each line is one of them
+  std::string_view about;                               ///< what is one object
+  std::span<const JsonObjectInfo* const> objects = {};  ///< each line is one of them
 };
 
 }  // namespace rlctl
