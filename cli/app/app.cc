@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/app/command.h"
@@ -24,25 +23,57 @@
 namespace rlctl::cli {
 namespace {
 
-/// The algorithms' scripts by the SHA1 with which EVALSHA calls them; with `json`, as JSON.
+using namespace json_type;
+
+struct Build {
+  std::string_view type = RLCTL_BUILD_TYPE, compiler = RLCTL_COMPILER;
+};
+constexpr JsonField<Build> kBuildFields[] = {
+    {"type", kString, "CMake's type of build, such as Release.",
+     [](const auto& build) { return build.type; }},
+    {"compiler", kText, "The compiler and its version.",
+     [](const auto& build) { return build.compiler; }},
+};
+constexpr JsonObject<Build> kBuild(kBuildFields);
+
+struct Version {
+  std::string_view version = RLCTL_VERSION, licence = "MIT";
+  Build build = {};
+  /// With their scripts, by the SHA1 with which EVALSHA calls them.
+  std::span<const limiter::Algorithm> algorithms = limiter::algorithms();
+};
+constexpr JsonType kSha1ByAlgorithm{R"(
+  "type": "object", "minProperties": 1,
+  "propertyNames": { "$ref": "urn:rlctl:schema:1:common#/$defs/algorithm" },
+  "additionalProperties": { "$ref": "urn:rlctl:schema:1:common#/$defs/sha1" })"};
+constexpr JsonField<Version> kVersionFields[] = {
+    {"version", JsonType{R"("type": "string", "pattern": "^[0-9]+\\.[0-9]+\\.[0-9]+")"},
+     "The version of rlctl.", [](const auto& of) { return of.version; }},
+    {"licence", kText, "The licence of rlctl.", [](const auto& of) { return of.licence; }},
+    {"build", kBuild, "How rlctl was built.",
+     [](const Version& of) -> const Build& { return of.build; }},
+    {"scripts", kSha1ByAlgorithm,
+     "The SHA1 of the script of each algorithm, by which EVALSHA calls it.",
+     [](JsonWriter& json, const Version& of) {
+       json.begin_object();
+       for (const auto& algorithm : of.algorithms) json.field(algorithm.name, algorithm.sha1);
+       json.end_object();
+     }},
+};
+constexpr JsonObject<Version> kVersion("version", "The version", kVersionFields);
+
+constexpr const JsonObjectInfo* kVersionObjects[] = {&kVersion};
+
 std::string version_text(bool json) {
-  constexpr std::string_view kLicence = "MIT";
+  const Version version;
   std::string out;
   if (json) {
-    JsonWriter writer(out);
-    writer.begin_object().field("version", RLCTL_VERSION).field("licence", kLicence);
-    writer.name("build").begin_object();
-    writer.field("type", RLCTL_BUILD_TYPE).field("compiler", RLCTL_COMPILER).end_object();
-    writer.name("scripts").begin_object();
-    for (const auto& algorithm : limiter::algorithms()) {
-      writer.field(algorithm.name, algorithm.sha1);
-    }
-    writer.end_object().end_object();
-    return out += '\n';
+    kVersion.append_line(out, version);
+    return out;
   }
-  out = fmt::format("rlctl {}\n{} licence; {} build by {}\n\nScripts:\n", RLCTL_VERSION, kLicence,
-                    RLCTL_BUILD_TYPE, RLCTL_COMPILER);
-  for (const auto& algorithm : limiter::algorithms()) {
+  out = fmt::format("rlctl {}\n{} licence; {} build by {}\n\nScripts:\n", version.version,
+                    version.licence, version.build.type, version.build.compiler);
+  for (const auto& algorithm : version.algorithms) {
     out += fmt::format("  {:24}{}\n", algorithm.name, algorithm.sha1);
   }
   return out;
@@ -227,6 +258,11 @@ ExitStatus App::report(const std::exception& error) {
 }
 
 }  // namespace
+
+constinit const JsonOutput kVersionJson{
+    "One object, which rlctl --version --json writes too. The errors of a command line without a "
+    "command fit this schema.",
+    kVersionObjects};
 
 int run_command_line(int argc, char** argv) {
   App app;

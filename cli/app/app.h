@@ -1,6 +1,11 @@
 #pragma once
 
+#include "base/json_object.h"
+
 namespace rlctl::cli {
+
+/// What `version` prints as JSON.
+extern const JsonOutput kVersionJson;
 
 /// Runs rlctl: finds the command, reads its options and runs it. Wipes passwords from argv. Reports
 /// a failure on stderr, once. Returns the exit status; after a signal, the process dies by that

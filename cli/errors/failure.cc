@@ -7,7 +7,6 @@
 
 #include "base/address.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/terminal/output.h"
@@ -22,6 +21,48 @@
 
 namespace rlctl::cli {
 namespace {
+
+using namespace json_type;
+
+constexpr JsonType kCode{R"("anyOf": [
+  { "type": "string", "pattern": "^[A-Z][A-Z0-9_]*$" },
+  { "enum": ["usage", "configuration", "unsupported", "input", "output", "unreachable", "tls",
+             "timeout", "protocol", "refused", "rejected", "memory", "interrupted", "internal"] },
+  { "const": "not_now",
+    "description": "the server is not ready, for example because it has too many clients" },
+  { "const": "not_sent",
+    "description": "the node of a Cluster, or the master that Sentinels name, cannot be reached" },
+  { "const": "conflict", "description": "check, settle" },
+  { "const": "unknown", "description": "quota" },
+  { "const": "unknown_limit", "description": "quota" },
+  { "const": "not_found", "description": "config, quota; run: status 127" },
+  { "const": "cannot_execute", "description": "run: status 126" },
+  { "const": "lease_lost", "description": "run: a warning about a lost lease" },
+  { "const": "left", "description": "reset" },
+  { "const": "assertion", "description": "burst, adversary" },
+  { "const": "program", "description": "burst, adversary, lint" },
+  { "const": "script", "description": "debug, lint" },
+  { "const": "cut_off", "description": "debug, lint" },
+  { "const": "unprepared", "description": "debug, lint" }])"};
+
+constexpr JsonField<Problem> kErrorFields[] = {
+    {"code", kCode,
+     "The first word of the server's error (WRONGTYPE, NOAUTH, READONLY, ...), or a word of rlctl "
+     "in lower case. If the server refuses a command inside a script, the code is NOPERM, although "
+     "the first word of the error is then ERR.",
+     [](const Problem& problem) { return std::string_view(problem.code); }},
+    {"message", kText, "The error in words, for people.",
+     [](const Problem& problem) { return std::string_view(problem.message); }},
+    {"hint", kTextOrNull, "What to do about it, or null.",
+     [](const Problem& problem) { return known_text(problem.hint); }},
+    {"units?", kCount,
+     "The units that stand, with which a reservation was made or settled. Present only with the "
+     "code conflict.",
+     [](const Problem& problem) { return problem.units; }},
+};
+constexpr JsonField<Problem> kFailureFields[] = {
+    {"error", kErrorJson, {}, [](const Problem& problem) -> const Problem& { return problem; }},
+};
 
 struct FailureRow {
   redis::Failure failure;
@@ -313,10 +354,8 @@ std::string render(const Problem& problem, std::string_view command, bool json) 
   shown.message = masked_message(problem);
   if (json) {
     std::string out;
-    JsonWriter line(out);
-    write_problem(line.begin_object().name("error"), shown);
-    line.end_object();
-    return out + "\n";
+    kFailureJson.append_line(out, shown);
+    return out;
   }
   std::string out = "rlctl: ";
   if (shown.of_command && !command.empty()) out.append(command).append(": ");
@@ -337,18 +376,11 @@ std::string render(const Problem& problem, std::string_view command, bool json) 
   return without_micro_sign(std::move(out), locale_is_utf8());
 }
 
-void write_problem(JsonWriter& json, const Problem& problem) {
-  json.begin_object()
-      .field("code", problem.code)
-      .field("message", problem.message)
-      .known_field("hint", problem.hint);
-  if (problem.units) json.field("units", *problem.units);
-  json.end_object();
-}
-
-void write_problem(JsonWriter& json, const std::optional<Problem>& problem) {
-  problem ? write_problem(json, *problem) : static_cast<void>(json.null());
-}
+constinit const JsonObject<Problem> kErrorJson(
+    "error", {}, kErrorFields,
+    "What went wrong. In a batch of check it takes the place of the result.");
+constinit const JsonObject<Problem> kFailureJson("failure", "An error", kFailureFields,
+                                                 "Why the command failed, on standard error.");
 
 void warn(const std::string& message, std::string_view command) {
   write_stderr(render({.message = message}, command, false));

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json_object.h"
 #include "base/text.h"
 
 namespace rlctl::cli {
@@ -88,10 +88,8 @@ Problem drop_in_doubt_note(Problem problem);
 /// except in the server's name, which has none.
 std::string render(const Problem& problem, std::string_view command, bool json);
 
-/// {"code":...,"message":...,"hint":...}: "error" in common.schema.json.
-void write_problem(JsonWriter& json, const Problem& problem);
-/// The same, or null.
-void write_problem(JsonWriter& json, const std::optional<Problem>& problem);
+/// "error" and "failure" in common.schema.json: a problem as a field, and as a line of output.
+extern const JsonObject<Problem> kErrorJson, kFailureJson;
 
 /// Writes a warning or a note to stderr, escaped.
 void warn(const std::string& message, std::string_view command);

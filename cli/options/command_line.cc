@@ -230,10 +230,10 @@ CommandLineState::CommandLineState() {
 }
 
 bool CommandLineState::wants(std::string_view names) const {
-  const auto is_spelled = [names](std::string_view word) {
+  const auto comma = names.find(',');
+  const auto name = names.substr(comma == names.npos ? 0 : comma + 1);
+  const auto is_spelled = [=](std::string_view word) {
     if (!is_option(word)) return false;
-    const auto comma = names.find(',');
-    const auto name = names.substr(comma == names.npos ? 0 : comma + 1);
     if (word.starts_with("--")) return word.substr(0, word.find('=')) == name;
     // Several letters may follow one dash.
     return !names.starts_with("--") && word.find(names[1]) != word.npos;

@@ -77,11 +77,6 @@ std::string way_around(std::string_view part, bool whole_file) {
 
 }  // namespace
 
-std::string_view origin_name(Origin origin) {
-  constexpr std::array<std::string_view, 4> kNames{"option", "environment", "file", "default"};
-  return kNames[static_cast<std::size_t>(origin)];
-}
-
 ConfigurationSource::ConfigurationSource(const std::optional<std::string>& named) {
   if (named) require_not_empty(*named, "--config: the name of the file");
   const auto file = named ? named : environment("RLCTL_CONFIG");

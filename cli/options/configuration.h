@@ -11,8 +11,6 @@ namespace rlctl::cli {
 
 /// The source of a setting, in order of precedence.
 enum class Origin { kOption, kEnvironment, kFile, kDefault };
-/// "option", "environment", "file" or "default".
-std::string_view origin_name(Origin origin);
 
 /// The configuration file, found and read only when a setting is needed that no option and no
 /// variable sets: --config, else $RLCTL_CONFIG, else the first that exists of

@@ -26,6 +26,26 @@ std::string but_given(std::span<const std::string> operands) {
   return out;
 }
 
+constexpr JsonField<AppliedLimit> kLimitFields[] = {
+    {"limit", json_type::kLimit, {}, [](const auto& of) { return of.limit.limit; }},
+    {"window_us", json_type::kWindow, {}, [](const auto& of) { return of.limit.window; }},
+    {"calendar?",
+     json_type::kCalendar,
+     {},
+     [](const auto& of) {
+       const auto* calendar = of.limit.calendar;
+       return calendar != nullptr ? std::optional(calendar->text()) : std::nullopt;
+     }},
+    {"burst", json_type::kBurstOrNull,
+     "The requests allowed at once; null if the algorithm has no burst.",
+     [](const auto& of) { return limiter::effective_burst(of.algorithm, of.limit); }},
+};
+constexpr JsonField<LimitOfKey> kLimitOfKeyFields[] = {
+    {"key", json_type::kBytes, "The key in Redis of this limit.",
+     [](const auto& of) { return JsonBytes{of.key}; }},
+    {kLimitJson, [](const auto& of) { return of.applied; }},
+};
+
 }  // namespace
 
 void add_limits_of_key(Options& options, LimitOptions& target) {
@@ -209,11 +229,7 @@ std::string takes_arguments(const limiter::Policy& policy) {
          (count == 0 ? "no" : std::to_string(count)) + (count == 1 ? " argument" : " arguments");
 }
 
-void append_limit_fields(JsonWriter& json, const limiter::Algorithm& algorithm,
-                         const limiter::Limit& limit) {
-  json.field("limit", limit.limit).field("window_us", limit.window);
-  if (limit.calendar != nullptr) json.field("calendar", limit.calendar->text());
-  json.field("burst", limiter::effective_burst(algorithm, limit));
-}
+constinit const JsonObject<AppliedLimit> kLimitJson(kLimitFields);
+constinit const JsonObject<LimitOfKey> kLimitOfKeyJson(kLimitOfKeyFields);
 
 }  // namespace rlctl::cli

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_object.h"
 #include "cli/errors/failure.h"
 #include "cli/options/configuration.h"
 #include "cli/options/options.h"
@@ -93,8 +93,17 @@ void require_lengths(std::span<const limiter::Limit> limits, std::string_view wh
 /// The beginning of an error: "policy 'login' (key login:%s) takes 1 argument".
 std::string takes_arguments(const limiter::Policy& policy);
 
-/// "limit":5,"window_us":60000000,"burst":null
-void append_limit_fields(JsonWriter& json, const limiter::Algorithm& algorithm,
-                         const limiter::Limit& limit);
+/// A limit and the algorithm that applies it, on which its burst depends.
+struct AppliedLimit {
+  const limiter::Algorithm& algorithm;
+  const limiter::Limit& limit;
+};
+/// A limit with the key that counts it.
+struct LimitOfKey {
+  std::string_view key;
+  AppliedLimit applied;
+};
+extern const JsonObject<AppliedLimit> kLimitJson;
+extern const JsonObject<LimitOfKey> kLimitOfKeyJson;
 
 }  // namespace rlctl::cli

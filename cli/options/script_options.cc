@@ -94,25 +94,29 @@ constexpr std::array kWords{
         .name = "limit",
         .value_name = "LIMIT",
         .help = "requests and window, if --limit does not say them: 5/60s",
+        .about_value = "The limit for which it is asked if no option says one, or null.",
         .about = About::kTraffic,
         .parse = [](const auto& text, auto&) { static_cast<void>(limiter::parse_limit(text)); }},
     ScriptWord{.name = "burst",
                .value_name = "NUMBER",
                .help = "requests that may come at once (default: the limit)",
+               .about_value = "Its burst, or null.",
                .about = About::kTraffic,
                .parse = [](const auto& text, auto&) { require_number(text, "the number", 1); }},
-    ScriptWord{.name = "cost",
-               .value_name = "NUMBERS",
-               .help = "costs to try in lint and adversary: 1,3; 0 looks, -1 refunds",
-               .about = About::kTraffic,
-               .parse =
-                   [](const auto& text, auto&) {
-                     std::string_view rest = text;
-                     do {
-                       require_number(std::string(take_until(rest, ",")), "each cost",
-                                      -limiter::kLargestCost);
-                     } while (!rest.empty());
-                   }},
+    ScriptWord{
+        .name = "cost",
+        .value_name = "NUMBERS",
+        .help = "costs to try in lint and adversary: 1,3; 0 looks, -1 refunds",
+        .about_value = "The costs that lint and adversary try, separated by commas, or null.",
+        .about = About::kTraffic,
+        .parse =
+            [](const auto& text, auto&) {
+              std::string_view rest = text;
+              do {
+                require_number(std::string(take_until(rest, ",")), "each cost",
+                               -limiter::kLargestCost);
+              } while (!rest.empty());
+            }},
     ScriptWord{.name = kKeys,
                .value_name = "WORDS",
                .help = "KEYS of the script, as words of a shell (default: {key})",
@@ -121,20 +125,23 @@ constexpr std::array kWords{
                      for (const auto& word : shell_words(text)) limiter.keys.emplace_back(word);
                    },
                .has_lines = true},
-    ScriptWord{.name = kArguments,
-               .value_name = "WORDS",
-               .help = "ARGV of the script (in one string that is split as a shell does; default: "
-                       "none)",
-               .parse =
-                   [](const auto& text, auto& limiter) {
-                     for (const auto& word : shell_words(text)) {
-                       limiter.arguments.emplace_back(word);
-                     }
-                   },
-               .option = "--args"},
+    ScriptWord{
+        .name = kArguments,
+        .value_name = "WORDS",
+        .help = "ARGV of the script (in one string that is split as a shell does; default: "
+                "none)",
+        .about_value = "ARGV of the script, in one text that is split as a shell does, or null.",
+        .parse =
+            [](const auto& text, auto& limiter) {
+              for (const auto& word : shell_words(text)) {
+                limiter.arguments.emplace_back(word);
+              }
+            },
+        .option = "--args"},
     ScriptWord{.name = kFunction,
                .value_name = "NAME",
                .help = "the function of a library to call (default: its only one)",
+               .about_value = "The function of the library that is called, or null.",
                .parse =
                    [](const auto& text, auto& limiter) {
                      if (text.empty()) throw UsageError("the name of the function is empty");
@@ -145,6 +152,7 @@ constexpr std::array kWords{
                .help = "prepare the keys by this command ('HSET {key} rate 5'), by the commands in "
                        "./FILE, or by the script FILE.lua, before the first request of each "
                        "schedule",
+               .about_value = "What prepares the keys, a command or a file in each line, or null.",
                .parse = parse_setup,
                .option = "--setup",
                .has_lines = true},
@@ -152,6 +160,7 @@ constexpr std::array kWords{
                .value_name = "CONDITION",
                .help = "reply that means allowed (nonzero, zero, nil, '<=limit', always, or an "
                        "expression in Lua over the reply r: 'r[1] == 1'; default: nonzero)",
+               .about_value = "The reply that means allowed, or null.",
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
@@ -161,6 +170,7 @@ constexpr std::array kWords{
     ScriptWord{.name = "denied_error",
                .value_name = "CODE",
                .help = "errors that deny (the first word: LIMIT for 'LIMIT too many')",
+               .about_value = "The code of the errors that deny, or null.",
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
@@ -169,6 +179,7 @@ constexpr std::array kWords{
     ScriptWord{.name = "delay",
                .value_name = "EXPR",
                .help = "time until an allowed request proceeds: r - now_ms ms",
+               .about_value = "The expression for the delay of an allowed request, or null.",
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
@@ -177,6 +188,7 @@ constexpr std::array kWords{
     ScriptWord{.name = "remaining",
                .value_name = "EXPR",
                .help = "units that remain, in Lua over the reply r: r[2]",
+               .about_value = "The expression for the remaining units, or null.",
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
@@ -185,6 +197,7 @@ constexpr std::array kWords{
     ScriptWord{.name = "retry_after",
                .value_name = "EXPR",
                .help = "time until a denied request would be allowed: r[3] s",
+               .about_value = "The expression for the time until a retry, or null.",
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
@@ -193,6 +206,7 @@ constexpr std::array kWords{
     ScriptWord{.name = "reset_after",
                .value_name = "EXPR",
                .help = "time until the script counts nothing: r[4] - now_ms ms",
+               .about_value = "The expression for the time until nothing is used, or null.",
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
@@ -201,14 +215,36 @@ constexpr std::array kWords{
     ScriptWord{.name = "release",
                .value_name = "FILE WORDS",
                .help = "script that releases leases, and its ARGV (default: args)",
+               .about_value = "The file of the script that releases leases, and its ARGV, in one "
+                              "text that is split as a shell does, or null.",
                .parse = parse_ending,
                .names_file = true},
     ScriptWord{.name = "settle",
                .value_name = "FILE WORDS",
                .help = "script that settles reservations, and its ARGV (default: args)",
+               .about_value = "The file of the script that settles reservations, and its ARGV, in "
+                              "one text that is split as a shell does, or null.",
                .parse = parse_ending,
                .names_file = true},
 };
+
+/// Its rows are those of kWords, except the keys, which are a list.
+template <std::size_t... rows>
+constexpr std::array<JsonField<ScriptOptions>, sizeof...(rows)> word_fields(
+    std::index_sequence<rows...>) {
+  constexpr auto kRowOfKeys = static_cast<std::size_t>(
+      std::ranges::find(kWords, kKeys, &ScriptWord::name) - kWords.begin());
+  const auto field_of = [](const ScriptWord& word) {
+    // A script may be called without ARGV.
+    const auto type = word.name == kArguments ? json_type::kStringOrNull : json_type::kTextOrNull;
+    return JsonField<ScriptOptions>(word.name, type, word.about_value,
+                                    [](const JsonFieldInfo& field, const ScriptOptions& options) {
+                                      return options.text(field.name);
+                                    });
+  };
+  return {field_of(kWords[rows + (rows < kRowOfKeys ? 0 : 1)])...};
+}
+constexpr auto kWordFields = word_fields(std::make_index_sequence<kWords.size() - 1>());
 
 const ScriptWord& row_of(std::string_view word) {
   return *std::ranges::find(kWords, word, &ScriptWord::name);
@@ -456,6 +492,8 @@ void ScriptOptions::say(std::string_view word, const WordValue& value) {
   if (before.origin.place == value.origin.place) return;
   known->second.origin.place.insert(0, before.origin.place + " or ");
 }
+
+constinit const JsonObject<ScriptOptions> kScriptWordsJson(kWordFields);
 
 std::span<const ScriptWord> script_words() {
   return kWords;

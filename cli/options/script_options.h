@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_object.h"
 #include "cli/options/configuration.h"
 #include "cli/options/options.h"
 #include "limiter/configuration.h"
@@ -46,10 +47,11 @@ struct ScriptOptions {
 };
 
 /// A word about a script: a row of the table in script_options.cc, from which come the words of
-/// heads and of --head, the options, and the keys of [script.NAME].
+/// heads and of --head, the options, the keys of [script.NAME], and what `config show` shows.
 struct ScriptWord {
   enum class About { kTraffic, kCall, kReply };
   std::string_view name, value_name, help;
+  std::string_view about_value = {};  ///< a sentence about its field in kScriptWordsJson
   About about = About::kCall;
   /// Sets what the text says. Throws UsageError.
   void (*parse)(const std::string& text, traffic::ForeignLimiter& limiter) = nullptr;
@@ -58,6 +60,8 @@ struct ScriptWord {
   bool names_file = false;       ///< the first word of its value is a script's file
 };
 std::span<const ScriptWord> script_words();
+/// The texts of all words but the keys.
+extern const JsonObject<ScriptOptions> kScriptWordsJson;
 
 /// Whether a word is said about how a script is called or read, which only concerns scripts in Lua.
 bool gives_call(const ScriptOptions& options);

@@ -33,23 +33,8 @@ const SeverityRow& row_of(Severity severity) {
 
 }  // namespace
 
-void Findings::add(const Finding& finding, const std::function<void(JsonWriter&)>& add_subject) {
-  ++(finding.excuse.empty() ? counts_ : excused_)[index(finding.severity)];
-  auto& out = out_.buffer();
-  if (json_) {
-    JsonWriter json(out);
-    json.begin_object()
-        .field(names_.name, finding.name)
-        .field(names_.severity, row_of(finding.severity).name);
-    if (add_subject) add_subject(json);
-    json.field("detail", finding.detail).known_field("fix", finding.fix);
-    if (!finding.excuse.empty()) json.field("excused", finding.excuse);
-    json.end_object();
-    out += '\n';
-  } else {
-    out += finding.place.empty() ? text(finding) : text_at_place(finding);
-  }
-  out_.flush_if_large();
+std::string_view name_of(Severity severity) {
+  return row_of(severity).name;
 }
 
 /// The severity, the name and a fact in columns; what else is known about it below the fact.

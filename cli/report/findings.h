@@ -3,11 +3,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 
-#include "base/json.h"
+#include "base/json_object.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
@@ -16,6 +15,9 @@ namespace rlctl::cli::report {
 
 /// From the least to the most.
 enum class Severity { kOk, kNote, kWarning, kFailure, kCritical };
+
+/// "warning"
+std::string_view name_of(Severity severity);
 
 /// One entry of the report of `audit`, `doctor` or `lint`. Only `subject` is escaped.
 struct Finding {
@@ -32,15 +34,19 @@ struct Finding {
 /// flushes.
 class Findings {
  public:
-  /// What JSON calls the name and the severity of a finding.
-  struct JsonNames {
-    std::string_view name, severity;
-  };
-  Findings(Output& out, bool json, JsonNames names = {"finding", "severity"})
-      : out_(out), json_(json), names_(names), look_(out.look()) {}
+  Findings(Output& out, bool json) : out_(out), json_(json), look_(out.look()) {}
 
-  /// `add_subject` writes the fields of JSON for the subject and the place.
-  void add(const Finding& finding, const std::function<void(JsonWriter&)>& add_subject = {});
+  /// Writes the finding as text, or its `source` as JSON.
+  template <typename Source>
+  void add(const Finding& finding, const JsonObject<Source>& object, const Source& source) {
+    ++(finding.excuse.empty() ? counts_ : excused_)[index(finding.severity)];
+    if (json_) {
+      object.append_line(out_.buffer(), source);
+    } else {
+      out_.buffer() += finding.place.empty() ? text(finding) : text_at_place(finding);
+    }
+    out_.flush_if_large();
+  }
   /// Counts findings that are not shown.
   void count_hidden(Severity severity, std::int64_t count) { counts_[index(severity)] += count; }
 
@@ -59,7 +65,6 @@ class Findings {
 
   Output& out_;
   bool json_;
-  JsonNames names_;
   Look look_;
   Counts counts_{}, excused_{};
 };

@@ -4,13 +4,29 @@
 
 #include <algorithm>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "cli/server/asker.h"
 #include "cli/terminal/terminal.h"
 #include "limiter/budget_model.h"
 
 namespace rlctl::cli {
+
+struct AnswerOfLimiter {
+  const Limiter& limiter;
+  const Answer& answer;
+
+  /// Null if the server did not answer.
+  template <typename Value>
+  std::optional<Value> known(Value value) const {
+    return answer.on_error == nullptr ? std::optional(value) : std::nullopt;
+  }
+};
+
+struct WrongLine {
+  std::size_t line;
+  const Problem& problem;
+};
+
 namespace {
 
 std::string_view denied_key(const Answer& answer) {
@@ -21,27 +37,31 @@ std::string_view denied_key(const Answer& answer) {
 
 /// The reservation as it stands or, if it is unknown, as it was asked for.
 struct Reserved {
+  std::string_view id;
   limiter::ReservationState state;
   std::int64_t units;
   std::chrono::microseconds hold;
+  std::string_view reason;  ///< why it was denied though its units are free; empty if they are not
 };
 
-Reserved reserved(const Answer& answer) {
+std::optional<Reserved> reserved(const Answer& answer) {
+  if (answer.reservation == nullptr) return std::nullopt;
   const auto& decision = answer.decision;
+  const bool is_full =
+      answer.on_error == nullptr && !decision.allowed && decision.remaining >= answer.cost;
+  Reserved reserved{.id = answer.reservation->id,
+                    .state = limiter::ReservationState::kUnknown,
+                    .units = answer.cost,
+                    .hold = answer.reservation->hold,
+                    .reason = is_full ? limiter::kAllReservationsHeld : std::string_view()};
   // Without an answer, nothing is known.
   const auto state = decision.reservation.value_or(limiter::ReservationState::kUnknown);
-  if (state == limiter::ReservationState::kUnknown) {
-    return {.state = state, .units = answer.cost, .hold = answer.reservation->hold};
+  if (state != limiter::ReservationState::kUnknown) {
+    reserved.state = state;
+    reserved.units = decision.units;
+    reserved.hold = decision.hold;
   }
-  return {.state = state, .units = decision.units, .hold = decision.hold};
-}
-
-/// Why a reservation was denied though its units are free; empty if they are not.
-std::string_view reason(const Answer& answer) {
-  const auto& decision = answer.decision;
-  const bool is_answer = answer.reservation != nullptr && answer.on_error == nullptr;
-  const bool is_full = is_answer && !decision.allowed && decision.remaining >= answer.cost;
-  return is_full ? limiter::kAllReservationsHeld : std::string_view();
+  return reserved;
 }
 
 void append_timing(std::string& out, const Answer& answer) {
@@ -62,18 +82,112 @@ void append_timing(std::string& out, const Answer& answer) {
   }
 }
 
+// ---- JSON ----
+
+using namespace json_type;
+
+constexpr JsonField<Reserved> kReservedFields[] = {
+    {"id", JsonType{"reservation_id"},
+     "The ID, by which the reservation is settled or asked for again.",
+     [](const auto& of) { return JsonBytes{of.id}; }},
+    {"state", JsonType{"reservation_state"},
+     "What the reservation is after the request; unknown if it was denied, or --on-error gave the "
+     "answer. Other than held or unknown only if the ID was used before.",
+     [](const auto& of) { return limiter::to_text(of.state); }},
+    {"units", kCount,
+     "The units that the reservation holds or held, or was settled with. If it is unknown, those "
+     "that were asked for.",
+     [](const auto& of) { return of.units; }},
+    {"hold_us", JsonType{R"("type": "integer", "minimum": 1000)"},
+     "Microseconds for which it holds or held them. If it is unknown, those that were asked for.",
+     [](const auto& of) { return of.hold; }},
+    {"reason", kTextOrNull,
+     "Why the reservation was denied although its units are free: 500 others are held. Otherwise "
+     "null.",
+     [](const auto& of) { return known_text(of.reason); }},
+};
+constexpr JsonObject<Reserved> kReserved(kReservedFields);
+
+constexpr JsonField<AnswerOfLimiter> kAnswerFields[] = {
+    {"key", kBytes, "The key that was checked. With --policy, the key made from the arguments.",
+     [](const auto& of) { return JsonBytes{of.answer.key}; }},
+    {"algorithm", kAlgorithm, {}, [](const auto& of) { return of.limiter.algorithm->name; }},
+    {"allowed", kBoolean, "The answer.", [](const auto& of) { return passes(of.answer); }},
+    {"cost", kInteger, "The units that the request takes; below 0, those that it gives back.",
+     [](const auto& of) { return of.answer.cost; }},
+    {"remaining", kCountOrNull,
+     "How many more requests of cost 1 would be allowed now; with several limits, the smallest of "
+     "these numbers.",
+     [](const auto& of) { return of.known(of.answer.decision.remaining); }},
+    {"retry_after_us", kWaitOrNull,
+     "Microseconds until this request would be allowed if no other came first: 0 if it is allowed, "
+     "-1 if never. With --peek, -1 or null.",
+     [](const auto& of) {
+       const auto wait = of.answer.decision.retry_after;
+       const bool is_told = !of.answer.peek || wait == limiter::kNever;
+       return is_told ? of.known(wait) : std::nullopt;
+     }},
+    {"reset_after_us", kDurationOrNull,
+     "Microseconds until all keys are as if they had never been used.",
+     [](const auto& of) { return of.known(of.answer.decision.reset_after); }},
+    {"delay_us", kDurationOrNull,
+     "Microseconds to wait before going on; other than 0 only with leaky-bucket.",
+     [](const auto& of) { return of.known(of.answer.decision.delay); }},
+    {"limits", array_of(kLimitOfKeyJson, 1),
+     "The limits, in their order on the command line or in the policy.",
+     [](const auto& of, const auto& add) {
+       const auto& limits = of.limiter.limits;
+       for (std::size_t i = 0; i < limits.size(); ++i) {
+         add({of.answer.redis_keys[i], {*of.limiter.algorithm, limits[i]}});
+       }
+     }},
+    {"denied_by", kBytesOrNull,
+     "The key in Redis that asks for the longest wait, or null if the request is allowed.",
+     [](const auto& of) { return known_bytes(denied_key(of.answer)); }},
+    {"reservation?", kReserved,
+     "The reservation that --reserve asked for. Present only with --hold.",
+     [](const auto& of) { return reserved(of.answer); }},
+    {"holders?",
+     JsonType{R"("type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3)"},
+     "Who holds the leases that deny a run, at most three; those that lapse first come first. "
+     "Present only with rlctl run, if they are known.",
+     [](const auto& of) {
+       const auto& holders = of.answer.holders;
+       return holders.empty() ? std::nullopt : std::optional(std::span(holders));
+     }},
+    {"would_deny?", kBoolean,
+     "Whether the limiter, or --on-error deny, denied the request. Present only with --shadow: "
+     "retry_after_us and denied_by are then the limiter's, although allowed is true.",
+     [](const auto& of) {
+       return of.answer.shadow ? std::optional(!of.answer.decision.allowed) : std::nullopt;
+     }},
+    {"error?", kErrorJson,
+     "Why the server did not answer. Present only if --on-error gave the answer: remaining, "
+     "retry_after_us, reset_after_us, delay_us and denied_by are then null.",
+     [](const auto& of) { return of.answer.on_error; }},
+};
+
+constexpr JsonField<WrongLine> kWrongLineFields[] = {
+    {"line", kNumberFromOne, "The number of the line in the input.",
+     [](const auto& of) { return of.line; }},
+    {"error", kErrorJson, "Why the line has no answer.",
+     [](const auto& of) -> const Problem& { return of.problem; }},
+};
+
 }  // namespace
 
+constinit const JsonObject<AnswerOfLimiter> kAnswerJson("answer", "The answer to a request",
+                                                        kAnswerFields);
+constinit const JsonObject<WrongLine> kWrongLineJson("wrong_line",
+                                                     "A line of a batch that has no answer",
+                                                     kWrongLineFields);
+
 AnswerFormat::AnswerFormat(const Limiter& limiter, bool json, bool colour)
-    : json_(json),
+    : limiter_(limiter),
+      json_(json),
       allowed_(toned("allowed", Tone::kGood, colour)),
-      denied_(toned("denied", Tone::kBad, colour)) {
-  append_json_string(algorithm_, limiter.algorithm->name);
-  settings_ = " limit=" + limiter::format_limits(limiter.limits);
-  for (const auto& limit : limiter.limits) {
-    JsonWriter fields(json_limits_.emplace_back());
-    append_limit_fields(fields, *limiter.algorithm, limit);
-  }
+      denied_(toned("denied", Tone::kBad, colour)),
+      settings_(" limit=" + limiter::format_limits(limiter.limits)) {
   // What the answer depends on, except defaults.
   if (limiter.algorithm->name != limiter::kDefaultAlgorithm) {
     settings_.append(" algorithm=").append(limiter.algorithm->name);
@@ -88,7 +202,7 @@ AnswerFormat::AnswerFormat(const Limiter& limiter, bool json, bool colour)
 
 void AnswerFormat::append(std::string& out, const Answer& answer) const {
   if (json_) {
-    append_json(out, answer);
+    kAnswerJson.append_line(out, {limiter_, answer});
   } else {
     append_text(out, answer);
   }
@@ -99,13 +213,13 @@ void AnswerFormat::append_text(std::string& out, const Answer& answer) const {
   out.append(passes(answer) ? allowed_ : denied_).append(" key=");
   out += escaped_text(answer.key);
   out += settings_;
-  if (answer.reservation != nullptr) {
-    const auto [state, units, hold] = reserved(answer);
-    out += " reservation=" + escaped_text(answer.reservation->id);
-    out.append(" state=").append(limiter::to_text(state)).append(" units=");
-    append_number(out, units);
+  const auto reservation = reserved(answer);
+  if (reservation) {
+    out += " reservation=" + escaped_text(reservation->id);
+    out.append(" state=").append(limiter::to_text(reservation->state)).append(" units=");
+    append_number(out, reservation->units);
     out += " hold=";
-    append_seconds(out, hold);
+    append_seconds(out, reservation->hold);
   }
   if (answer.shadow && !decision.allowed) out += " would_deny=true";
   if (answer.on_error != nullptr) {
@@ -119,70 +233,15 @@ void AnswerFormat::append_text(std::string& out, const Answer& answer) const {
     out += " denied_by=";
     out += escaped_text(denied_key(answer));
   }
-  if (const auto why = reason(answer); !why.empty()) out += " reason=" + quoted_text(why);
-  out += '\n';
-}
-
-void AnswerFormat::append_json(std::string& out, const Answer& answer) const {
-  const auto& decision = answer.decision;
-  const bool known = answer.on_error == nullptr;
-  const auto known_value = [known](auto value) {
-    return known ? std::optional(value) : std::nullopt;
-  };
-  const bool hides_retry_after = answer.peek && decision.retry_after != limiter::kNever;
-  const auto retry_after = hides_retry_after ? std::nullopt : known_value(decision.retry_after);
-  JsonWriter json(out);
-  json.begin_object()
-      .bytes_field("key", answer.key)
-      .name("algorithm")
-      .raw(algorithm_)
-      .field("allowed", passes(answer))
-      .field("cost", answer.cost)
-      .field("remaining", known_value(decision.remaining))
-      .field("retry_after_us", retry_after)
-      .field("reset_after_us", known_value(decision.reset_after))
-      .field("delay_us", known_value(decision.delay))
-      .name("limits")
-      .begin_array();
-  for (std::size_t i = 0; i < json_limits_.size(); ++i) {
-    json.begin_object().bytes_field("key", answer.redis_keys[i]);
-    json.raw(json_limits_[i]).end_object();
+  if (reservation && !reservation->reason.empty()) {
+    out += " reason=" + quoted_text(reservation->reason);
   }
-  const auto denied_by = denied_key(answer);
-  json.end_array();
-  if (denied_by.empty()) {
-    json.name("denied_by").null();
-  } else {
-    json.bytes_field("denied_by", denied_by);
-  }
-  if (answer.reservation != nullptr) {
-    const auto [state, units, hold] = reserved(answer);
-    json.name("reservation").begin_object().bytes_field("id", answer.reservation->id);
-    json.field("state", limiter::to_text(state))
-        .field("units", units)
-        .field("hold_us", hold)
-        .known_field("reason", reason(answer))
-        .end_object();
-  }
-  if (!answer.holders.empty()) {
-    json.name("holders").begin_array();
-    for (const auto& holder : answer.holders) json.value(holder);
-    json.end_array();
-  }
-  if (answer.shadow) json.field("would_deny", !decision.allowed);
-  if (!known) {
-    write_problem(json.name("error"), *answer.on_error);
-  }
-  json.end_object();
   out += '\n';
 }
 
 void AnswerFormat::append_error(std::string& out, std::size_t line, const Problem& problem) const {
   if (json_) {
-    JsonWriter json(out);
-    write_problem(json.begin_object().field("line", line).name("error"), problem);
-    json.end_object();
-    out += '\n';
+    kWrongLineJson.append_line(out, {line, problem});
     return;
   }
   out += fmt::format("error line={} status={} message={}", line, static_cast<int>(problem.status),

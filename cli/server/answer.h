@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_object.h"
 #include "cli/errors/failure.h"
 #include "cli/options/limits.h"
 #include "limiter/check.h"
@@ -40,8 +41,14 @@ inline ExitStatus status_of(const Answer& answer) {
   return passes(answer) ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
-/// Formats the answers of one limiter: `word key=value` lines, or one JSON object per line. Formats
-/// the parts that all answers share only once.
+/// What check writes as JSON: an answer, or a line of a batch that has none. run writes answers.
+struct AnswerOfLimiter;
+struct WrongLine;
+extern const JsonObject<AnswerOfLimiter> kAnswerJson;
+extern const JsonObject<WrongLine> kWrongLineJson;
+
+/// Formats the answers of one limiter, which must outlive this: `word key=value` lines, or one JSON
+/// object per line. Formats the words that all answers share only once.
 class AnswerFormat {
  public:
   AnswerFormat(const Limiter& limiter, bool json, bool colour = false);
@@ -53,13 +60,11 @@ class AnswerFormat {
 
  private:
   void append_text(std::string& out, const Answer& answer) const;
-  void append_json(std::string& out, const Answer& answer) const;
 
+  const Limiter& limiter_;
   bool json_;
-  std::string allowed_, denied_;          ///< text: the first word
-  std::string algorithm_;                 ///< in JSON
-  std::string settings_;                  ///< text: limit=10/1s algorithm=gcra burst=20
-  std::vector<std::string> json_limits_;  ///< for each limit, the fields after its key
+  std::string allowed_, denied_;  ///< text: the first word
+  std::string settings_;          ///< text: limit=10/1s algorithm=gcra burst=20
 };
 
 }  // namespace rlctl::cli

@@ -173,7 +173,9 @@ auto Link::guarded(Call call) {
 }
 
 Link::Link(std::unique_ptr<Transport> transport, std::chrono::microseconds timeout)
-    : transport_(std::move(transport)), timeout_(timeout), chunk_(kChunk) {}
+    : transport_(std::move(transport)),
+      timeout_(timeout),
+      chunk_(std::make_unique_for_overwrite<char[]>(kChunk)) {}
 
 std::unique_ptr<Link> Link::open(const Url& url, std::chrono::microseconds timeout,
                                  const Interrupt* interrupt,
@@ -318,7 +320,7 @@ Reply Link::read_until(Deadline until) {
     if (auto reply = take()) return std::move(*reply);
     if (is_late) throw Error(Failure::kTimeout, "no answer in time");
     if (!broken_) {
-      feed(received(transport_->read(chunk_.data(), chunk_.size(), until)));
+      feed(received(transport_->read(chunk_.get(), kChunk, until)));
       continue;
     }
     const auto bytes = receive_available();
@@ -328,12 +330,12 @@ Reply Link::read_until(Deadline until) {
 }
 
 std::string_view Link::receive_available() {
-  return received(transport_->read_available(chunk_.data(), chunk_.size()));
+  return received(transport_->read_available(chunk_.get(), kChunk));
 }
 
 std::string_view Link::received(std::size_t count) {
   if (count > 0) last_received_ = Clock::now();
-  return {chunk_.data(), count};
+  return {chunk_.get(), count};
 }
 
 void Link::feed(std::string_view bytes) {

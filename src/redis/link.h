@@ -175,10 +175,10 @@ class Link final : public Pipeline {
   std::shared_ptr<const Endpoint> server_;
   ReplyReader reader_;
   Outbox outbox_;
-  std::vector<char> chunk_;    ///< the bytes received last
-  std::string_view last_fed_;  ///< the bytes that the reader got last; empty if overwritten
-  std::string early_;          ///< bytes received while sending
-  std::size_t early_fed_ = 0;  ///< how many of early_ the reader has
+  std::unique_ptr<char[]> chunk_;  ///< the bytes received last
+  std::string_view last_fed_;      ///< the bytes that the reader got last; empty if overwritten
+  std::string early_;              ///< bytes received while sending
+  std::size_t early_fed_ = 0;      ///< how many of early_ the reader has
   Clock::time_point last_received_{};
   bool is_logging_in_ = false;
   bool is_debugging_ = false;  ///< SCRIPT DEBUG was queued

@@ -20,11 +20,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// In the order of the enumerators.
-constexpr std::array<std::string_view, 11> kNames{
-    "no_ttl",    "ttl_short", "ttl_long",   "future",    "negative", "zset_log",
-    "two_slots", "eviction",  "incomplete", "unsettled", "many_held"};
-
 /// TTLs are in milliseconds, and libraries set them in seconds.
 constexpr std::chrono::seconds kTtlRounding{1};
 /// A TTL that is this many times as long as the key can be in use...
@@ -358,10 +353,6 @@ std::optional<Finding> two_slots(const Inspection& key) {
 
 bool is_ttl_judged(const Inspection& inspection) {
   return !inspection.ttl || inspection.reset_after;
-}
-
-std::string_view name_of(FindingKind kind) {
-  return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::vector<Finding> audit(const Inspection& inspection, bool has_slots,

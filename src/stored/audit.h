@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,8 +29,13 @@ enum class FindingKind {
   kManyHeld,    ///< a budget denies reservations when it holds 500, or will soon
 };
 
-/// "no_ttl", "ttl_short"
-std::string_view name_of(FindingKind kind);
+/// By FindingKind.
+inline constexpr std::array<std::string_view, 11> kFindingNames{
+    "no_ttl",    "ttl_short", "ttl_long",   "future",    "negative", "zset_log",
+    "two_slots", "eviction",  "incomplete", "unsettled", "many_held"};
+constexpr std::string_view name_of(FindingKind kind) {
+  return kFindingNames[static_cast<std::size_t>(kind)];
+}
 
 struct Finding {
   FindingKind kind = FindingKind::kNoTtl;

@@ -1,12 +1,16 @@
 // Compares the schemas of commands with the tables from which their JSON is written; see
 // base/json_object.h.
 //
-//     rlctl_schemas FOLDER            names each schema in FOLDER that differs; the status is 1 if
-//     one does rlctl_schemas FOLDER --write    writes them
+//     rlctl_schemas FOLDER
 //
-// Definitions that several commands have in common are written by hand, in common.schema.json, and
-// so are the schemas of what is no command's output.
+// names each schema in FOLDER that differs, with status 1 if one does;
+//
+//     rlctl_schemas FOLDER --write
+//
+// writes them. What several commands have in common is written by hand, in common.schema.json,
+// except the objects of errors; and so is the schema of what no command prints, exec.schema.json.
 
+#include <array>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -16,13 +20,18 @@
 #include <string>
 #include <vector>
 
+#include "cli/app/app.h"
 #include "cli/app/command.h"
+#include "cli/errors/failure.h"
 
 namespace {
 
 using rlctl::JsonFieldInfo;
 using rlctl::JsonObjectInfo;
 using Json = nlohmann::ordered_json;
+
+/// Whose objects they are: the schemas of others refer to its definitions.
+using Owners = std::map<const JsonObjectInfo*, std::string>;
 
 constexpr std::string_view kUrn = "urn:rlctl:schema:1:";
 
@@ -39,8 +48,7 @@ Json type_of(rlctl::JsonType type) {
 /// The schema of a command, with the definitions of all objects that have a name.
 class Schema {
  public:
-  Schema(std::string_view command, const std::map<const JsonObjectInfo*, std::string>& owners)
-      : command_(command), owners_(owners) {}
+  Schema(std::string_view command, const Owners& owners) : command_(command), owners_(owners) {}
 
   Json make(const rlctl::JsonOutput& output) {
     Json alternatives = Json::array();
@@ -53,6 +61,19 @@ class Schema {
                    {"description", output.about},
                    {"oneOf", alternatives}};
     if (!definitions_.empty()) schema["$defs"] = definitions_;
+    return schema;
+  }
+
+  Json definition_of(const JsonObjectInfo& object) {
+    Json required = Json::array(), properties = Json::object();
+    add_fields(object, required, properties);
+    Json schema = Json::object();
+    if (!object.title.empty()) schema["title"] = object.title;
+    if (!object.about.empty()) schema["description"] = object.about;
+    schema.update({{"type", "object"},
+                   {"required", required},
+                   {"additionalProperties", false},
+                   {"properties", properties}});
     return schema;
   }
 
@@ -69,19 +90,6 @@ class Schema {
       definitions_[name] = definition_of(object);
     }
     return reference(command_, name);
-  }
-
-  Json definition_of(const JsonObjectInfo& object) {
-    Json required = Json::array(), properties = Json::object();
-    add_fields(object, required, properties);
-    Json schema = Json::object();
-    if (!object.title.empty()) schema["title"] = object.title;
-    if (!object.about.empty()) schema["description"] = object.about;
-    schema.update({{"type", "object"},
-                   {"required", required},
-                   {"additionalProperties", false},
-                   {"properties", properties}});
-    return schema;
   }
 
   void add_fields(const JsonObjectInfo& object, Json& required, Json& properties) {
@@ -123,7 +131,7 @@ class Schema {
   }
 
   std::string command_;
-  const std::map<const JsonObjectInfo*, std::string>& owners_;
+  const Owners& owners_;
   Json definitions_ = Json::object();
 };
 
@@ -185,9 +193,38 @@ void append(std::string& out, const Json& value, std::size_t indent, std::size_t
   out.append(indent, ' ').append(value.is_object() ? "}" : "]");
 }
 
+std::string path_of(const std::string& folder, const std::string& schema) {
+  return folder + "/" + schema + ".schema.json";
+}
+
 std::string contents_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The schemas that follow from tables, by name.
+std::map<std::string, Json> schemas(const std::string& folder) {
+  std::vector<std::pair<std::string_view, const rlctl::JsonOutput*>> outputs;
+  for (const auto* command : rlctl::cli::commands()) {
+    if (command->json != nullptr) outputs.emplace_back(command->text.name, command->json);
+  }
+  outputs.emplace_back(rlctl::cli::kVersionCommand.name, &rlctl::cli::kVersionJson);
+  const std::array errors{&rlctl::cli::kErrorJson, &rlctl::cli::kFailureJson};
+  Owners owners;
+  for (const auto* object : errors) owners.emplace(object, "common");
+  for (const auto& [name, output] : outputs) {
+    for (const auto* object : output->objects) owners.emplace(object, name);
+  }
+  std::map<std::string, Json> schemas;
+  auto& common = schemas["common"];
+  common = Json::parse(contents_of(path_of(folder, "common")));
+  for (const auto* object : errors) {
+    common["$defs"][std::string(object->name)] = Schema("common", owners).definition_of(*object);
+  }
+  for (const auto& [name, output] : outputs) {
+    schemas.emplace(name, Schema(name, owners).make(*output));
+  }
+  return schemas;
 }
 
 }  // namespace
@@ -199,17 +236,11 @@ int main(int count, char** arguments) {
     std::fputs("usage: rlctl_schemas FOLDER [--write]\n", stderr);
     return 2;
   }
-  std::map<const JsonObjectInfo*, std::string> owners;
-  for (const auto* command : rlctl::cli::commands()) {
-    if (command->json == nullptr) continue;
-    for (const auto* object : command->json->objects) owners.emplace(object, command->text.name);
-  }
   int status = 0;
-  for (const auto* command : rlctl::cli::commands()) {
-    if (command->json == nullptr) continue;
-    const auto path = words[0] + "/" + std::string(command->text.name) + ".schema.json";
+  for (const auto& [name, schema] : schemas(words[0])) {
+    const auto path = path_of(words[0], name);
     std::string text;
-    append(text, Schema(command->text.name, owners).make(*command->json), 0, 0);
+    append(text, schema, 0, 0);
     text += '\n';
     if (contents_of(path) == text) continue;
     if (writes) {

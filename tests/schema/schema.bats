@@ -24,6 +24,22 @@ END
   done
 }
 
+@test "the schemas are what the tables of fields say: a sentence that differs is reported" {
+  local schemas=$RLCTL_BUILD/tests/rlctl_schemas
+  run -0 "$schemas" schema
+  assert_output ''
+  cp -r schema "$BATS_TEST_TMPDIR"
+  cd "$BATS_TEST_TMPDIR"
+  sed -i 's/The key in Redis that/The first key that/' schema/check.schema.json
+  sed -i 's/What to do about it/What helps/' schema/common.schema.json
+  run -1 "$schemas" schema
+  assert_output 'schema/check.schema.json differs from the tables in cli; write it with rlctl_schemas schema --write
+schema/common.schema.json differs from the tables in cli; write it with rlctl_schemas schema --write'
+  run -0 "$schemas" schema --write
+  assert_output ''
+  run -0 diff -r schema "$project/schema"
+}
+
 # every_part CODE: prints what this jq code finds in any part of any schema, after the schema's name.
 every_part() {
   gojq -r "[.. | objects | $1] | unique[] | \"\\(input_filename | split(\"[./]\"; null)[1]): \\(.)\"" schema/*.schema.json
@@ -55,10 +71,7 @@ exec: reset_after_us
 exec: retry_after_us
 inspect: calendar
 inspect: holder
-lint: call
 lint: excused
-lint: line
-lint: schedule
 list: calendar
 quota: calendar
 reset: holder

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_object.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/app/command.h"
@@ -57,6 +57,33 @@ void declare_options(Options& options, Plan& plan) {
       "show at most NUMBER keys for each finding, or all (default: 20; with --json: all)");
   add_as_option(options, plan.as);
 }
+
+using namespace json_type;
+
+struct WrittenFinding {
+  const report::Finding& finding;
+  std::string_view key;  ///< empty: it is about the server
+};
+constexpr JsonType kKind{.names = [] {
+  return std::vector(stored::kFindingNames.begin(), stored::kFindingNames.end());
+}};
+constexpr JsonField<WrittenFinding> kFindingFields[] = {
+    {"finding", kKind, "The name of the finding.", [](const auto& of) { return of.finding.name; }},
+    {"severity", JsonType{R"("enum": ["critical", "warning"])"}, "How bad it is.",
+     [](const auto& of) { return name_of(of.finding.severity); }},
+    {"key", kBytesOrNull, "The key in Redis; null if the finding is about the server.",
+     [](const auto& of) { return known_bytes(of.key); }},
+    {"detail", kText, "Why it hurts.",
+     [](const auto& of) { return std::string_view(of.finding.detail); }},
+    {"fix", kText,
+     "How to fix it: a command with the server, database and user, but without a password; or "
+     "advice, which begins with #, perhaps with a command to run once you know more.",
+     [](const auto& of) { return std::string_view(of.finding.fix); }},
+};
+constexpr JsonObject<WrittenFinding> kFinding("finding", "A finding", kFindingFields);
+
+constexpr const JsonObjectInfo* kObjects[] = {&kFinding};
+constexpr JsonOutput kJson{"One object for each finding.", kObjects};
 
 /// Looks for findings on the servers and in all keys that match a pattern, and writes them with the
 /// worst kinds first. Of each kind it keeps as many as are shown.
@@ -205,17 +232,13 @@ void Audit::write() {
     const auto severity = id.first ? report::Severity::kWarning : report::Severity::kCritical;
     std::ranges::sort(kind.shown, {}, &Finding::key);
     for (const auto& finding : kind.shown) {
-      written_.add({.severity = severity,
-                    .detail = finding.detail,
-                    .fix = fix_for(finding),
-                    .name = name_of(finding.kind),
-                    .subject = finding.key.empty() ? "the server"
-                               : invocation_.json  ? escaped_text(finding.key)
-                                                   : key_text(finding.key, look_)},
-                   [&](JsonWriter& json) {
-                     finding.key.empty() ? json.name("key").null()
-                                         : json.bytes_field("key", finding.key);
-                   });
+      const report::Finding written{
+          .severity = severity,
+          .detail = finding.detail,
+          .fix = fix_for(finding),
+          .name = name_of(finding.kind),
+          .subject = finding.key.empty() ? "the server" : key_text(finding.key, look_)};
+      written_.add(written, kFinding, {written, finding.key});
     }
     const auto more = kind.count - std::ssize(kind.shown);
     written_.count_hidden(severity, more);
@@ -314,6 +337,7 @@ Examples:
 )",
              .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,
-    .judges = true};
+    .judges = true,
+    .json = &kJson};
 
 }  // namespace rlctl::cli::audit

@@ -232,6 +232,9 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
   return check_key(plan, invocation);
 }
 
+constexpr const JsonObjectInfo* kObjects[] = {&kAnswerJson, &kWrongLineJson};
+constexpr JsonOutput kJson{"One object for each request; in a batch, one for each line.", kObjects};
+
 }  // namespace
 
 std::optional<limiter::ReservationCall> reservation_of(const Plan& plan,
@@ -280,6 +283,7 @@ Examples:
          .notes = algorithm_help,
          .complete_operand = complete_key},
     .add = add_command<Plan, add_options, run>,
+    .json = &kJson,
     .declares = CommandLine::Declares::kWhatMayBeGiven,
     .decides_dash = true};
 

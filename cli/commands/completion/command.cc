@@ -188,7 +188,11 @@ Action add(Options& options) {
   return add_subcommands(options, kCommands, "rlctl completion bash");
 }
 
+constexpr JsonOutput kJson{
+    .about = "Standard output is for the shell. An error is an object on standard error."};
+
 }  // namespace
+
 const Command kCommand{
     .text = {.name = "completion",
              .summary = "print a script that completes rlctl's arguments in a shell",
@@ -207,6 +211,7 @@ Examples:
   rlctl completion fish | source
 )"},
     .add = add,
+    .json = &kJson,
     .decides_dash = true};
 
 }  // namespace rlctl::cli::completion

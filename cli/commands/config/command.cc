@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_object.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/app/command.h"
@@ -34,6 +34,13 @@ std::string path_of(const Invocation& invocation) {
                       .message = "there is no configuration file",
                       .hint = looked_for(invocation.configuration)});
 }
+
+using namespace json_type;
+
+constexpr JsonField<std::string> kPathFields[] = {
+    {"file", kText, "The configuration file.", [](const auto& path) { return path; }},
+};
+constexpr JsonObject<std::string> kPath("path", "path", kPathFields);
 
 // --- check ---------------------------------------------------------------------------------------
 
@@ -61,33 +68,41 @@ void warn_of_clashes(const limiter::Configuration& configuration, std::string_vi
   }
 }
 
+struct Correct {
+  const std::string& path;
+  const limiter::Configuration& configuration;
+};
+constexpr JsonField<Correct> kCorrectFields[] = {
+    {kPath, [](const auto& of) { return of.path; }},
+    {"policies", kCount, "The number of policies.",
+     [](const auto& of) { return of.configuration.policies.size(); }},
+    {"scripts", kCount, "The number of scripts and programs.",
+     [](const auto& of) { return of.configuration.scripts.size(); }},
+    {"libraries", kCount, "The number of tables [library.NAME].",
+     [](const auto& of) { return of.configuration.libraries.size(); }},
+};
+constexpr JsonObject<Correct> kCorrect("check", "check: a file without errors", kCorrectFields);
+
 ExitStatus check(Invocation& invocation) {
   const auto path = path_of(invocation);
   auto& out = invocation.out.buffer();
   try {
     const auto& configuration = invocation.configuration.get_correct();
     warn_of_clashes(configuration, invocation.command);
+    if (invocation.json) {
+      kCorrect.append_line(out, {path, configuration});
+      return ExitStatus::kDone;
+    }
     const auto policies = std::ssize(configuration.policies);
     const auto scripts = std::ssize(configuration.scripts);
     const auto libraries = std::ssize(configuration.libraries);
-    if (invocation.json) {
-      JsonWriter(out)
-          .begin_object()
-          .field("file", path)
-          .field("policies", policies)
-          .field("scripts", scripts)
-          .field("libraries", libraries)
-          .end_object();
-    } else {
-      out += escaped_message(path);
-      out += fmt::format(": {} {}", policies, policies == 1 ? "policy" : "policies");
-      if (scripts > 0) out += ", " + counted(scripts, "script");
-      if (libraries > 0) {
-        out += fmt::format(", {} {}", libraries, libraries == 1 ? "library" : "libraries");
-      }
-      out += ", no errors";
+    out += escaped_message(path);
+    out += fmt::format(": {} {}", policies, policies == 1 ? "policy" : "policies");
+    if (scripts > 0) out += ", " + counted(scripts, "script");
+    if (libraries > 0) {
+      out += fmt::format(", {} {}", libraries, libraries == 1 ? "library" : "libraries");
     }
-    out += '\n';
+    out += ", no errors\n";
     return ExitStatus::kDone;
   } catch (const limiter::ConfigurationError& error) {
     write_mistakes(error, invocation.json);
@@ -123,6 +138,12 @@ Chosen chosen(std::span<const std::string> names, ConfigurationSource& source) {
   return chosen;
 }
 
+/// By Origin.
+constexpr std::array<std::string_view, 4> kOrigins{"option", "environment", "file", "default"};
+std::string_view name_of(Origin origin) {
+  return kOrigins[static_cast<std::size_t>(origin)];
+}
+
 /// The burst that all limits share, or the burst of each limit.
 std::string bursts_of(const limiter::Policy& policy) {
   std::string out;
@@ -135,14 +156,15 @@ std::string bursts_of(const limiter::Policy& policy) {
   return out;
 }
 
-/// The settings for TLS and the password's file, of which those that are empty are not set.
-std::vector<std::pair<std::string_view, std::string>> files_of(const ConnectionSettings& settings) {
-  const auto tls = settings.url.tls.value_or(redis::Tls{});
-  return {{"cacert", tls.cacert},
-          {"cert", tls.cert},
-          {"key", tls.key},
-          {"sni", tls.sni},
-          {"password_file", settings.password_file ? settings.password_file->path : ""}};
+/// The settings for TLS, of which those that are empty are not set.
+const redis::Tls& tls_of(const ConnectionSettings& settings) {
+  static const redis::Tls kNone;
+  return settings.url.tls ? *settings.url.tls : kNone;
+}
+
+/// Empty if there is none.
+std::string_view password_file_of(const ConnectionSettings& settings) {
+  return settings.password_file ? std::string_view(settings.password_file->path) : "";
 }
 
 void append_policies(std::string& out, std::span<const limiter::Policy* const> policies) {
@@ -210,7 +232,7 @@ void append_scripts(std::string& out, std::span<const NamedScript> scripts) {
 
 void show_text(const ConnectionSettings& settings, const Chosen& chosen, Invocation& invocation) {
   const auto origin = [](Origin from) {
-    return std::string("(").append(origin_name(from)).append(")");
+    return std::string("(").append(name_of(from)).append(")");
   };
   const auto& file = invocation.configuration.get_correct().file;
   auto& out = invocation.out.buffer();
@@ -218,73 +240,103 @@ void show_text(const ConnectionSettings& settings, const Chosen& chosen, Invocat
       {"file", file.empty() ? "none" : escaped_text(file)},
       {"url", escaped_text(redis::display(settings.url)), origin(settings.url_from)},
       {"timeout", format_duration(settings.timeout), origin(settings.timeout_from)}};
-  for (const auto& [name, value] : files_of(settings)) {
-    if (!value.empty()) lines.push_back({std::string(name), escaped_text(value)});
-  }
-  if (settings.url.tls && settings.url.tls->insecure) lines.push_back({"insecure", "true"});
+  const auto& tls = tls_of(settings);
+  const auto add_known = [&](const char* name, std::string_view value) {
+    if (!value.empty()) lines.push_back({name, escaped_text(value)});
+  };
+  add_known("cacert", tls.cacert);
+  add_known("cert", tls.cert);
+  add_known("key", tls.key);
+  add_known("sni", tls.sni);
+  add_known("password_file", password_file_of(settings));
+  if (tls.insecure) lines.push_back({"insecure", "true"});
   append_rows(out, lines);
   append_policies(out, chosen.policies);
   append_scripts(out, chosen.scripts);
 }
 
-void append_policy_json(JsonWriter& json, const limiter::Policy& policy) {
-  json.begin_object()
-      .field("name", policy.name)
-      .field("key", policy.key)
-      .field("algorithm", policy.algorithm->name)
-      .name("limits")
-      .begin_array();
-  for (const auto& limit : policy.limits) {
-    json.begin_object();
-    append_limit_fields(json, *policy.algorithm, limit);
-    json.end_object();
-  }
-  json.end_array().field("ipv6_prefix", policy.ipv6_prefix).field("line", policy.line).end_object();
-}
+constexpr std::string_view kAboutLine = "The number of the line in the file where it begins.";
 
-void append_script_json(JsonWriter& json, const NamedScript& script) {
-  json.begin_object()
-      .field("name", script.name)
-      .field("file", file_of(script))
-      .field("exec", command_of(script))
-      .name("keys")
-      .begin_array();
-  for (const auto& key : keys_of(script).value_or(std::vector<std::string>{})) json.value(key);
-  json.end_array();
-  for (const auto& word : script_words()) {
-    if (word.name != "keys") json.field(word.name, script.options.text(word.name));
-  }
-  json.field("line", script.line).end_object();
-}
+constexpr JsonField<limiter::Policy> kPolicyFields[] = {
+    {"name", kText, "The name of the policy.", [](const auto& policy) { return policy.name; }},
+    {"key", kText, "The template of the key.", [](const auto& policy) { return policy.key; }},
+    {"algorithm", kAlgorithm, {}, [](const auto& policy) { return policy.algorithm->name; }},
+    {"limits", array_of(kLimitJson, 1), "The limits of the policy.",
+     [](const auto& policy, const auto& add) {
+       for (const auto& limit : policy.limits) add({*policy.algorithm, limit});
+     }},
+    {"ipv6_prefix", JsonType{R"("type": ["integer", "null"], "minimum": 1, "maximum": 128)"},
+     "The bits of an IPv6 address that identify a client, or null.",
+     [](const auto& policy) { return policy.ipv6_prefix; }},
+    {"line", kNumberFromOne, kAboutLine, [](const auto& policy) { return policy.line; }},
+};
+constexpr JsonObject<limiter::Policy> kPolicy("policy", "A policy", kPolicyFields);
 
-void show_json(const ConnectionSettings& settings, const Chosen& chosen, Invocation& invocation) {
-  const auto& file = invocation.configuration.get_correct().file;
-  auto& out = invocation.out.buffer();
-  JsonWriter json(out);
-  json.begin_object()
-      .known_field("file", file)
-      .field("url", redis::display(settings.url))
-      .field("url_from", origin_name(settings.url_from))
-      .field("timeout_us", settings.timeout)
-      .field("timeout_from", origin_name(settings.timeout_from));
-  for (const auto& [name, value] : files_of(settings)) {
-    json.known_field(name, value);
-  }
-  json.field("insecure", settings.url.tls && settings.url.tls->insecure)
-      .name("policies")
-      .begin_array();
-  for (const auto* policy : chosen.policies) append_policy_json(json, *policy);
-  json.end_array().name("scripts").begin_array();
-  for (const auto& script : chosen.scripts) append_script_json(json, script);
-  json.end_array().end_object();
-  out += '\n';
-}
+constexpr JsonField<NamedScript> kScriptFields[] = {
+    {"name", kText, "The name of the script or program.",
+     [](const auto& script) { return script.name; }},
+    {"file", kTextOrNull, "The file with the script, or null for a program.",
+     [](const auto& script) { return file_of(script); }},
+    {"exec", kTextOrNull,
+     "The program with its arguments, in one text that is split as a shell does, or null.",
+     [](const auto& script) { return command_of(script); }},
+    {"keys", kStrings, "The templates of its keys; empty for a program.",
+     [](const auto& script) { return keys_of(script).value_or(std::vector<std::string>()); }},
+    {kScriptWordsJson,
+     [](const NamedScript& script) -> const ScriptOptions& { return script.options; }},
+    {"line", kNumberFromOne, kAboutLine, [](const auto& script) { return script.line; }},
+};
+constexpr JsonObject<NamedScript> kScript("script", "A script or a program of one's own",
+                                          kScriptFields);
+
+struct Shown {
+  const std::string& file;
+  const ConnectionSettings& settings;
+  const Chosen& chosen;
+};
+constexpr JsonType kOrigin{.names = [] { return std::vector(kOrigins.begin(), kOrigins.end()); }};
+constexpr JsonField<Shown> kShownFields[] = {
+    {"file", kTextOrNull, "The configuration file, or null if there is none.",
+     [](const auto& of) { return known_text(of.file); }},
+    {"url", kText, "The server's URL without its password.",
+     [](const auto& of) { return redis::display(of.settings.url); }},
+    {"url_from", kOrigin,
+     "The origin of the URL. It is option too if an option changed a part of it.",
+     [](const auto& of) { return name_of(of.settings.url_from); }},
+    {"timeout_us", kDuration, "The time limit for connecting and for each reply, in microseconds.",
+     [](const auto& of) { return of.settings.timeout; }},
+    {"timeout_from", kOrigin, "The origin of the time limit.",
+     [](const auto& of) { return name_of(of.settings.timeout_from); }},
+    {"cacert", kTextOrNull,
+     "The file with the authorities to trust; null if there is none, or without TLS.",
+     [](const auto& of) { return known_text(tls_of(of.settings).cacert); }},
+    {"cert", kTextOrNull,
+     "The file with the client's certificate; null if there is none, or without TLS.",
+     [](const auto& of) { return known_text(tls_of(of.settings).cert); }},
+    {"key", kTextOrNull,
+     "The file with the client's private key; null if there is none, or without TLS.",
+     [](const auto& of) { return known_text(tls_of(of.settings).key); }},
+    {"sni", kTextOrNull, "The name to ask the server for; null if there is none, or without TLS.",
+     [](const auto& of) { return known_text(tls_of(of.settings).sni); }},
+    {"password_file", kTextOrNull, "The file with the password, or null.",
+     [](const auto& of) { return known_text(password_file_of(of.settings)); }},
+    {"insecure", kBoolean, "Whether any certificate is accepted.",
+     [](const auto& of) { return tls_of(of.settings).insecure; }},
+    {"policies", array_of(kPolicy), "The policies, in the order of the file.",
+     [](const auto& of, const auto& add) {
+       for (const auto* policy : of.chosen.policies) add(*policy);
+     }},
+    {"scripts", array_of(kScript), "The scripts and programs, in the order of the file.",
+     [](const auto& of) { return std::span(of.chosen.scripts); }},
+};
+constexpr JsonObject<Shown> kShown("show", "show", kShownFields);
 
 ExitStatus show(Invocation& invocation) {
   const auto shown = chosen(invocation.operands, invocation.configuration);
   const auto settings = resolve_connection(invocation.connection, invocation.configuration);
   if (invocation.json) {
-    show_json(settings, shown, invocation);
+    kShown.append_line(invocation.out.buffer(),
+                       {invocation.configuration.get_correct().file, settings, shown});
   } else {
     show_text(settings, shown, invocation);
   }
@@ -295,10 +347,8 @@ ExitStatus show(Invocation& invocation) {
 
 ExitStatus print_path(Invocation& invocation) {
   const auto path = path_of(invocation);
-  auto& out = invocation.out.buffer();
   if (invocation.json) {
-    JsonWriter(out).begin_object().field("file", path).end_object();
-    out += '\n';
+    kPath.append_line(invocation.out.buffer(), path);
   } else {
     // A shell takes the path from a pipe as it is: $(rlctl config path).
     auto& output = invocation.out;
@@ -309,6 +359,10 @@ ExitStatus print_path(Invocation& invocation) {
 }
 
 // -------------------------------------------------------------------------------------------------
+
+constexpr const JsonObjectInfo* kObjects[] = {&kCorrect, &kPath, &kShown};
+constexpr JsonOutput kJson{"One object. check writes an error for each mistake in the file.",
+                           kObjects};
 
 constexpr std::string_view kErrors =
     "the configuration has an error or cannot be read, or wrong usage";
@@ -376,6 +430,7 @@ Examples:
   rlctl config show login --json
 )"},
     .add = add,
+    .json = &kJson,
     .decides_dash = true};
 
 }  // namespace rlctl::cli::config

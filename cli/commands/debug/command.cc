@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/commands/debug/view.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
 #include "cli/options/options.h"
@@ -206,6 +207,7 @@ Examples:
          .notes = notes,
          .complete_operand = complete_operand},
     .add = add_command<Plan, add_options, run>,
+    .json = &kJson,
     .decides_dash = true};
 
 }  // namespace rlctl::cli::debug

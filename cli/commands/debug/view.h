@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json_object.h"
 #include "cli/commands/debug/keys.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/terminal.h"
@@ -16,6 +17,9 @@
 #include "limiter/limit.h"
 
 namespace rlctl::cli::debug {
+
+/// What `debug` prints as JSON: one object for each event.
+extern const JsonOutput kJson;
 
 // ---- How a run ended ----
 

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/json_object.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/app/command.h"
@@ -421,16 +423,37 @@ constexpr std::array kChecks{Check{"connection", check_connection},
                              Check{"replication", on_each<check_replication>},
                              Check{"cluster", check_cluster}};
 
+// ---- JSON ----
+
+using namespace json_type;
+
+constexpr JsonField<Finding> kCheckFields[] = {
+    {"check", JsonType{.names = [] { return rlctl::names_of(kChecks); }}, "The name of the check.",
+     [](const auto& check) { return check.name; }},
+    {"status", JsonType{R"("enum": ["ok", "warning", "failure"])"}, "The result of the check.",
+     [](const auto& check) { return name_of(check.severity); }},
+    {"detail", kText, "What was seen.",
+     [](const auto& check) { return std::string_view(check.detail); }},
+    {"fix", kTextOrNull, "What to do about it, or null.",
+     [](const auto& check) { return known_text(check.fix); }},
+};
+constexpr JsonObject<Finding> kCheck("check", "A check", kCheckFields);
+
+constexpr const JsonObjectInfo* kObjects[] = {&kCheck};
+constexpr JsonOutput kJson{"One object for each check, and none for the last line of the text.",
+                           kObjects};
+
 // ---- The command ----
 
 /// The server cannot be asked: the only check. Throws the exception if the server is not to blame.
 ExitStatus add_no_answer(report::Findings& findings, const std::exception& error) {
   const auto problem = drop_in_doubt_note(describe(error));
   if (problem.status == ExitStatus::kUsage) throw;
-  findings.add({.severity = Severity::kFailure,
-                .detail = problem.message,
-                .fix = problem.hint,
-                .name = kChecks.front().name});
+  const Finding finding{.severity = Severity::kFailure,
+                        .detail = problem.message,
+                        .fix = problem.hint,
+                        .name = kChecks.front().name};
+  findings.add(finding, kCheck, finding);
   return problem.status == ExitStatus::kUnreachable ? to_status(PluginState::kUnknown)
                                                     : findings.status();
 }
@@ -442,7 +465,7 @@ ExitStatus run(Invocation& invocation) {
   for (const auto& policy : invocation.configuration.policies().policies) {
     algorithms.push_back(policy.algorithm->name);
   }
-  report::Findings findings(invocation.out, invocation.json, {"check", "status"});
+  report::Findings findings(invocation.out, invocation.json);
   auto status = ExitStatus::kDone;
   try {
     auto examination = examine(connector, invocation.interrupt);
@@ -451,7 +474,7 @@ ExitStatus run(Invocation& invocation) {
       auto result = check.run(examination);
       if (!result) continue;
       result->name = check.name;
-      findings.add(*result);
+      findings.add(*result, kCheck, *result);
     }
     status = findings.status();
   } catch (const ProblemError& error) {
@@ -485,6 +508,7 @@ Examples:
 )"},
     .add = [](Options&) -> Action { return run; },
     .judges = true,
+    .json = &kJson,
     .decides_dash = true};
 
 }  // namespace rlctl::cli::doctor

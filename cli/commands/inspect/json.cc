@@ -83,17 +83,11 @@ constexpr JsonField<Inspection> kStateFields[] = {
     {"entries", array_of(kEntry),
      "The stored times, oldest first; leases by their end. For fixed-window, "
      "sliding-window-counter and budget, the start of each window and its count.",
-     [](const auto& of) -> const auto& {return of.entries;
-}  // namespace
-}  // namespace rlctl::cli::inspect
-, {"reservations", array_of(kReservation),
-   "For budget: the reservations, by the end of their holds.",
-   [](const auto& of) -> const auto& {return of.reservations;
-}
-}
-,
-}
-;
+     [](const auto& of) { return std::span(of.entries); }},
+    {"reservations", array_of(kReservation),
+     "For budget: the reservations, by the end of their holds.",
+     [](const auto& of) { return std::span(of.reservations); }},
+};
 constexpr JsonObject<Inspection> kState("state", "The state of a key", kStateFields);
 
 constexpr const JsonObjectInfo* kObjects[] = {&kState};

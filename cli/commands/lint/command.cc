@@ -6,8 +6,9 @@
 #include <iterator>
 #include <utility>
 
-#include "base/json.h"
+#include "base/json_object.h"
 #include "base/number.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
@@ -101,18 +102,6 @@ std::string coverage_text(const std::string& place, const Observed& observed) {
   return out;
 }
 
-void write_coverage(Output& out, const std::string& place, const Observed& observed) {
-  JsonWriter json(out.buffer());
-  json.begin_object().field("script", place).name("tested").begin_array();
-  for (const auto& line : observed.tested) json.value(line);
-  json.end_array().name("not_tested").begin_array();
-  for (const auto& [what, why] : observed.not_tested) {
-    json.begin_object().field("what", what).field("why", why).end_object();
-  }
-  json.end_array().end_object();
-  out.buffer() += '\n';
-}
-
 /// "script", "program" or, if there are both, "limiter".
 std::string_view kind_of(const std::vector<Subject>& subjects) {
   const auto programs = std::ranges::count_if(
@@ -121,11 +110,95 @@ std::string_view kind_of(const std::vector<Subject>& subjects) {
   return programs == std::ssize(subjects) ? "program" : "limiter";
 }
 
-void add_finding(report::Findings& findings, const std::string& place, const Finding& finding,
-                 bool json) {
+// ---- JSON ----
+
+using namespace json_type;
+
+/// What a finding is about, or what was tested.
+template <typename What>
+struct OfScript {
+  std::string_view script;
+  const What& what;
+};
+
+constexpr JsonField<std::string_view> kPlaceFields[] = {
+    {"script", kText,
+     "The file as typed, the name of a bundled script with .lua, or the name of a program.",
+     [](const auto& script) { return script; }},
+};
+constexpr JsonObject<std::string_view> kPlace(kPlaceFields);
+
+using FoundInScript = OfScript<Finding>;
+
+constexpr JsonField<FoundInScript> kHeadFields[] = {
+    {"finding", JsonType{.names = [] { return names_of(rlctl::lint::finding_kinds()); }},
+     "The name of the finding.", [](const auto& of) { return of.what.name; }},
+    {"severity", JsonType{R"("enum": ["critical", "warning", "note"])"}, "How bad it is.",
+     [](const auto& of) { return name_of(severity_of(of.what)); }},
+    {kPlace, [](const auto& of) { return of.script; }},
+};
+constexpr JsonField<FoundInScript> kEndFields[] = {
+    {"detail", kText, "Why it hurts.",
+     [](const auto& of) { return std::string_view(of.what.detail); }},
+    {"fix", kText, "What to do.", [](const auto& of) { return std::string_view(of.what.fix); }},
+    {"excused?", kText,
+     "The reason in the comment that excuses the finding: the status does not count it. Present "
+     "only if it is excused.",
+     [](const auto& of) { return known_text(of.what.excuse); }},
+};
+constexpr JsonObject<FoundInScript> kHead(kHeadFields), kEnd(kEndFields);
+
+constexpr JsonField<FoundInScript> kAtLineFields[] = {
+    {kHead},
+    {"line", kNumberFromOne, "The line in the script.",
+     [](const auto& of) { return of.what.line; }},
+    {"call", kText,
+     "The command with its words, control bytes escaped; for unknown-flag, the flag; for "
+     "unused-excuse, the words of the comment.",
+     [](const auto& of) { return std::string_view(of.what.what); }},
+    {kEnd},
+};
+constexpr JsonObject<FoundInScript> kAtLine("finding", "A finding at a line", kAtLineFields);
+
+constexpr JsonField<FoundInScript> kByScheduleFields[] = {
+    {kHead},
+    {"schedule", kText, "The requests or events that show the finding.",
+     [](const auto& of) { return std::string_view(of.what.what); }},
+    {kEnd},
+};
+constexpr JsonObject<FoundInScript> kBySchedule("shown_by_schedule",
+                                                "A finding that a schedule shows",
+                                                kByScheduleFields);
+
+constexpr JsonField<NotTested> kNotTestedFields[] = {
+    {"what", kText, "The traffic or the finding.",
+     [](const auto& of) { return std::string_view(of.what); }},
+    {"why", kText, "Why it was not tested.",
+     [](const auto& of) { return std::string_view(of.why); }},
+};
+constexpr JsonObject<NotTested> kNotTested(kNotTestedFields);
+
+constexpr JsonField<OfScript<Observed>> kCoverageFields[] = {
+    {kPlace, [](const auto& of) { return of.script; }},
+    {"tested", kTexts, "The traffic that was sent, in sentences.",
+     [](const auto& of) { return std::span(of.what.tested); }},
+    {"not_tested", array_of(kNotTested),
+     "What could not be tested: status 3 if there are no findings.",
+     [](const auto& of) { return std::span(of.what.not_tested); }},
+};
+constexpr JsonObject<OfScript<Observed>> kCoverage("coverage", "What was tested of a script",
+                                                   kCoverageFields);
+
+constexpr const JsonObjectInfo* kObjects[] = {&kAtLine, &kBySchedule, &kCoverage};
+constexpr JsonOutput kJson{
+    "One object for each finding, and one for each script, after its findings.", kObjects};
+
+// ---- The command ----
+
+void add_finding(report::Findings& findings, const std::string& place, const Finding& finding) {
   const bool has_line = finding.line > 0;
   // A schedule is too long for the first line of the text.
-  const auto seen = has_line || json ? "" : fmt::format(" Seen: {}.", finding.what);
+  const auto seen = has_line ? "" : fmt::format(" Seen: {}.", finding.what);
   findings.add({.severity = severity_of(finding),
                 .detail = finding.detail + seen,
                 .fix = finding.fix,
@@ -133,14 +206,7 @@ void add_finding(report::Findings& findings, const std::string& place, const Fin
                 .subject = has_line ? escaped_message(finding.what) : "",
                 .place = has_line ? fmt::format("{}:{}", place, finding.line) : place,
                 .excuse = finding.excuse},
-               [&](JsonWriter& out) {
-                 out.field("script", place);
-                 if (has_line) {
-                   out.field("line", finding.line).field("call", finding.what);
-                 } else {
-                   out.field("schedule", finding.what);
-                 }
-               });
+               has_line ? kAtLine : kBySchedule, {place, finding});
 }
 
 /// The commands that search for schedules which exceed the limit, which lint does not look for.
@@ -191,12 +257,12 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
     requests += observed.requests;
     bool ignores_costs = false;
     for (const auto& finding : observed.findings) {
-      add_finding(findings, place, finding, invocation.json);
+      add_finding(findings, place, finding);
       ignores_costs |= finding.name == "ignored-cost";
     }
     if (!subject.adversary.empty() && !ignores_costs) subject.adversary += subject.adversary_costs;
     if (invocation.json) {
-      write_coverage(invocation.out, place, observed);
+      kCoverage.append_line(invocation.out.buffer(), {place, observed});
     } else {
       coverage += coverage_text(std::ssize(subjects) > 1 ? place : "", observed);
     }
@@ -259,6 +325,7 @@ Examples:
          .complete_operand = complete_limiter},
     .add = add_command<Plan, add_options, run>,
     .judges = true,
+    .json = &kJson,
     .decides_dash = true};
 
 }  // namespace rlctl::cli::lint

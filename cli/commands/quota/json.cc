@@ -32,9 +32,9 @@ constexpr JsonField<LimitStatus> kLimitFields[] = {
        const bool is_closed = of.inspection.is_closed_by_reservations();
        return known_text(is_closed ? limiter::kAllReservationsHeld : "");
      }},
-    {"error", kErrorOrNull,
+    {"error", kErrorJson,
      "Why the limit could not be evaluated; null unless the status is unknown.",
-     [](JsonWriter& json, const LimitStatus& of) { write_problem(json, of.problem); }},
+     [](const auto& of) { return of.problem; }},
 };
 constexpr JsonObject<LimitStatus> kLimit("limit", "A limit", kLimitFields);
 
@@ -50,8 +50,8 @@ constexpr JsonField<Judgement> kReportFields[] = {
      }},
     {"limits", array_of(kLimit), "The limits that were judged.",
      [](const auto& of) { return of.limits; }},
-    {"error", kErrorOrNull, "Why nothing could be read, or null.",
-     [](JsonWriter& json, const Judgement& of) { write_problem(json, of.failure); }},
+    {"error", kErrorJson, "Why nothing could be read, or null.",
+     [](const auto& of) { return of.failure; }},
 };
 constexpr JsonObject<Judgement> kReport("report", "The report", kReportFields);
 

@@ -712,6 +712,7 @@ Examples:
 )",
          .complete_operand = complete_key},
     .add = add_command<Plan, add_options, run>,
+    .json = &kJson,
     .decides_dash = true};
 
 }  // namespace rlctl::cli::reset

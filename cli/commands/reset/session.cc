@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/server/needs.h"
@@ -28,6 +27,51 @@ using stored::ResetResult;
 constexpr std::array<std::string_view, 4> kResults{"removed", "would-remove", "left", "none"};
 constexpr std::array<std::string_view, 7> kReasons{
     "no-limiter-state", "foreign", "uncertain", "part", "changing", "changed", "too-large"};
+
+using namespace json_type;
+
+constexpr JsonField<Line> kLineFields[] = {
+    {"key", kBytes, "The key in Redis.", [](const auto& line) { return JsonBytes{line.key}; }},
+    {"result", JsonType{R"("enum": ["removed", "would_remove", "restored", "would_restore", "left",
+                                    "none"])"},
+     "What happened to the key.",
+     [](const auto& line) {
+       std::string result(line.result);
+       std::replace(result.begin(), result.end(), '-', '_');
+       return result;
+     }},
+    {"type", kTextOrNull, "The type that TYPE reports; null if the key does not exist.",
+     [](const auto& line) { return known_text(line.type); }},
+    {"library", kLibrary,
+     "The library that wrote the key; null if the key does not exist, or the library is not known.",
+     [](const auto& line) { return known_text(line.library); }},
+    {"algorithm", kTextOrNull,
+     "The algorithm whose state the key holds; null if the key does not exist, or holds no limiter "
+     "state. With --restore, the name is the one in the file, which another version may have "
+     "written.",
+     [](const auto& line) { return known_text(line.algorithm); }},
+    {"reason", JsonType{R"("enum": ["no-limiter-state", "foreign", "uncertain", "part", "changing",
+                                    "changed", "too-large", "identical", "exists", "expired",
+                                    "dump-format", null])"},
+     "Why the key was left, in the words of the text, or null.",
+     [](const auto& line) { return known_text(line.reason); }},
+    {"part_of", kTextOrNull, "The key to whose state this one belongs, or null.",
+     [](const auto& line) { return known_text(line.part_of); }},
+    {"holder?", kText, "The holder of the lease. Present only with --holder.",
+     [](const auto& line) {
+       return line.holder ? std::optional(JsonBytes{*line.holder}) : std::nullopt;
+     }},
+    {"looked_at?", JsonType{R"("type": "array", "items": { "type": "string" }, "minItems": 1)"},
+     "The names in Redis that were looked at. Present only in the first line of a KEY whose limits "
+     "are not given; a limit with another window has another name.",
+     [](const auto& line) {
+       return line.looked_at.empty() ? std::nullopt : std::optional(line.looked_at);
+     }},
+};
+constexpr JsonObject<Line> kLine("key", "What happened to a key, or with --holder to a lease",
+                                 kLineFields);
+
+constexpr const JsonObjectInfo* kObjects[] = {&kLine};
 
 /// What the command needs with these options.
 redis::Needs needs_of(const Plan& plan) {
@@ -53,6 +97,8 @@ std::size_t total_of(const KindCounts& counts) {
 }
 
 }  // namespace
+
+constinit const JsonOutput kJson{"One object for each key in Redis.", kObjects};
 
 std::string text_of(const KindCounts& counts) {
   std::vector<std::pair<std::string_view, std::size_t>> sorted(counts.begin(), counts.end());
@@ -184,34 +230,17 @@ void Session::write(const Line& line) {
     if (!value.empty()) out.append(" ").append(name).append("=").append(escaped_text(value));
   };
   if (invocation.json) {
-    std::string result(line.result);
-    std::replace(result.begin(), result.end(), '-', '_');
-    JsonWriter json(out);
-    json.begin_object()
-        .bytes_field("key", line.key)
-        .field("result", result)
-        .known_field("type", line.type)
-        .known_field("library", line.library)
-        .known_field("algorithm", line.algorithm)
-        .known_field("reason", line.reason)
-        .known_field("part_of", line.part_of);
-    if (line.holder) json.bytes_field("holder", *line.holder);
-    if (!line.looked_at.empty()) {
-      json.name("looked_at").begin_array();
-      for (const auto& name : line.looked_at) json.value(name);
-      json.end_array();
-    }
-    json.end_object();
-  } else {
-    out.append(line.result).append(" key=");
-    out += key_text(line.key, look);
-    if (line.shows_type || line.algorithm.empty()) append("type", line.type);
-    if (line.library != stored::kOurLibrary) append("library", line.library);
-    append("algorithm", line.algorithm);
-    append("reason", line.reason);
-    append("part_of", line.part_of);
-    if (line.holder) append("holder", *line.holder);
+    kLine.append_line(out, line);
+    return;
   }
+  out.append(line.result).append(" key=");
+  out += key_text(line.key, look);
+  if (line.shows_type || line.algorithm.empty()) append("type", line.type);
+  if (line.library != stored::kOurLibrary) append("library", line.library);
+  append("algorithm", line.algorithm);
+  append("reason", line.reason);
+  append("part_of", line.part_of);
+  if (line.holder) append("holder", *line.holder);
   out += '\n';
 }
 

@@ -54,6 +54,9 @@ struct Line {
   std::span<const std::string> looked_at = {};
 };
 
+/// What `reset` prints as JSON.
+extern const JsonOutput kJson;
+
 /// "no key", "1 key" or "412 keys".
 std::string count_of_keys(std::size_t count);
 /// "login:ann, login:bob, login:cid and 409 more": the first three, escaped, long ones cut.

@@ -378,6 +378,14 @@ ExitStatus report(const Problem& problem, bool json) {
   return is_own ? problem.status : kFailed;
 }
 
+constexpr const JsonObjectInfo* kObjects[] = {&kAnswerJson};
+constexpr JsonOutput kJson{
+    "Standard output is the command's. A denial, a warning about a lost lease and an error are "
+    "objects on standard error. If leases deny the run, algorithm is concurrency, limits has their "
+    "key, their number and how long each outlives its holder, and retry_after_us is the time until "
+    "the first of them lapses unless it is renewed.",
+    kObjects};
+
 }  // namespace
 
 limiter::Decision release(Connector& connector, const limiter::Lease& lease) {
@@ -414,6 +422,7 @@ Examples:
              .complete_operand = complete_key},
     .add = add_command<Plan, add_options, run>,
     .report = report,
+    .json = &kJson,
     .declares = CommandLine::Declares::kWhatMayBeGiven,
     .takes_program = true};
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/json.h"
+#include "base/json_object.h"
 #include "base/text.h"
 #include "cli/app/command.h"
 #include "cli/commands/scripts/describe.h"
@@ -46,35 +46,48 @@ std::vector<const Algorithm*> chosen_scripts(std::span<const std::string> names)
   return chosen;
 }
 
-/// Appends one JSON object, which begins with the script's name and SHA1.
-template <typename AddFields>
-void append_json(std::string& out, const Algorithm& script, const AddFields& add_fields) {
-  JsonWriter json(out);
-  json.begin_object().field("name", script.name).field("sha1", script.sha1);
-  add_fields(json);
-  json.end_object();
-  out += '\n';
-}
+using namespace json_type;
+
+/// The first fields of each object.
+constexpr JsonField<Algorithm> kNameFields[] = {
+    {"name", JsonType{R"("type": "string", "pattern": "^[a-z][a-z-]*$")"},
+     "The name of the script.", [](const auto& script) { return script.name; }},
+    {"sha1", kSha1, {}, [](const auto& script) { return script.sha1; }},
+};
+constexpr JsonObject<Algorithm> kName(kNameFields);
 
 // ---- list ----
+
+struct Parameters {
+  std::string_view keys, arguments;
+};
+Parameters parameters_of(const Algorithm& script) {
+  if (!limiter::counts_requests(script)) return {"1", "limit lease action id now"};
+  return {"1 or more", "each key: limit window burst; cost now"};
+}
+
+constexpr JsonField<Algorithm> kListedFields[] = {
+    {kName},
+    {"bytes", kNumberFromOne, "The length of the script.",
+     [](const auto& script) { return script.script.size(); }},
+    {"keys", kString, "The names of its KEYS.",
+     [](const auto& script) { return parameters_of(script).keys; }},
+    {"arguments", kString,
+     "The names of its ARGV. Those after 'each key:' are repeated for each key.",
+     [](const auto& script) { return parameters_of(script).arguments; }},
+    {"summary", kText, "What the script does.", [](const auto& script) { return script.summary; }},
+};
+constexpr JsonObject<Algorithm> kListed("list", "list: a script", kListedFields);
 
 ExitStatus list_scripts(Invocation& invocation) {
   require_at_most(0, invocation.operands, "rlctl scripts show NAME prints a script");
   auto& out = invocation.out.buffer();
   std::vector<Cells> rows{{"name", "sha1", "bytes", "keys", "arguments"}};
   for (const auto& script : limiter::algorithms()) {
-    const bool counts = limiter::counts_requests(script);
-    const std::string_view keys = counts ? "1 or more" : "1";
-    const std::string_view arguments =
-        counts ? "each key: limit window burst; cost now" : "limit lease action id now";
     if (invocation.json) {
-      append_json(out, script, [&](JsonWriter& json) {
-        json.field("bytes", script.script.size())
-            .field("keys", keys)
-            .field("arguments", arguments)
-            .field("summary", script.summary);
-      });
+      kListed.append_line(out, script);
     } else {
+      const auto [keys, arguments] = parameters_of(script);
       rows.push_back({std::string(script.name), std::string(script.sha1),
                       std::to_string(script.script.size()), std::string(keys),
                       std::string(arguments)});
@@ -86,6 +99,12 @@ ExitStatus list_scripts(Invocation& invocation) {
 
 // ---- show ----
 
+constexpr JsonField<Algorithm> kShownFields[] = {
+    {kName},
+    {"text", kText, "The script itself.", [](const auto& script) { return script.script; }},
+};
+constexpr JsonObject<Algorithm> kShown("show", "show: a script", kShownFields);
+
 ExitStatus show_script(Invocation& invocation) {
   constexpr const char* kUsage = "rlctl scripts show gcra";
   const auto& names = invocation.operands;
@@ -94,7 +113,7 @@ ExitStatus show_script(Invocation& invocation) {
   const auto& script = script_named(names[0]);
   auto& out = invocation.out.buffer();
   if (invocation.json) {
-    append_json(out, script, [&](JsonWriter& json) { json.field("text", script.script); });
+    kShown.append_line(out, script);
   } else {
     out += script.script;
   }
@@ -102,6 +121,17 @@ ExitStatus show_script(Invocation& invocation) {
 }
 
 // ---- load ----
+
+struct Loaded {
+  const Algorithm& script;
+  std::size_t servers;
+};
+constexpr JsonField<Loaded> kLoadedFields[] = {
+    {kName, [](const Loaded& of) -> const Algorithm& { return of.script; }},
+    {"servers", kNumberFromOne, "The number of servers that were sent the script.",
+     [](const auto& of) { return of.servers; }},
+};
+constexpr JsonObject<Loaded> kLoaded("load", "load: a script", kLoadedFields);
 
 ExitStatus load_scripts(Invocation& invocation) {
   const auto chosen = chosen_scripts(invocation.operands);
@@ -118,7 +148,7 @@ ExitStatus load_scripts(Invocation& invocation) {
     for (const auto& server : servers) connection.append_to(server, load);
     while (connection.outstanding() > 0) limiter::require_loaded(connection.read());
     if (invocation.json) {
-      append_json(out, *script, [&](JsonWriter& json) { json.field("servers", servers.size()); });
+      kLoaded.append_line(out, {*script, servers.size()});
     } else {
       out.append("loaded name=").append(script->name).append(" sha1=").append(script->sha1);
       out.append(" servers=").append(std::to_string(servers.size())).append("\n");
@@ -133,7 +163,18 @@ struct ExportedFile {
   const Algorithm* script;
   std::string path;
   bool is_there = false;  ///< with these contents
+
+  std::string_view result() const { return is_there ? "unchanged" : "written"; }
 };
+
+constexpr JsonField<ExportedFile> kExportedFields[] = {
+    {kName, [](const ExportedFile& file) -> const Algorithm& { return *file.script; }},
+    {"file", kText, "The path of the file.", [](const auto& file) { return JsonBytes{file.path}; }},
+    {"result", JsonType{R"("enum": ["written", "unchanged"])"},
+     "Whether the file was written or had these contents already.",
+     [](const auto& file) { return file.result(); }},
+};
+constexpr JsonObject<ExportedFile> kExported("export", "export: a file", kExportedFields);
 
 /// Throws UsageError if a file has other contents.
 std::vector<ExportedFile> files_to_export(const std::filesystem::path& folder) {
@@ -179,19 +220,20 @@ ExitStatus export_scripts(Invocation& invocation) {
       written.write(file.script->script);
       written.commit();
     }
-    const std::string_view result = file.is_there ? "unchanged" : "written";
     if (invocation.json) {
-      append_json(out, *file.script, [&](JsonWriter& json) {
-        json.bytes_field("file", file.path).field("result", result);
-      });
+      kExported.append_line(out, file);
     } else {
-      out.append(result).append(" file=").append(escaped_text(file.path)).append("\n");
+      out.append(file.result()).append(" file=").append(escaped_text(file.path)).append("\n");
     }
   }
   return ExitStatus::kDone;
 }
 
 // ---- The command ----
+
+constexpr const JsonObjectInfo* kObjects[] = {&kListed, &kShown, &kLoaded, &kExported,
+                                              &kProposalJson};
+constexpr JsonOutput kJson{"One object for each script or file.", kObjects};
 
 Completions complete_script_named(const CompletionContext&) {
   return to_completions(limiter::algorithms(), &Algorithm::name);
@@ -289,6 +331,7 @@ Examples:
   rlctl scripts export lua
 )"},
     .add = add,
+    .json = &kJson,
     .decides_dash = true};
 
 }  // namespace rlctl::cli::scripts

@@ -40,6 +40,13 @@
 // part of the reply that was wrong once is not proposed.
 
 namespace rlctl::cli::scripts {
+
+struct Proposal {
+  std::string file = {};
+  std::vector<std::string> head = {};     ///< "args {limit} {window_ms}"
+  std::vector<std::string> unknown = {};  ///< what could not be found out, and why
+};
+
 namespace {
 
 using std::chrono::microseconds;
@@ -425,11 +432,6 @@ class Reports {
 
 // ---- The proposal ----
 
-struct Proposal {
-  std::vector<std::string> head = {};     ///< "args {limit} {window_ms}"
-  std::vector<std::string> unknown = {};  ///< what could not be found out, and why
-};
-
 constexpr std::size_t kMostCombinations = 256;
 /// Every combination of one placeholder for each argument, at most kMostCombinations of them.
 std::vector<std::vector<std::string>> combinations(
@@ -539,7 +541,19 @@ Proposal propose(const std::string& name, const std::string& source, Invocation&
   return proposal;
 }
 
+constexpr JsonField<Proposal> kProposalFields[] = {
+    {"file", json_type::kText, "The file of the script.",
+     [](const auto& proposal) { return std::string_view(proposal.file); }},
+    {"head", json_type::kStrings, "The lines of the head, each a word and its value.",
+     [](const auto& proposal) { return std::span(proposal.head); }},
+    {"unknown", json_type::kStrings, "What could not be found out.",
+     [](const auto& proposal) { return std::span(proposal.unknown); }},
+};
+
 }  // namespace
+
+constinit const JsonObject<Proposal> kProposalJson("describe", "describe: a proposed head",
+                                                   kProposalFields);
 
 ExitStatus describe_script(Invocation& invocation) {
   constexpr const char* kUsage = "rlctl scripts describe my.lua";
@@ -565,13 +579,8 @@ ExitStatus describe_script(Invocation& invocation) {
       "release, settle: not tried; a limiter of leases or reservations has them");
   auto& out = invocation.out.buffer();
   if (invocation.json) {
-    JsonWriter json(out);
-    json.begin_object().field("file", operands[0]).name("head").begin_array();
-    for (const auto& line : proposal.head) json.value(line);
-    json.end_array().name("unknown").begin_array();
-    for (const auto& line : proposal.unknown) json.value(line);
-    json.end_array().end_object();
-    out += '\n';
+    proposal.file = operands[0];
+    kProposalJson.append_line(out, proposal);
     return ExitStatus::kDone;
   }
   for (const auto& line : proposal.head) out += "-- rlctl: " + line + '\n';

@@ -8,5 +8,8 @@ namespace rlctl::cli::scripts {
 /// replies on a private server, and says what could not be found out. Throws UsageError, and
 /// InputError for a file that is not Lua.
 ExitStatus describe_script(Invocation& invocation);
+/// What it proposes, as JSON.
+struct Proposal;
+extern const JsonObject<Proposal> kProposalJson;
 
 }  // namespace rlctl::cli::scripts

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_object.h"
 #include "base/text.h"
 #include "cli/app/command.h"
 #include "cli/options/completions.h"
@@ -132,32 +132,66 @@ std::string to_text(const Target& target, const limiter::Decision& decision, boo
   return out + '\n';
 }
 
-std::string to_json(const Target& target, std::span<const std::string> redis_keys,
-                    const limiter::Decision& decision) {
-  std::string out;
-  JsonWriter json(out);
-  json.begin_object()
-      .bytes_field("key", target.key)
-      .field("algorithm", target.limiter.algorithm->name)
-      .name("reservation")
-      .begin_object()
-      .bytes_field("id", target.id)
-      .field("was", limiter::to_text(decision.reservation.value_or(ReservationState::kUnknown)))
-      .end_object()
-      .field("actual", decision.allowed ? std::optional(target.actual) : std::nullopt)
-      .field("remaining", is_limited(target) ? std::optional(decision.remaining) : std::nullopt)
-      .field("reset_after_us",
-             is_limited(target) ? std::optional(decision.reset_after) : std::nullopt)
-      .name("limits")
-      .begin_array();
-  for (std::size_t i = 0; i < redis_keys.size(); ++i) {
-    json.begin_object().bytes_field("key", redis_keys[i]);
-    append_limit_fields(json, *target.limiter.algorithm, target.limiter.limits[i]);
-    json.end_object();
-  }
-  json.end_array().end_object();
-  return out + '\n';
-}
+// ---- JSON ----
+
+using namespace json_type;
+
+struct Settled {
+  const Target& target;
+  std::span<const std::string> redis_keys;
+  const limiter::Decision& decision;
+};
+
+constexpr JsonField<Settled> kReservationFields[] = {
+    {"id", JsonType{"reservation_id"}, "Its ID.",
+     [](const auto& of) { return JsonBytes{of.target.id}; }},
+    {"was", JsonType{"reservation_state"},
+     "What it was before: held or lapsed, and is settled now; settled, and nothing changed; or "
+     "unknown, and nothing was recorded.",
+     [](const auto& of) {
+       return limiter::to_text(of.decision.reservation.value_or(ReservationState::kUnknown));
+     }},
+};
+constexpr JsonObject<Settled> kReservation(kReservationFields);
+
+constexpr JsonField<Settled> kSettledFields[] = {
+    {"key", kBytes, "The key of the limiter. With --policy, the key made from the arguments.",
+     [](const auto& of) { return JsonBytes{of.target.key}; }},
+    {"algorithm", kAlgorithm, {}, [](const auto& of) { return of.target.limiter.algorithm->name; }},
+    {"reservation", kReservation, "The reservation.",
+     [](const Settled& of) -> const Settled& { return of; }},
+    {"actual", kCountOrNull,
+     "The units with which the reservation is settled, now or before; null if it is unknown.",
+     [](const auto& of) {
+       return of.decision.allowed ? std::optional(of.target.actual) : std::nullopt;
+     }},
+    {"remaining", kCountOrNull,
+     "How many more requests of cost 1 would be allowed now; with several limits, the smallest of "
+     "these numbers. Null if there is no key, and no option names the limit.",
+     [](const auto& of) {
+       return is_limited(of.target) ? std::optional(of.decision.remaining) : std::nullopt;
+     }},
+    {"reset_after_us", kDurationOrNull,
+     "Microseconds until all keys are as if they had never been used, or null like remaining.",
+     [](const auto& of) {
+       return is_limited(of.target) ? std::optional(of.decision.reset_after) : std::nullopt;
+     }},
+    {"limits", array_of(kLimitOfKeyJson),
+     "The limits, in their order on the command line or in the policy, or the limit that the key "
+     "stores. Empty if there is neither.",
+     [](const auto& of, const auto& add) {
+       const auto& limiter = of.target.limiter;
+       for (std::size_t i = 0; i < of.redis_keys.size(); ++i) {
+         add({of.redis_keys[i], {*limiter.algorithm, limiter.limits[i]}});
+       }
+     }},
+};
+constexpr JsonObject<Settled> kSettled("settled", "What became of the reservation", kSettledFields);
+
+constexpr const JsonObjectInfo* kObjects[] = {&kSettled};
+constexpr JsonOutput kJson{"One object for a reservation.", kObjects};
+
+// ---- The command ----
 
 ExitStatus run(const Plan& plan, Invocation& invocation) {
   auto target = target_of(plan, invocation);
@@ -189,9 +223,12 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
       throw ProblemError(*std::move(conflict));
     }
   }
-  invocation.out.buffer() += invocation.json
-                                 ? to_json(target, redis_keys, decision)
-                                 : to_text(target, decision, invocation.out.look().colour);
+  auto& out = invocation.out.buffer();
+  if (invocation.json) {
+    kSettled.append_line(out, {target, redis_keys, decision});
+  } else {
+    out += to_text(target, decision, invocation.out.look().colour);
+  }
   flush_answers(invocation.out, [&] {
     return std::string(is_counted(decision) ? "; the reservation was settled" : "");
   });
@@ -235,6 +272,7 @@ Examples:
              .complete_operand = complete_operand,
              .takes_numbers = true},
     .add = add_command<Plan, add_options, run>,
+    .json = &kJson,
     .declares = CommandLine::Declares::kWhatMayBeGiven};
 
 }  // namespace rlctl::cli::settle
