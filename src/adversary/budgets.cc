@@ -17,160 +17,6 @@ namespace {
 using namespace std::chrono_literals;
 using traffic::Event;
 
-/// When windows begin: at multiples of their length, or, after the last one, with the first event
-/// that was allowed, the first settle, or the first that spends anything. It is not known which of
-/// them a script has.
-enum class Windows { kOfClock, kFromFirst, kFromSettle, kFromSpent };
-
-std::span<const Windows> windows_of(const HoldingSearch& search) {
-  static constexpr std::array kAll{Windows::kOfClock, Windows::kFromFirst, Windows::kFromSettle,
-                                   Windows::kFromSpent};
-  return std::span(kAll).first(search.is_exact ? std::size_t{1} : kAll.size());
-}
-
-/// What was spent, and which reservations there are, as those know who made them.
-class Ledger {
- public:
-  explicit Ledger(const HoldingSearch& search, Windows windows = Windows::kOfClock)
-      : search_(search), windows_(windows) {}
-
-  /// True for an allowed reserve of a reservation that is certainly new.
-  bool add(const Request& request, const Answer& answer) {
-    if (!answer.allowed) return false;
-    auto* known = find(request.holder);
-    begin_window(request);
-    if (request.event == Event::kSettle) {
-      if (known != nullptr) settle(*known, request);
-      return false;
-    }
-    if (known != nullptr && (request.at < known->forgotten || !search_.is_exact)) {
-      if (search_.is_exact) return false;  // it changes nothing
-      known->may_end = std::max(known->may_end, request.at + search_.hold);
-      known->is_again = known->is_settled;
-      return false;
-    }
-    if (known == nullptr) known = &reservations_.emplace_back();
-    const auto ends = request.at + search_.hold;
-    *known = {.id = request.holder,
-              .units = request.cost,
-              .ends = ends,
-              .forgotten = ends + search_.hold,
-              .may_end = ends};
-    return true;
-  }
-  bool knows(std::uint32_t id, microseconds at) const {
-    return std::ranges::any_of(
-        reservations_, [&](const auto& each) { return each.id == id && each.forgotten > at; });
-  }
-  /// See budget_steps_of().
-  std::string_view note_on(const Request& request) const {
-    const auto found = std::ranges::find(reservations_, request.holder, &Reservation::id);
-    const bool is_known = found != reservations_.end() && found->forgotten > request.at;
-    if (request.event == Event::kReserve) return is_known ? "reserved before" : "";
-    if (found == reservations_.end()) return "never reserved";
-    if (found->is_settled) return "settled before";
-    return found->ends > request.at ? "" : "hold had ended";
-  }
-  std::int64_t held(microseconds at) const {
-    std::int64_t units = 0;
-    for (const auto& each : reservations_) {
-      if (!each.is_settled && each.ends > at) units += each.units;
-    }
-    return units;
-  }
-  std::int64_t spent(microseconds at) const {
-    const auto window = search_.limit.window;
-    if (windows_ != Windows::kOfClock && at >= begin_ + window) return 0;
-    const auto begin =
-        windows_ == Windows::kOfClock ? limiter::period_of(search_.limit, at).start : begin_;
-    std::int64_t units = 0;
-    for (const auto& each : spent_) {
-      if (each.is_certain && each.at >= begin) units += each.units;
-    }
-    return units;
-  }
-  /// The most that a limiter may count.
-  std::int64_t most(microseconds at, microseconds settles) const {
-    if (search_.is_exact) return spent(at) + held(at);
-    std::int64_t units = 0;
-    for (const auto& each : spent_) {
-      if (each.at > at - search_.limit.window - settles) units += each.units;
-    }
-    for (const auto& each : reservations_) {
-      const bool may_be_held = !each.is_settled || each.is_again;
-      if (may_be_held && each.may_end > at - settles) units += each.units;
-    }
-    return units;
-  }
-  /// When holds end, and, of an exact search, when reservations are forgotten.
-  std::vector<microseconds> ends() const {
-    std::vector<microseconds> ends;
-    for (const auto& each : reservations_) {
-      if (!each.is_settled) ends.push_back(each.ends);
-      if (search_.is_exact) ends.push_back(each.forgotten);
-    }
-    return ends;
-  }
-  /// What decides about scores to come.
-  std::string key(microseconds at) const {
-    std::string key = std::to_string(spent(at)) + '|' + std::to_string(begin_.count());
-    for (const auto& each : reservations_) {
-      key += '|' + std::to_string(each.id);
-      if (each.forgotten <= at && search_.is_exact) continue;
-      key += (each.is_settled ? '-' : '+') + std::to_string(each.ends.count());
-      if (!search_.is_exact)
-        key += (each.is_again ? '-' : '+') + std::to_string(each.may_end.count());
-    }
-    if (search_.is_exact) return key;
-    for (const auto& each : spent_) {
-      key += '|' + std::to_string(each.at.count()) + '=' + std::to_string(each.units);
-    }
-    return key;
-  }
-
- private:
-  struct Reservation {
-    std::uint32_t id = 0;
-    std::int64_t units = 0;
-    microseconds ends{0};       ///< when it lapses
-    microseconds forgotten{0};  ///< when a limiter may forget it
-    microseconds may_end{0};    ///< as `ends`, if asking for it again has prolonged it
-    bool is_settled = false;
-    bool is_again = false;  ///< it was settled, and asked for again, which may have reserved it
-  };
-  struct Spent {
-    microseconds at{0};
-    std::int64_t units = 0;
-    bool is_certain = true;
-  };
-  Reservation* find(std::uint32_t id) {
-    const auto found = std::ranges::find(reservations_, id, &Reservation::id);
-    return found == reservations_.end() ? nullptr : &*found;
-  }
-  void begin_window(const Request& request) {
-    if (windows_ == Windows::kFromSpent) return;  // see settle()
-    if (windows_ == Windows::kFromSettle && request.event != Event::kSettle) return;
-    if (request.at >= begin_ + search_.limit.window) begin_ = request.at;
-  }
-  void settle(Reservation& its, const Request& request) {
-    const bool is_first = !its.is_settled && request.at < its.forgotten;
-    if (!is_first && its.is_settled && !its.is_again) return;
-    const bool spends = is_first && request.actual > 0;
-    if (windows_ == Windows::kFromSpent && spends && request.at >= begin_ + search_.limit.window) {
-      begin_ = request.at;
-    }
-    spent_.push_back({.at = request.at, .units = request.actual, .is_certain = is_first});
-    its.is_settled = true;
-    its.is_again = false;
-  }
-
-  HoldingSearch search_;
-  Windows windows_;
-  microseconds begin_ = -kYear;  ///< when the last window began; unused with kOfClock
-  std::vector<Reservation> reservations_;
-  std::vector<Spent> spent_;
-};
-
 /// Writes schedules of reservations, one event after another.
 class BudgetPlot {
  public:
@@ -238,9 +84,6 @@ class BudgetRules final : public HoldingRules {
     const auto one = plot().reserve(units());
     return {one.schedule(), BudgetPlot(one).settle(1, units()).schedule(),
             plot().reserve(limit()).settle(1, limit()).reserve(1).schedule()};
-  }
-  HoldingScore score_of(const Schedule& schedule, const Answers& answers) const override {
-    return budget_score_of(schedule, answers, search(), settles());
   }
   Schedule with_probe(Schedule schedule) const override {
     if (schedule.empty()) return schedule;
@@ -401,10 +244,7 @@ class BudgetRules final : public HoldingRules {
     return events;
   }
   std::string state_of(const Schedule& schedule, const Answers& answers) const override {
-    std::string state;
-    for (const auto windows : windows_of(search())) {
-      state += ledger_after(schedule, answers, windows).key(schedule.back().at) + '|';
-    }
+    auto state = HoldingRules::state_of(schedule, answers);
     // Events to come are about these, denied ones too.
     for (const auto units : units_by_id(schedule)) state += '/' + std::to_string(units);
     return state;
@@ -423,68 +263,9 @@ class BudgetRules final : public HoldingRules {
   microseconds next_window(microseconds at) const {
     return limiter::period_of(search().limit, at).end;
   }
-  Ledger ledger_after(const Schedule& schedule, const Answers& answers,
-                      Windows windows = Windows::kOfClock) const {
-    Ledger ledger(search(), windows);
-    for (std::size_t i = 0; i < schedule.size(); ++i) ledger.add(schedule[i], answers[i]);
-    return ledger;
-  }
 };
 
-HoldingScore score_with(Windows windows, const Schedule& schedule, const Answers& answers,
-                        const HoldingSearch& search, microseconds settles) {
-  HoldingScore score;
-  Ledger ledger(search, windows);
-  for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto& request = schedule[i];
-    if (ledger.add(request, answers[i])) {
-      const auto used = ledger.spent(request.at) + ledger.held(request.at);
-      if (used <= score.held) continue;
-      score.held = used;
-      score.held_at = i;
-    }
-    const bool is_denial = request.event == Event::kReserve && !answers[i].allowed;
-    if (!is_denial || ledger.knows(request.holder, request.at)) continue;
-    const auto free = search.limit.limit - ledger.most(request.at, settles);
-    const auto leaked = free - request.cost + 1;
-    if (leaked <= score.leaked) continue;
-    if (score.leaked == 0) score.leaked_at = i;
-    score.leaked = leaked;
-  }
-  return score;
-}
-
 }  // namespace
-
-HoldingScore budget_score_of(const Schedule& schedule, const Answers& answers,
-                             const HoldingSearch& search, microseconds settles) {
-  std::optional<HoldingScore> lowest;
-  for (const auto windows : windows_of(search)) {
-    const auto score = score_with(windows, schedule, answers, search, settles);
-    if (!lowest || score.held < lowest->held) lowest = score;
-  }
-  return *lowest;
-}
-
-std::vector<HoldingStep> budget_steps_of(const Schedule& schedule, const Answers& answers,
-                                         const HoldingSearch& search) {
-  auto lowest = Windows::kOfClock;
-  const auto held = [&](Windows windows) {
-    return score_with(windows, schedule, answers, search, 0us).held;
-  };
-  for (const auto windows : windows_of(search)) {
-    if (held(windows) < held(lowest)) lowest = windows;
-  }
-  std::vector<HoldingStep> steps;
-  Ledger ledger(search, lowest);
-  for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto note = ledger.note_on(schedule[i]);
-    ledger.add(schedule[i], answers[i]);
-    const auto at = schedule[i].at;
-    steps.push_back({.held = ledger.held(at), .spent = ledger.spent(at), .note = note});
-  }
-  return steps;
-}
 
 HoldingSearchResult search_budgets(Trial& trial, const HoldingSearch& search,
                                    const Interrupt& interrupt,

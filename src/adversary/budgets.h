@@ -22,22 +22,6 @@
 
 namespace rlctl::adversary {
 
-/// The worst moments of a schedule. `held`: the units that were spent in one window, or held, after
-/// an allowed reserve. A reservation holds its units until it is settled, or its hold ends; its
-/// first settle is spent in the window that holds the settle, if it comes within twice the hold:
-/// later, a limiter may have forgotten the reservation. Unless the search is exact, windows may
-/// also begin with the first event, the first settle or the first units spent after the last one,
-/// whichever suits the limiter best. `leaked`: the least number of units that are missing if a
-/// reserve was denied that would have fitted; unless the search is exact, what ended less than
-/// `settles` ago may still count.
-HoldingScore budget_score_of(const Schedule& schedule, const Answers& answers,
-                             const HoldingSearch& search, microseconds settles);
-
-/// Notes say about which reservation an event is, unless it makes a new one or settles a held one:
-/// "never reserved", "reserved before", "settled before" or "hold had ended".
-std::vector<HoldingStep> budget_steps_of(const Schedule& schedule, const Answers& answers,
-                                         const HoldingSearch& search);
-
 /// See search_holdings(). The search has units, at most the limit, and a hold.
 HoldingSearchResult search_budgets(Trial& trial, const HoldingSearch& search,
                                    const Interrupt& interrupt,

@@ -1,6 +1,7 @@
 #include "adversary/holdings.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <utility>
 
@@ -8,6 +9,14 @@ namespace rlctl::adversary {
 namespace {
 
 using namespace std::chrono_literals;
+
+traffic::HoldRules rules_of(const HoldingSearch& search, microseconds settles) {
+  const bool is_budget = search.is_exact && !search.has_leases;
+  return {.limit = search.limit,
+          .has_leases = search.has_leases,
+          .is_budget = is_budget,
+          .late = is_budget ? 0us : settles};
+}
 
 /// Numbers the holders in the order in which they come.
 Schedule renumbered(Schedule schedule) {
@@ -363,6 +372,58 @@ HoldingSearchResult search_twice(Trial& trial, HoldingRules& rules, const Holdin
 
 }  // namespace
 
+HoldingScore holding_score_of(const Schedule& schedule, const Answers& answers,
+                              const HoldingSearch& search, microseconds settles) {
+  std::array<HoldingScore, traffic::kWindowKinds> scores;
+  HoldingScore leaks;
+  traffic::Holds holds(rules_of(search, settles));
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    const auto event = arrival_of(schedule[i]);
+    const bool is_taken = holds.add(event, answers[i].allowed);
+    for (std::size_t kind = 0; is_taken && kind < holds.window_kinds(); ++kind) {
+      const auto used = holds.held() + holds.spent(static_cast<traffic::WindowKind>(kind));
+      if (used <= scores[kind].held) continue;
+      scores[kind].held = used;
+      scores[kind].held_at = i;
+    }
+    const bool is_denial =
+        event.event == traffic::vocabulary_of(event.event).take && !answers[i].allowed;
+    if (!is_denial || holds.is_known(event.holder)) continue;
+    const auto leaked = search.limit.limit - holds.most_counted() - event.cost + 1;
+    if (leaked <= leaks.leaked) continue;
+    if (leaks.leaked == 0) leaks.leaked_at = i;
+    leaks.leaked = leaked;
+  }
+  const auto kinds = std::span(scores).first(holds.window_kinds());
+  auto score = *std::ranges::min_element(kinds, {}, &HoldingScore::held);
+  score.leaked = leaks.leaked;
+  score.leaked_at = leaks.leaked_at;
+  return score;
+}
+
+std::vector<HoldingStep> holding_steps_of(const Schedule& schedule, const Answers& answers,
+                                          const HoldingSearch& search) {
+  std::vector<HoldingStep> steps;
+  std::vector<std::array<std::int64_t, traffic::kWindowKinds>> spent(schedule.size());
+  std::array<std::int64_t, traffic::kWindowKinds> most{};
+  traffic::Holds holds(rules_of(search, 0us));
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    const auto event = arrival_of(schedule[i]);
+    const auto note = holds.note_on(event);
+    const bool is_taken = holds.add(event, answers[i].allowed);
+    steps.push_back({.held = holds.held(), .note = note});
+    for (std::size_t kind = 0; kind < holds.window_kinds(); ++kind) {
+      spent[i][kind] = holds.spent(static_cast<traffic::WindowKind>(kind));
+      if (is_taken) most[kind] = std::max(most[kind], holds.held() + spent[i][kind]);
+    }
+  }
+  if (search.has_leases) return steps;
+  const auto kinds = std::span(most).first(holds.window_kinds());
+  const auto lowest = static_cast<std::size_t>(std::ranges::min_element(kinds) - kinds.begin());
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i].spent = spent[i][lowest];
+  return steps;
+}
+
 HoldingRules::HoldingRules(const HoldingSearch& search, std::vector<microseconds> durations)
     : search_(search), durations_(std::move(durations)) {}
 
@@ -382,6 +443,14 @@ void HoldingRules::set_ttls(std::vector<microseconds> ttls) {
   for (auto& gap : gaps_) gap = whole(gap);
   std::sort(gaps_.begin(), gaps_.end());
   gaps_.erase(std::unique(gaps_.begin(), gaps_.end()), gaps_.end());
+}
+
+traffic::Holds HoldingRules::ledger_after(const Schedule& schedule, const Answers& answers) const {
+  traffic::Holds holds(rules_of(search_, settles_));
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    holds.add(arrival_of(schedule[i]), answers[i].allowed);
+  }
+  return holds;
 }
 
 microseconds HoldingRules::gap_of(traffic::Random& random) const {

@@ -15,6 +15,7 @@
 #include "adversary/trial.h"
 #include "base/wait.h"
 #include "limiter/limit.h"
+#include "traffic/holds.h"
 #include "traffic/pattern.h"
 
 // The search for schedules of events of holders, of which one takes what another gives back: leases
@@ -23,12 +24,16 @@
 
 namespace rlctl::adversary {
 
-/// The worst moments of a schedule.
+/// The worst moments of a schedule, according to the ledger (traffic/holds.h).
 struct HoldingScore {
-  /// The most that were held at once, leases or units. More than the limit is a finding.
+  /// The most leases held at once, or the most units spent in one window or held after an allowed
+  /// reserve; with the kind of windows that suits the limiter best. More than the limit is a
+  /// finding.
   std::int64_t held = 0;
   std::size_t held_at = 0;  ///< the index of the first event after which they were
-  /// The most that nobody had when somebody was denied it.
+  /// Largest number of free units at the moment of a denial that they should have prevented; of
+  /// reservations the fewest that are missing. What ended less than `settles` ago is not free,
+  /// unless the search is exact.
   std::int64_t leaked = 0;
   std::size_t leaked_at = 0;  ///< the index of the first such event
 };
@@ -66,6 +71,7 @@ struct HoldingSearchResult {
 /// What is searched, and how.
 struct HoldingSearch {
   limiter::Limit limit = {};  ///< or, in a search of leases, their number and duration
+  bool has_leases = false;    ///< otherwise reservations
   bool renews = true;         ///< whether the limiter is told when leases are renewed
   /// Of a budget: the units that reservations have, or the whole limit; and how long they are held.
   std::int64_t units = 1;
@@ -78,6 +84,13 @@ struct HoldingSearch {
   microseconds base{0};  ///< no event is earlier
   microseconds tick{1};  ///< times are the base plus multiples of this
 };
+
+/// `settles`: see HoldingRules::settles().
+HoldingScore holding_score_of(const Schedule& schedule, const Answers& answers,
+                              const HoldingSearch& search, microseconds settles);
+/// Each event with what is held after it, and a note of Holds::note_on().
+std::vector<HoldingStep> holding_steps_of(const Schedule& schedule, const Answers& answers,
+                                          const HoldingSearch& search);
 
 /// Longer than whatever ends at all.
 inline constexpr microseconds kYear = std::chrono::hours{8760};
@@ -95,7 +108,9 @@ class HoldingRules {
   /// Schedules that leave what a limiter stores.
   virtual std::vector<Schedule> typical_schedules() const = 0;
 
-  virtual HoldingScore score_of(const Schedule& schedule, const Answers& answers) const = 0;
+  HoldingScore score_of(const Schedule& schedule, const Answers& answers) const {
+    return holding_score_of(schedule, answers, search_, settles_);
+  }
   /// A schedule with new holders at its end, who ask for everything at one instant, long after
   /// everybody else is gone.
   virtual Schedule with_probe(Schedule schedule) const = 0;
@@ -107,11 +122,14 @@ class HoldingRules {
   virtual std::vector<Schedule> simpler(const Schedule& /*schedule*/) const { return {}; }
 
   /// Of an exhaustive search: when the next event may come, unsorted; the events, whose times are
-  /// not set; and what decides about scores to come.
+  /// not set.
   virtual std::vector<microseconds> times_after(const Schedule& schedule,
                                                 const Answers& answers) const = 0;
   virtual std::vector<Request> events_after(const Schedule& schedule) const = 0;
-  virtual std::string state_of(const Schedule& schedule, const Answers& answers) const = 0;
+  /// State key: schedules with equal keys have equal futures.
+  virtual std::string state_of(const Schedule& schedule, const Answers& answers) const {
+    return ledger_after(schedule, answers).state_key();
+  }
 
   /// How long after its end something may still be taken.
   microseconds settles() const { return settles_; }
@@ -122,6 +140,7 @@ class HoldingRules {
  protected:
   const HoldingSearch& search() const { return search_; }
   std::span<const microseconds> edges() const { return edges_; }
+  traffic::Holds ledger_after(const Schedule& schedule, const Answers& answers) const;
   /// One of the gaps, by chance.
   microseconds gap_of(traffic::Random& random) const;
 

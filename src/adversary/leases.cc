@@ -17,91 +17,6 @@ namespace {
 using namespace std::chrono_literals;
 using traffic::Event;
 
-/// The leases that holders believe to have.
-class HeldLeases {
- public:
-  explicit HeldLeases(microseconds lease) : lease_(lease) {}
-
-  void add(const Request& request, const Answer& answer) {
-    if (request.event == Event::kRelease) return release(request);
-    if (!answer.allowed) return;
-    auto* known = find(request.holder);
-    if (request.event == Event::kRequest) {
-      if (known == nullptr) known = &leases_.emplace_back();
-      known->holder = request.holder;
-    } else if (known == nullptr || known->is_released) {
-      return;  // no lease that could run again
-    }
-    const bool runs = !known->is_released && known->end > request.at;
-    if (!runs) known->slots = 0;
-    if (!runs || request.event == Event::kRequest) ++known->slots;
-    known->end = std::max(known->end, request.at + lease_);
-    known->is_released = false;
-  }
-  bool holds(std::uint32_t holder, microseconds at) const {
-    return std::ranges::any_of(leases_, [&](const Lease& lease) {
-      return lease.holder == holder && !lease.is_released && lease.end > at;
-    });
-  }
-  /// See lease_steps_of().
-  std::string_view note_on(const Request& request) const {
-    if (request.event == Event::kRequest) return {};
-    const auto found = std::ranges::find(leases_, request.holder, &Lease::holder);
-    if (found == leases_.end()) return "never held";
-    if (found->is_released) return "released before";
-    return found->end > request.at ? std::string_view() : "lease had ended";
-  }
-  std::int64_t held(microseconds at) const {
-    return std::ranges::count_if(
-        leases_, [&](const Lease& lease) { return !lease.is_released && lease.end > at; });
-  }
-  /// The most slots that those may have who held then.
-  std::int64_t slots(microseconds at) const {
-    std::int64_t slots = 0;
-    for (const auto& lease : leases_) {
-      if (!lease.is_released && lease.end > at) slots += lease.slots;
-    }
-    return slots;
-  }
-  /// When the leases end that run.
-  std::vector<microseconds> ends(microseconds at) const {
-    std::vector<microseconds> ends;
-    for (const auto& lease : leases_) {
-      if (!lease.is_released && lease.end > at) ends.push_back(lease.end);
-    }
-    return ends;
-  }
-  /// What decides about scores to come.
-  void append_key(std::string& key, microseconds at) const {
-    for (const auto& lease : leases_) {
-      const bool runs = !lease.is_released && lease.end > at;
-      key += std::to_string(lease.holder) + (lease.is_released ? '-' : '+');
-      if (runs) key += std::to_string(lease.end.count());
-    }
-  }
-
- private:
-  struct Lease {
-    std::uint32_t holder = 0;
-    microseconds end{0};  ///< or the time of the release
-    bool is_released = false;
-    std::int64_t slots = 0;  ///< that the holder may have, who may have acquired several times
-  };
-  Lease* find(std::uint32_t holder) {
-    const auto found = std::ranges::find(leases_, holder, &Lease::holder);
-    return found == leases_.end() ? nullptr : &*found;
-  }
-  void release(const Request& request) {
-    auto* lease = find(request.holder);
-    if (lease == nullptr || lease->is_released) return;
-    lease->end = std::min(lease->end, request.at);
-    lease->is_released = true;
-  }
-
-  microseconds lease_;
-  std::vector<Lease> leases_;
-};
-
 /// Writes schedules, one event after another.
 class Plot {
  public:
@@ -143,9 +58,6 @@ class LeaseRules final : public HoldingRules {
     const auto full = Plot(search().base).acquire(search().limit.limit + 1);
     return {Plot(search().base).acquire().schedule(), full.schedule(),
             Plot(full).each(Event::kRelease, 1, 1).schedule()};
-  }
-  HoldingScore score_of(const Schedule& schedule, const Answers& answers) const override {
-    return lease_score_of(schedule, answers, search().limit, settles());
   }
   Schedule with_probe(Schedule schedule) const override {
     return adversary::with_probe(std::move(schedule), search().limit, settles());
@@ -230,9 +142,10 @@ class LeaseRules final : public HoldingRules {
     const auto last = schedule.back().at;
     std::vector<microseconds> times;
     for (const auto gap : gaps()) times.push_back(last + gap);
-    for (const auto end : held_after(schedule, answers).ends(last)) {
+    for (const auto end : ledger_after(schedule, answers).ends()) {
       for (const auto edge : edges()) {
-        if (end + edge >= last) times.push_back(search().base + whole(end + edge - search().base));
+        if (end > last && end + edge >= last)
+          times.push_back(search().base + whole(end + edge - search().base));
       }
     }
     return times;
@@ -249,56 +162,12 @@ class LeaseRules final : public HoldingRules {
     }
     return events;
   }
-  std::string state_of(const Schedule& schedule, const Answers& answers) const override {
-    std::string key;
-    held_after(schedule, answers).append_key(key, schedule.back().at);
-    return key;
-  }
 
  private:
   microseconds lease() const { return search().limit.window; }
-  HeldLeases held_after(const Schedule& schedule, const Answers& answers) const {
-    HeldLeases held(lease());
-    for (std::size_t i = 0; i < schedule.size(); ++i) held.add(schedule[i], answers[i]);
-    return held;
-  }
 };
 
 }  // namespace
-
-HoldingScore lease_score_of(const Schedule& schedule, const Answers& answers,
-                            const limiter::Limit& limit, microseconds settles) {
-  HoldingScore score;
-  HeldLeases held(limit.window);
-  for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto& request = schedule[i];
-    held.add(request, answers[i]);
-    if (const auto now = held.held(request.at); now > score.held) {
-      score.held = now;
-      score.held_at = i;
-    }
-    const bool is_denial = request.event == Event::kRequest && !answers[i].allowed;
-    if (!is_denial || held.holds(request.holder, request.at)) continue;
-    // Those whose lease has ended since then count, too.
-    const auto leaked = limit.limit - held.slots(request.at - settles);
-    if (leaked <= score.leaked) continue;
-    if (score.leaked == 0) score.leaked_at = i;
-    score.leaked = leaked;
-  }
-  return score;
-}
-
-std::vector<HoldingStep> lease_steps_of(const Schedule& schedule, const Answers& answers,
-                                        const limiter::Limit& limit) {
-  std::vector<HoldingStep> steps;
-  HeldLeases held(limit.window);
-  for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto note = held.note_on(schedule[i]);
-    held.add(schedule[i], answers[i]);
-    steps.push_back({.held = held.held(schedule[i].at), .note = note});
-  }
-  return steps;
-}
 
 Schedule with_probe(Schedule schedule, const limiter::Limit& limit, microseconds settles) {
   if (schedule.empty()) return schedule;

@@ -23,26 +23,9 @@
 
 namespace rlctl::adversary {
 
-// ---- What a schedule shows ----
-
-/// The worst moments of a schedule. A holder holds from an allowed acquire until it releases the
-/// lease, however that is answered, or the lease lapses. An allowed renewal makes a lease that had
-/// lapsed run again. Leaked are the slots that nobody had at a denied acquire: those of leases that
-/// were released, or that had lapsed long ago. The limit is the number of leases, and its window
-/// their duration. `settles`: how long after a lapse the slot may still be taken.
-HoldingScore lease_score_of(const Schedule& schedule, const Answers& answers,
-                            const limiter::Limit& limit, microseconds settles);
-
-/// Notes say whose lease a renewal or a release is about, unless the lease runs: "never held",
-/// "released before" or "lease had ended".
-std::vector<HoldingStep> lease_steps_of(const Schedule& schedule, const Answers& answers,
-                                        const limiter::Limit& limit);
-
 /// A schedule with new holders at its end, who ask for all leases at one instant, long after
 /// everybody else is gone: `settles` after the last lease that its last event may have given.
 Schedule with_probe(Schedule schedule, const limiter::Limit& limit, microseconds settles);
-
-// ---- The search ----
 
 /// See search_holdings(). Throws UsageError if the tries are too few for the limit.
 HoldingSearchResult search_leases(Trial& trial, const HoldingSearch& request,

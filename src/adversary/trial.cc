@@ -33,15 +33,8 @@ std::vector<Answers> answers_of(traffic::Decider& decider, std::span<const Sched
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     std::uint32_t place = 0;
     for (const auto& request : schedules[i]) {
-      arrivals.push_back({.at = request.at,
-                          .ahead = request.ahead,
-                          .key = static_cast<std::uint32_t>(i + request.client * schedules.size()),
-                          .event = request.event,
-                          .cost = request.cost,
-                          .place = ++place,
-                          .holder = request.holder,
-                          .actual = request.actual,
-                          .hold = request.hold});
+      const auto key = static_cast<std::uint32_t>(i + request.client * schedules.size());
+      arrivals.push_back(arrival_of(request, key, ++place));
     }
   }
   std::vector<limiter::Decision> decisions(arrivals.size());

@@ -115,9 +115,9 @@ TEST_CASE("budgets: the windows of a limiter may begin with the first units spen
   spend(65s, 1);
   spend(124s, 9);
   spend(126s, 10);
-  CHECK(budget_score_of(schedule, Answers(8, yes), search, 0s).held == 10);
+  CHECK(holding_score_of(schedule, Answers(8, yes), search, 0s).held == 10);
   spend(127s, 1);
-  CHECK(budget_score_of(schedule, Answers(10, yes), search, 0s).held == 11);
+  CHECK(holding_score_of(schedule, Answers(10, yes), search, 0s).held == 11);
 }
 
 TEST_CASE("budgets: a settle may exceed the limit, a reserve that follows may not") {
@@ -129,15 +129,15 @@ TEST_CASE("budgets: a settle may exceed the limit, a reserve that follows may no
   const rlctl::adversary::Request settle{
       .at = kBase + 1s, .cost = 4, .event = Event::kSettle, .holder = 1, .actual = 11, .hold = 25s};
   const Schedule schedule{reserve(0s, 1, 4), settle, reserve(2s, 2, 1)};
-  CHECK(budget_score_of(schedule, {yes, yes, no}, kExact, 0s).held == 4);
-  const auto score = budget_score_of(schedule, {yes, yes, yes}, kExact, 0s);
+  CHECK(holding_score_of(schedule, {yes, yes, no}, kExact, 0s).held == 4);
+  const auto score = holding_score_of(schedule, {yes, yes, yes}, kExact, 0s);
   CHECK(score.held == 12);
   CHECK(score.held_at == 2);
-  const auto steps = budget_steps_of(schedule, {yes, yes, no}, kExact);
+  const auto steps = holding_steps_of(schedule, {yes, yes, no}, kExact);
   CHECK(steps[1].spent == 11);
   CHECK(steps[1].held == 0);
   // A settle that the limiter refuses is not spent.
-  CHECK(budget_score_of(schedule, {yes, no, yes}, kExact, 0s).held == 5);
+  CHECK(holding_score_of(schedule, {yes, no, yes}, kExact, 0s).held == 5);
 }
 
 TEST_CASE("budgets: units count as lost once the hold has ended for long enough") {
@@ -145,7 +145,7 @@ TEST_CASE("budgets: units count as lost once the hold has ended for long enough"
     const Schedule schedule{
         {.at = kBase, .cost = 4, .event = Event::kReserve, .holder = 1, .hold = 25s},
         {.at = kBase + after, .cost = 10, .event = Event::kReserve, .holder = 2, .hold = 25s}};
-    return budget_score_of(schedule, {{.allowed = true}, {}}, search, 50s).leaked;
+    return holding_score_of(schedule, {{.allowed = true}, {}}, search, 50s).leaked;
   };
   CHECK(leaked(kExact, 25s - 1us) == 0);
   CHECK(leaked(kExact, 25s) == 1);
