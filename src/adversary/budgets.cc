@@ -1,72 +1,13 @@
-#include "adversary/budgets.h"
-
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <optional>
-#include <utility>
+#include <chrono>
 
-#include "base/error.h"
-#include "limiter/budget_model.h"
-#include "traffic/virtual_run.h"
+#include "adversary/holding_rules.h"
 
 namespace rlctl::adversary {
 namespace {
 
 using namespace std::chrono_literals;
 using traffic::Event;
-
-/// Writes schedules of reservations, one event after another.
-class BudgetPlot {
- public:
-  explicit BudgetPlot(const HoldingSearch& search) : at_(search.base), hold_(search.hold) {}
-
-  BudgetPlot& wait(microseconds time) {
-    at_ += time;
-    return *this;
-  }
-  BudgetPlot& wait_until(microseconds time) {
-    at_ = std::max(at_, time);
-    return *this;
-  }
-  /// New reservations.
-  BudgetPlot& reserve(std::int64_t units, std::int64_t count = 1) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      units_.push_back(units);
-      again(last());
-    }
-    return *this;
-  }
-  BudgetPlot& again(std::uint32_t id) { return add(Event::kReserve, id, 0); }
-  BudgetPlot& settle(std::uint32_t id, std::int64_t actual) {
-    return add(Event::kSettle, id, actual);
-  }
-  /// Of an ID that nobody has reserved.
-  BudgetPlot& settle_unknown(std::int64_t units, std::int64_t actual) {
-    units_.push_back(units);
-    return settle(last(), actual);
-  }
-  std::uint32_t last() const { return static_cast<std::uint32_t>(units_.size()); }
-  std::int64_t units_of(std::uint32_t id) const { return units_[id - 1]; }
-  microseconds at() const { return at_; }
-  Schedule schedule() const { return schedule_; }
-
- private:
-  BudgetPlot& add(Event event, std::uint32_t id, std::int64_t actual) {
-    schedule_.push_back({.at = at_,
-                         .cost = units_of(id),
-                         .event = event,
-                         .holder = id,
-                         .actual = actual,
-                         .hold = hold_});
-    return *this;
-  }
-
-  microseconds at_, hold_;
-  std::vector<std::int64_t> units_;  ///< of the reservation with the ID i + 1
-  Schedule schedule_;
-};
 
 /// Actual costs: nothing, less, just as much and more.
 std::vector<std::int64_t> actual_costs(std::int64_t units) {
@@ -81,14 +22,14 @@ class BudgetRules final : public HoldingRules {
       : HoldingRules(search, {search.hold, 2 * search.hold}) {}
 
   std::vector<Schedule> typical_schedules() const override {
-    const auto one = plot().reserve(units());
-    return {one.schedule(), BudgetPlot(one).settle(1, units()).schedule(),
-            plot().reserve(limit()).settle(1, limit()).reserve(1).schedule()};
+    const auto one = begin().reserve(units());
+    return {one.schedule(), ScheduleBuilder(one).settle(1, units()).schedule(),
+            begin().reserve(limit()).settle(1, limit()).reserve(1).schedule()};
   }
   Schedule with_probe(Schedule schedule) const override {
     if (schedule.empty()) return schedule;
     const auto at = schedule.back().at + search().limit.window + 2 * search().hold + settles();
-    schedule.push_back({.at = search().base + whole(at - search().base) + search().tick,
+    schedule.push_back({.at = on_tick(at) + search().tick,
                         .cost = limit(),
                         .event = Event::kReserve,
                         .holder = last_holder(schedule) + 1,
@@ -100,47 +41,47 @@ class BudgetRules final : public HoldingRules {
     // A limiter may have room for only some reservations of a key, as `budget` does.
     constexpr std::int64_t kMostReserved = 100;
     std::vector<Schedule> all;
-    const auto add = [&all](const BudgetPlot& plot) { all.push_back(plot.schedule()); };
-    const auto full = plot().reserve(limit());
+    const auto add = [&all](const ScheduleBuilder& built) { all.push_back(built.schedule()); };
+    const auto full = begin().reserve(limit());
     const auto each = std::max(units(), limit() / kMostReserved + 1);
-    add(plot().reserve(each, limit() / each + 1));
-    add(BudgetPlot(full).settle(1, limit()).reserve(1));
-    add(BudgetPlot(full).settle(1, 2 * limit()).reserve(1));
-    add(BudgetPlot(full).settle(1, 0).settle(1, 0).reserve(limit()).reserve(limit()));
-    add(plot().settle_unknown(limit(), 0).reserve(limit()).reserve(limit()));
+    add(begin().reserve(each, limit() / each + 1));
+    add(ScheduleBuilder(full).settle(1, limit()).reserve(1));
+    add(ScheduleBuilder(full).settle(1, 2 * limit()).reserve(1));
+    add(ScheduleBuilder(full).settle(1, 0).settle(1, 0).reserve(limit()).reserve(limit()));
+    add(begin().settle_unknown(limit(), 0).reserve(limit()).reserve(limit()));
     // One that was denied is settled.
-    add(BudgetPlot(full).reserve(units()).settle(2, 0).reserve(units()));
-    add(BudgetPlot(full).again(1).settle(1, 0).reserve(limit()));
+    add(ScheduleBuilder(full).reserve(units()).settle(2, 0).reserve(units()));
+    add(ScheduleBuilder(full).reserve_again(1).settle(1, 0).reserve(limit()));
     if (units() < limit()) {
       const auto rest = limit() - units();
-      add(plot().reserve(units()).settle(1, units()).settle(1, units()).reserve(rest));
-      add(plot().reserve(units()).again(1).reserve(rest));
+      add(begin().reserve(units()).settle(1, units()).settle(1, units()).reserve(rest));
+      add(begin().reserve(units()).reserve_again(1).reserve(rest));
     }
     for (const auto gap : gaps()) {
       for (const auto actual : {std::int64_t{0}, limit(), 2 * limit()}) {
-        const auto later = BudgetPlot(full).wait(gap);
-        add(BudgetPlot(later).settle(1, actual).reserve(limit()).reserve(limit()));
-        add(BudgetPlot(later).settle(1, actual).settle(1, actual).reserve(limit()).reserve(1));
-        add(BudgetPlot(later).reserve(limit()).settle(1, actual).reserve(limit()));
-        add(BudgetPlot(later).reserve(1).settle(1, actual).reserve(limit()).reserve(limit()));
+        const auto later = ScheduleBuilder(full).wait(gap);
+        add(ScheduleBuilder(later).settle(1, actual).reserve(limit()).reserve(limit()));
+        add(ScheduleBuilder(later).settle(1, actual).settle(1, actual).reserve(limit()).reserve(1));
+        add(ScheduleBuilder(later).reserve(limit()).settle(1, actual).reserve(limit()));
+        add(ScheduleBuilder(later).reserve(1).settle(1, actual).reserve(limit()).reserve(limit()));
       }
       for (const auto later : gaps()) {
-        add(plot().reserve(units()).wait(gap).reserve(limit()).wait(later).reserve(limit()));
-        add(BudgetPlot(full).wait(gap).again(1).wait(later).reserve(limit()));
+        add(begin().reserve(units()).wait(gap).reserve(limit()).wait(later).reserve(limit()));
+        add(ScheduleBuilder(full).wait(gap).reserve_again(1).wait(later).reserve(limit()));
       }
     }
     // Around the edge of a window.
     for (const auto edge : edges()) {
       const auto at = next_window(search().base) + edge;
-      add(plot()
+      add(begin()
               .wait_until(at - whole(search().hold / 2))
               .reserve(limit())
               .wait_until(at)
               .reserve(1));
-      add(BudgetPlot(full).settle(1, limit()).wait_until(at).reserve(limit()).reserve(1));
+      add(ScheduleBuilder(full).settle(1, limit()).wait_until(at).reserve(limit()).reserve(1));
     }
     // One dies while others come and go.
-    auto busy = plot().reserve(1);
+    auto busy = begin().reserve(1);
     constexpr int kMostOthers = 40;
     const auto end = settles() + 2 * search().hold;
     const auto pause = std::max({search().hold / 2, end / kMostOthers, search().tick});
@@ -154,30 +95,30 @@ class BudgetRules final : public HoldingRules {
   Schedule random_schedule(traffic::Random& random) const override {
     constexpr std::int64_t kMost = 30;
     const auto length = 2 + below(random, std::min(3 * (limit() / units()) + 8, kMost));
-    auto plot = this->plot();
+    auto builder = begin();
     for (std::int64_t i = 0; i < length; ++i) {
       const auto pause = random.uniform();
       if (i > 0 && pause < 0.45) {
-        plot.wait(gap_of(random));
+        builder.wait(gap_of(random));
       } else if (i > 0 && pause < 0.55) {
         const auto edge = below(random, static_cast<std::int64_t>(edges().size()));
-        plot.wait_until(next_window(plot.at()) + edges()[static_cast<std::size_t>(edge)]);
+        builder.wait_until(next_window(builder.at()) + edges()[static_cast<std::size_t>(edge)]);
       }
       const auto kind = random.uniform();
-      const auto known = static_cast<std::uint32_t>(1 + below(random, plot.last()));
-      if (kind < 0.45 || plot.last() == 0) {
-        plot.reserve(random.uniform() < 0.6 ? units() : 1 + below(random, limit()));
+      const auto known = static_cast<std::uint32_t>(1 + below(random, builder.last()));
+      if (kind < 0.45 || builder.last() == 0) {
+        builder.reserve(random.uniform() < 0.6 ? units() : 1 + below(random, limit()));
       } else if (kind < 0.5) {
-        plot.settle_unknown(units(), below(random, 2 * units()));
+        builder.settle_unknown(units(), below(random, 2 * units()));
       } else if (kind < 0.6) {
-        plot.again(known);
+        builder.reserve_again(known);
       } else {
-        const auto costs = actual_costs(plot.units_of(known));
+        const auto costs = actual_costs(builder.units_of(known));
         const auto cost = below(random, static_cast<std::int64_t>(costs.size()));
-        plot.settle(known, costs[static_cast<std::size_t>(cost)]);
+        builder.settle(known, costs[static_cast<std::size_t>(cost)]);
       }
     }
-    return plot.schedule();
+    return builder.schedule();
   }
 
   std::vector<Schedule> simpler(const Schedule& schedule) const override {
@@ -219,12 +160,12 @@ class BudgetRules final : public HoldingRules {
     for (const auto end : ends) {
       for (const auto edge : edges()) {
         if (search().is_exact && std::chrono::abs(edge) > search().tick) continue;
-        if (end + edge > last) times.push_back(search().base + whole(end + edge - search().base));
+        if (end + edge > last) times.push_back(on_tick(end + edge));
       }
     }
     return times;
   }
-  /// Of a new ID a reserve or a settle, of each other one both.
+  /// New IDs may be reserved or settled; known IDs too.
   std::vector<Request> events_after(const Schedule& schedule) const override {
     const auto hold = search().hold;
     const auto known = last_holder(schedule);
@@ -253,7 +194,7 @@ class BudgetRules final : public HoldingRules {
  private:
   std::int64_t limit() const { return search().limit.limit; }
   std::int64_t units() const { return search().units; }
-  BudgetPlot plot() const { return BudgetPlot(search()); }
+  ScheduleBuilder begin() const { return ScheduleBuilder(search()); }
   /// The units of each reservation; also of the next new ID.
   std::vector<std::int64_t> units_by_id(const Schedule& schedule) const {
     std::vector<std::int64_t> all(last_holder(schedule) + std::size_t{2}, units());
@@ -267,47 +208,8 @@ class BudgetRules final : public HoldingRules {
 
 }  // namespace
 
-HoldingSearchResult search_budgets(Trial& trial, const HoldingSearch& search,
-                                   const Interrupt& interrupt,
-                                   const OnSearchProgress& on_progress) {
-  BudgetRules rules(search);
-  return search_holdings(trial, rules, search, interrupt, on_progress);
-}
-
-HoldingSearchResult search_all_budgets(Trial& trial, const HoldingSearch& search, int events,
-                                       const Interrupt& interrupt,
-                                       const OnExhaustiveProgress& on_progress) {
-  BudgetRules rules(search);
-  return search_all_holdings(trial, rules, search, events, interrupt, on_progress);
-}
-
-std::vector<Answers> BudgetModelTrial::run(std::span<const Schedule> schedules) {
-  std::vector<Answers> answers(schedules.size());
-  contents_.assign(schedules.size(), {});
-  for (std::size_t i = 0; i < schedules.size(); ++i) {
-    limiter::BudgetModel model;
-    const limiter::BudgetAndLimit key{.key = &model, .limit = limit_};
-    for (const auto& request : schedules[i]) {
-      const auto decision = traffic::decide({&key, 1}, {.at = request.at,
-                                                        .event = request.event,
-                                                        .cost = request.cost,
-                                                        .holder = request.holder,
-                                                        .actual = request.actual,
-                                                        .hold = request.hold});
-      answers[i].push_back({.allowed = decision.allowed, .retry_after = decision.retry_after});
-    }
-    const auto& stored = model.stored();
-    if (!stored) continue;
-    const auto last = schedules[i].back().at;
-    auto& contents = contents_[i];
-    if (stored->end > last) contents += std::to_string(stored->spent);
-    for (const auto& [id, its] : stored->reservations) {
-      if (its.forgotten_at <= last) continue;
-      contents += ' ' + id + (its.is_settled ? '-' : '+') + std::to_string(its.units) + '@' +
-                  std::to_string(its.held_until.count());
-    }
-  }
-  return answers;
+std::unique_ptr<HoldingRules> make_budget_rules(const HoldingSearch& search) {
+  return std::make_unique<BudgetRules>(search);
 }
 
 }  // namespace rlctl::adversary

@@ -1,5 +1,5 @@
 // needs: server
-#include "adversary/budgets.h"
+#include "adversary/holdings.h"
 
 #include <doctest/doctest.h>
 
@@ -51,14 +51,14 @@ std::string to_text(const std::optional<HoldingFinding>& finding) {
 }  // namespace
 
 TEST_CASE("budgets: nothing is found in budget, nor in its model") {
-  BudgetModelTrial model(kExact.limit);
+  HolderModelTrial model(kExact.limit, false);
   TestServer server;
   const TrialKeys keys;
   const auto script =
       rlctl::traffic::make_script({&algorithm("budget"), {kExact.limit}}, keys, "a:");
   ScriptTrial trial(server.connection(), *script);
   for (Trial* each : std::vector<Trial*>{&model, &trial}) {
-    const auto result = search_budgets(*each, kExact, Interrupt());
+    const auto result = search_holdings(*each, kExact, Interrupt());
     CAPTURE(to_text(result.overfilled));
     CAPTURE(to_text(result.leak));
     CHECK(result.held == 10);
@@ -68,13 +68,13 @@ TEST_CASE("budgets: nothing is found in budget, nor in its model") {
     CHECK(result.requests_sent >= kExact.tries);
   }
   trial.note_contents();
-  const auto on_server = search_all_budgets(trial, kExact, 2, Interrupt());
-  const auto by_model = search_all_budgets(model, kExact, 2, Interrupt());
+  const auto on_server = search_all_holdings(trial, kExact, 2, Interrupt());
+  const auto by_model = search_all_holdings(model, kExact, 2, Interrupt());
   CHECK(on_server.tried == by_model.tried);
   CHECK(by_model.tried.value_or(0) > 200);
   CHECK(on_server.held == 10);
   CHECK(on_server.leaked == 0);
-  const auto longer = search_all_budgets(model, kExact, 3, Interrupt());
+  const auto longer = search_all_holdings(model, kExact, 3, Interrupt());
   CHECK(longer.held == 10);
   CHECK(longer.leaked == 0);
 }
@@ -87,8 +87,8 @@ TEST_CASE("budgets: small units and short holds neither take for ever nor accuse
     search.units = is_of_a_day ? 400 : 1;
     search.hold = is_of_a_day ? 1s : 10s;
     search.tries = 5'000;
-    BudgetModelTrial model(search.limit);
-    const auto result = search_budgets(model, search, Interrupt());
+    HolderModelTrial model(search.limit, false);
+    const auto result = search_holdings(model, search, Interrupt());
     CHECK(result.held == search.limit.limit);
     CHECK(result.leaked == 0);
     CHECK(result.requests_sent < 10 * search.tries);

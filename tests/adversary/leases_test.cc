@@ -1,5 +1,5 @@
 // needs: server
-#include "adversary/leases.h"
+#include "adversary/holdings.h"
 
 #include <doctest/doctest.h>
 
@@ -42,13 +42,13 @@ std::string to_text(const std::optional<HoldingFinding>& finding) {
 
 TEST_CASE("leases: nothing is found in concurrency, nor in its model") {
   const HoldingSearch request{.limit = kTwo, .has_leases = true, .tries = 10'000, .base = kBase};
-  LeaseModelTrial model(kTwo);
+  HolderModelTrial model(kTwo, true);
   TestServer server;
   const TrialKeys keys;
   const auto script = rlctl::traffic::make_script({&algorithm("concurrency"), {kTwo}}, keys, "a:");
   ScriptTrial trial(server.connection(), *script);
   for (Trial* each : std::vector<Trial*>{&model, &trial}) {
-    const auto result = search_leases(*each, request, Interrupt());
+    const auto result = search_holdings(*each, request, Interrupt());
     CAPTURE(to_text(result.overfilled));
     CAPTURE(to_text(result.leak));
     CHECK(result.held == 2);
@@ -58,8 +58,8 @@ TEST_CASE("leases: nothing is found in concurrency, nor in its model") {
     CHECK(result.requests_sent >= request.tries);
   }
   trial.note_contents();
-  const auto on_server = search_all_leases(trial, request, 3, Interrupt());
-  const auto by_model = search_all_leases(model, request, 3, Interrupt());
+  const auto on_server = search_all_holdings(trial, request, 3, Interrupt());
+  const auto by_model = search_all_holdings(model, request, 3, Interrupt());
   CHECK(on_server.tried == by_model.tried);
   CHECK(on_server.held == 2);
   CHECK(on_server.leaked == 0);

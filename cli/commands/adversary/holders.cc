@@ -8,8 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "adversary/budgets.h"
-#include "adversary/leases.h"
+#include "adversary/holdings.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/options/holder_options.h"

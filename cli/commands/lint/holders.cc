@@ -7,8 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "adversary/budgets.h"
-#include "adversary/leases.h"
+#include "adversary/holdings.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/lint/plan.h"
@@ -141,7 +140,7 @@ Observed observe_leases(const Subject& subject, Connector& connector,
   search.has_leases = true;
   search.tries = std::max(kTries, 100 * limit.limit);
   const auto result = with_progress([&](const rlctl::adversary::OnSearchProgress& on_progress) {
-    return rlctl::adversary::search_leases(*trial, search, invocation.interrupt, on_progress);
+    return rlctl::adversary::search_holdings(*trial, search, invocation.interrupt, on_progress);
   });
   trial.finish();
   rlctl::lint::LeaseObservation seen{.limit = limit.limit, .held = result.held};
@@ -180,7 +179,7 @@ Observed observe_budget(const Subject& subject, const Plan& plan, Connector& con
   search.is_exact = candidate.is_bundled();
   HolderTrial trial(candidate, connector, settings, plan.hold / 10);
   const auto result = with_progress([&](const rlctl::adversary::OnSearchProgress& on_progress) {
-    return rlctl::adversary::search_budgets(*trial, search, invocation.interrupt, on_progress);
+    return rlctl::adversary::search_holdings(*trial, search, invocation.interrupt, on_progress);
   });
   const rlctl::adversary::Request reserve{.at = search.base,
                                           .cost = search.units,
