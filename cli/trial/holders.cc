@@ -84,16 +84,15 @@ void ask_as_holders(traffic::Candidate& candidate, const ScriptOptions& options,
       escape(candidate.foreign->name)));
 }
 
-traffic::HoldPlan hold_plan_of(const traffic::Candidate& candidate, const Plan& plan) {
-  auto hold = plan.leases.hold;
-  hold.tick = clock_tick_of(candidate);
-  return hold;
-}
-
-traffic::SpendRules spend_rules_of(const traffic::Candidate& candidate) {
+traffic::HoldRules hold_rules_of(const traffic::Candidate& candidate, const Plan& plan) {
+  const auto tick = clock_tick_of(candidate);
+  const bool has_leases = plan.concurrency.has_value();
   return {.limit = candidate.limits.front(),
-          .has_clock_windows = candidate.is_bundled(),
-          .tick = clock_tick_of(candidate)};
+          .has_leases = has_leases,
+          .is_budget = candidate.is_bundled(),
+          .early = tick,
+          .late = tick,
+          .works_on = has_leases};
 }
 
 }  // namespace rlctl::cli::trial

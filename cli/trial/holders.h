@@ -21,10 +21,7 @@ void require_no_page(const Plan& plan);
 /// UsageError if nothing renews, releases or settles them, or if its clock is too coarse to tell
 /// what is held.
 void ask_as_holders(traffic::Candidate& candidate, const ScriptOptions& options, const Plan& plan);
-/// What the holders do, and how coarse this limiter's clock is.
-traffic::HoldPlan hold_plan_of(const traffic::Candidate& candidate, const Plan& plan);
-
-/// How a limiter of reservations is judged.
-traffic::SpendRules spend_rules_of(const traffic::Candidate& candidate);
+/// What is held, and how this limiter is judged.
+traffic::HoldRules hold_rules_of(const traffic::Candidate& candidate, const Plan& plan);
 
 }  // namespace rlctl::cli::trial

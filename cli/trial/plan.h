@@ -17,10 +17,9 @@
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "replay/recording.h"
-#include "traffic/holding.h"
+#include "traffic/holders.h"
 #include "traffic/pattern.h"
 #include "traffic/script.h"
-#include "traffic/spending.h"
 #include "traffic/suggestion.h"
 
 namespace rlctl::cli::trial {
@@ -28,13 +27,13 @@ namespace rlctl::cli::trial {
 /// What the options say about leases.
 struct LeasePlan {
   std::chrono::microseconds lease = std::chrono::seconds{30};
-  traffic::HoldPlan hold{.hold = std::chrono::seconds{1}};
+  traffic::HolderPlan hold{.hold = std::chrono::seconds{1}};
 };
 
 /// What the options say about reservations, besides LeasePlan's --hold and --crash.
 struct BudgetPlan {
-  traffic::SpendPlan spend{.hold = std::chrono::seconds{30},
-                           .settle_after = std::chrono::seconds{1}};
+  traffic::HolderPlan spend{.hold = std::chrono::seconds{30},
+                            .settle_after = std::chrono::seconds{1}};
 };
 
 /// The format of a file to which a report is written.

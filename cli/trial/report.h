@@ -15,7 +15,7 @@
 #include "cli/terminal/terminal.h"
 #include "cli/trial/plan.h"
 #include "limiter/limit.h"
-#include "traffic/holding.h"
+#include "traffic/holders.h"
 #include "traffic/measurement.h"
 #include "traffic/traffic.h"
 

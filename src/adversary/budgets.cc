@@ -1,226 +1,13 @@
-#include "adversary/budgets.h"
-
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <optional>
-#include <utility>
+#include <chrono>
 
-#include "base/error.h"
-#include "limiter/budget_model.h"
-#include "traffic/virtual_run.h"
+#include "adversary/holding_rules.h"
 
 namespace rlctl::adversary {
 namespace {
 
 using namespace std::chrono_literals;
 using traffic::Event;
-
-/// When windows begin: at multiples of their length, or, after the last one, with the first event
-/// that was allowed, the first settle, or the first that spends anything. It is not known which of
-/// them a script has.
-enum class Windows { kOfClock, kFromFirst, kFromSettle, kFromSpent };
-
-std::span<const Windows> windows_of(const HoldingSearch& search) {
-  static constexpr std::array kAll{Windows::kOfClock, Windows::kFromFirst, Windows::kFromSettle,
-                                   Windows::kFromSpent};
-  return std::span(kAll).first(search.is_exact ? std::size_t{1} : kAll.size());
-}
-
-/// What was spent, and which reservations there are, as those know who made them.
-class Ledger {
- public:
-  explicit Ledger(const HoldingSearch& search, Windows windows = Windows::kOfClock)
-      : search_(search), windows_(windows) {}
-
-  /// True for an allowed reserve of a reservation that is certainly new.
-  bool add(const Request& request, const Answer& answer) {
-    if (!answer.allowed) return false;
-    auto* known = find(request.holder);
-    begin_window(request);
-    if (request.event == Event::kSettle) {
-      if (known != nullptr) settle(*known, request);
-      return false;
-    }
-    if (known != nullptr && (request.at < known->forgotten || !search_.is_exact)) {
-      if (search_.is_exact) return false;  // it changes nothing
-      known->may_end = std::max(known->may_end, request.at + search_.hold);
-      known->is_again = known->is_settled;
-      return false;
-    }
-    if (known == nullptr) known = &reservations_.emplace_back();
-    const auto ends = request.at + search_.hold;
-    *known = {.id = request.holder,
-              .units = request.cost,
-              .ends = ends,
-              .forgotten = ends + search_.hold,
-              .may_end = ends};
-    return true;
-  }
-  bool knows(std::uint32_t id, microseconds at) const {
-    return std::ranges::any_of(
-        reservations_, [&](const auto& each) { return each.id == id && each.forgotten > at; });
-  }
-  /// See budget_steps_of().
-  std::string_view note_on(const Request& request) const {
-    const auto found = std::ranges::find(reservations_, request.holder, &Reservation::id);
-    const bool is_known = found != reservations_.end() && found->forgotten > request.at;
-    if (request.event == Event::kReserve) return is_known ? "reserved before" : "";
-    if (found == reservations_.end()) return "never reserved";
-    if (found->is_settled) return "settled before";
-    return found->ends > request.at ? "" : "hold had ended";
-  }
-  std::int64_t held(microseconds at) const {
-    std::int64_t units = 0;
-    for (const auto& each : reservations_) {
-      if (!each.is_settled && each.ends > at) units += each.units;
-    }
-    return units;
-  }
-  std::int64_t spent(microseconds at) const {
-    const auto window = search_.limit.window;
-    if (windows_ != Windows::kOfClock && at >= begin_ + window) return 0;
-    const auto begin =
-        windows_ == Windows::kOfClock ? limiter::period_of(search_.limit, at).start : begin_;
-    std::int64_t units = 0;
-    for (const auto& each : spent_) {
-      if (each.is_certain && each.at >= begin) units += each.units;
-    }
-    return units;
-  }
-  /// The most that a limiter may count.
-  std::int64_t most(microseconds at, microseconds settles) const {
-    if (search_.is_exact) return spent(at) + held(at);
-    std::int64_t units = 0;
-    for (const auto& each : spent_) {
-      if (each.at > at - search_.limit.window - settles) units += each.units;
-    }
-    for (const auto& each : reservations_) {
-      const bool may_be_held = !each.is_settled || each.is_again;
-      if (may_be_held && each.may_end > at - settles) units += each.units;
-    }
-    return units;
-  }
-  /// When holds end, and, of an exact search, when reservations are forgotten.
-  std::vector<microseconds> ends() const {
-    std::vector<microseconds> ends;
-    for (const auto& each : reservations_) {
-      if (!each.is_settled) ends.push_back(each.ends);
-      if (search_.is_exact) ends.push_back(each.forgotten);
-    }
-    return ends;
-  }
-  /// What decides about scores to come.
-  std::string key(microseconds at) const {
-    std::string key = std::to_string(spent(at)) + '|' + std::to_string(begin_.count());
-    for (const auto& each : reservations_) {
-      key += '|' + std::to_string(each.id);
-      if (each.forgotten <= at && search_.is_exact) continue;
-      key += (each.is_settled ? '-' : '+') + std::to_string(each.ends.count());
-      if (!search_.is_exact)
-        key += (each.is_again ? '-' : '+') + std::to_string(each.may_end.count());
-    }
-    if (search_.is_exact) return key;
-    for (const auto& each : spent_) {
-      key += '|' + std::to_string(each.at.count()) + '=' + std::to_string(each.units);
-    }
-    return key;
-  }
-
- private:
-  struct Reservation {
-    std::uint32_t id = 0;
-    std::int64_t units = 0;
-    microseconds ends{0};       ///< when it lapses
-    microseconds forgotten{0};  ///< when a limiter may forget it
-    microseconds may_end{0};    ///< as `ends`, if asking for it again has prolonged it
-    bool is_settled = false;
-    bool is_again = false;  ///< it was settled, and asked for again, which may have reserved it
-  };
-  struct Spent {
-    microseconds at{0};
-    std::int64_t units = 0;
-    bool is_certain = true;
-  };
-  Reservation* find(std::uint32_t id) {
-    const auto found = std::ranges::find(reservations_, id, &Reservation::id);
-    return found == reservations_.end() ? nullptr : &*found;
-  }
-  void begin_window(const Request& request) {
-    if (windows_ == Windows::kFromSpent) return;  // see settle()
-    if (windows_ == Windows::kFromSettle && request.event != Event::kSettle) return;
-    if (request.at >= begin_ + search_.limit.window) begin_ = request.at;
-  }
-  void settle(Reservation& its, const Request& request) {
-    const bool is_first = !its.is_settled && request.at < its.forgotten;
-    if (!is_first && its.is_settled && !its.is_again) return;
-    const bool spends = is_first && request.actual > 0;
-    if (windows_ == Windows::kFromSpent && spends && request.at >= begin_ + search_.limit.window) {
-      begin_ = request.at;
-    }
-    spent_.push_back({.at = request.at, .units = request.actual, .is_certain = is_first});
-    its.is_settled = true;
-    its.is_again = false;
-  }
-
-  HoldingSearch search_;
-  Windows windows_;
-  microseconds begin_ = -kYear;  ///< when the last window began; unused with kOfClock
-  std::vector<Reservation> reservations_;
-  std::vector<Spent> spent_;
-};
-
-/// Writes schedules of reservations, one event after another.
-class BudgetPlot {
- public:
-  explicit BudgetPlot(const HoldingSearch& search) : at_(search.base), hold_(search.hold) {}
-
-  BudgetPlot& wait(microseconds time) {
-    at_ += time;
-    return *this;
-  }
-  BudgetPlot& wait_until(microseconds time) {
-    at_ = std::max(at_, time);
-    return *this;
-  }
-  /// New reservations.
-  BudgetPlot& reserve(std::int64_t units, std::int64_t count = 1) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      units_.push_back(units);
-      again(last());
-    }
-    return *this;
-  }
-  BudgetPlot& again(std::uint32_t id) { return add(Event::kReserve, id, 0); }
-  BudgetPlot& settle(std::uint32_t id, std::int64_t actual) {
-    return add(Event::kSettle, id, actual);
-  }
-  /// Of an ID that nobody has reserved.
-  BudgetPlot& settle_unknown(std::int64_t units, std::int64_t actual) {
-    units_.push_back(units);
-    return settle(last(), actual);
-  }
-  std::uint32_t last() const { return static_cast<std::uint32_t>(units_.size()); }
-  std::int64_t units_of(std::uint32_t id) const { return units_[id - 1]; }
-  microseconds at() const { return at_; }
-  Schedule schedule() const { return schedule_; }
-
- private:
-  BudgetPlot& add(Event event, std::uint32_t id, std::int64_t actual) {
-    schedule_.push_back({.at = at_,
-                         .cost = units_of(id),
-                         .event = event,
-                         .holder = id,
-                         .actual = actual,
-                         .hold = hold_});
-    return *this;
-  }
-
-  microseconds at_, hold_;
-  std::vector<std::int64_t> units_;  ///< of the reservation with the ID i + 1
-  Schedule schedule_;
-};
 
 /// Actual costs: nothing, less, just as much and more.
 std::vector<std::int64_t> actual_costs(std::int64_t units) {
@@ -235,17 +22,14 @@ class BudgetRules final : public HoldingRules {
       : HoldingRules(search, {search.hold, 2 * search.hold}) {}
 
   std::vector<Schedule> typical_schedules() const override {
-    const auto one = plot().reserve(units());
-    return {one.schedule(), BudgetPlot(one).settle(1, units()).schedule(),
-            plot().reserve(limit()).settle(1, limit()).reserve(1).schedule()};
-  }
-  HoldingScore score_of(const Schedule& schedule, const Answers& answers) const override {
-    return budget_score_of(schedule, answers, search(), settles());
+    const auto one = begin().reserve(units());
+    return {one.schedule(), ScheduleBuilder(one).settle(1, units()).schedule(),
+            begin().reserve(limit()).settle(1, limit()).reserve(1).schedule()};
   }
   Schedule with_probe(Schedule schedule) const override {
     if (schedule.empty()) return schedule;
     const auto at = schedule.back().at + search().limit.window + 2 * search().hold + settles();
-    schedule.push_back({.at = search().base + whole(at - search().base) + search().tick,
+    schedule.push_back({.at = on_tick(at) + search().tick,
                         .cost = limit(),
                         .event = Event::kReserve,
                         .holder = last_holder(schedule) + 1,
@@ -257,47 +41,47 @@ class BudgetRules final : public HoldingRules {
     // A limiter may have room for only some reservations of a key, as `budget` does.
     constexpr std::int64_t kMostReserved = 100;
     std::vector<Schedule> all;
-    const auto add = [&all](const BudgetPlot& plot) { all.push_back(plot.schedule()); };
-    const auto full = plot().reserve(limit());
+    const auto add = [&all](const ScheduleBuilder& built) { all.push_back(built.schedule()); };
+    const auto full = begin().reserve(limit());
     const auto each = std::max(units(), limit() / kMostReserved + 1);
-    add(plot().reserve(each, limit() / each + 1));
-    add(BudgetPlot(full).settle(1, limit()).reserve(1));
-    add(BudgetPlot(full).settle(1, 2 * limit()).reserve(1));
-    add(BudgetPlot(full).settle(1, 0).settle(1, 0).reserve(limit()).reserve(limit()));
-    add(plot().settle_unknown(limit(), 0).reserve(limit()).reserve(limit()));
+    add(begin().reserve(each, limit() / each + 1));
+    add(ScheduleBuilder(full).settle(1, limit()).reserve(1));
+    add(ScheduleBuilder(full).settle(1, 2 * limit()).reserve(1));
+    add(ScheduleBuilder(full).settle(1, 0).settle(1, 0).reserve(limit()).reserve(limit()));
+    add(begin().settle_unknown(limit(), 0).reserve(limit()).reserve(limit()));
     // One that was denied is settled.
-    add(BudgetPlot(full).reserve(units()).settle(2, 0).reserve(units()));
-    add(BudgetPlot(full).again(1).settle(1, 0).reserve(limit()));
+    add(ScheduleBuilder(full).reserve(units()).settle(2, 0).reserve(units()));
+    add(ScheduleBuilder(full).reserve_again(1).settle(1, 0).reserve(limit()));
     if (units() < limit()) {
       const auto rest = limit() - units();
-      add(plot().reserve(units()).settle(1, units()).settle(1, units()).reserve(rest));
-      add(plot().reserve(units()).again(1).reserve(rest));
+      add(begin().reserve(units()).settle(1, units()).settle(1, units()).reserve(rest));
+      add(begin().reserve(units()).reserve_again(1).reserve(rest));
     }
     for (const auto gap : gaps()) {
       for (const auto actual : {std::int64_t{0}, limit(), 2 * limit()}) {
-        const auto later = BudgetPlot(full).wait(gap);
-        add(BudgetPlot(later).settle(1, actual).reserve(limit()).reserve(limit()));
-        add(BudgetPlot(later).settle(1, actual).settle(1, actual).reserve(limit()).reserve(1));
-        add(BudgetPlot(later).reserve(limit()).settle(1, actual).reserve(limit()));
-        add(BudgetPlot(later).reserve(1).settle(1, actual).reserve(limit()).reserve(limit()));
+        const auto later = ScheduleBuilder(full).wait(gap);
+        add(ScheduleBuilder(later).settle(1, actual).reserve(limit()).reserve(limit()));
+        add(ScheduleBuilder(later).settle(1, actual).settle(1, actual).reserve(limit()).reserve(1));
+        add(ScheduleBuilder(later).reserve(limit()).settle(1, actual).reserve(limit()));
+        add(ScheduleBuilder(later).reserve(1).settle(1, actual).reserve(limit()).reserve(limit()));
       }
       for (const auto later : gaps()) {
-        add(plot().reserve(units()).wait(gap).reserve(limit()).wait(later).reserve(limit()));
-        add(BudgetPlot(full).wait(gap).again(1).wait(later).reserve(limit()));
+        add(begin().reserve(units()).wait(gap).reserve(limit()).wait(later).reserve(limit()));
+        add(ScheduleBuilder(full).wait(gap).reserve_again(1).wait(later).reserve(limit()));
       }
     }
     // Around the edge of a window.
     for (const auto edge : edges()) {
       const auto at = next_window(search().base) + edge;
-      add(plot()
+      add(begin()
               .wait_until(at - whole(search().hold / 2))
               .reserve(limit())
               .wait_until(at)
               .reserve(1));
-      add(BudgetPlot(full).settle(1, limit()).wait_until(at).reserve(limit()).reserve(1));
+      add(ScheduleBuilder(full).settle(1, limit()).wait_until(at).reserve(limit()).reserve(1));
     }
     // One dies while others come and go.
-    auto busy = plot().reserve(1);
+    auto busy = begin().reserve(1);
     constexpr int kMostOthers = 40;
     const auto end = settles() + 2 * search().hold;
     const auto pause = std::max({search().hold / 2, end / kMostOthers, search().tick});
@@ -311,30 +95,30 @@ class BudgetRules final : public HoldingRules {
   Schedule random_schedule(traffic::Random& random) const override {
     constexpr std::int64_t kMost = 30;
     const auto length = 2 + below(random, std::min(3 * (limit() / units()) + 8, kMost));
-    auto plot = this->plot();
+    auto builder = begin();
     for (std::int64_t i = 0; i < length; ++i) {
       const auto pause = random.uniform();
       if (i > 0 && pause < 0.45) {
-        plot.wait(gap_of(random));
+        builder.wait(gap_of(random));
       } else if (i > 0 && pause < 0.55) {
         const auto edge = below(random, static_cast<std::int64_t>(edges().size()));
-        plot.wait_until(next_window(plot.at()) + edges()[static_cast<std::size_t>(edge)]);
+        builder.wait_until(next_window(builder.at()) + edges()[static_cast<std::size_t>(edge)]);
       }
       const auto kind = random.uniform();
-      const auto known = static_cast<std::uint32_t>(1 + below(random, plot.last()));
-      if (kind < 0.45 || plot.last() == 0) {
-        plot.reserve(random.uniform() < 0.6 ? units() : 1 + below(random, limit()));
+      const auto known = static_cast<std::uint32_t>(1 + below(random, builder.last()));
+      if (kind < 0.45 || builder.last() == 0) {
+        builder.reserve(random.uniform() < 0.6 ? units() : 1 + below(random, limit()));
       } else if (kind < 0.5) {
-        plot.settle_unknown(units(), below(random, 2 * units()));
+        builder.settle_unknown(units(), below(random, 2 * units()));
       } else if (kind < 0.6) {
-        plot.again(known);
+        builder.reserve_again(known);
       } else {
-        const auto costs = actual_costs(plot.units_of(known));
+        const auto costs = actual_costs(builder.units_of(known));
         const auto cost = below(random, static_cast<std::int64_t>(costs.size()));
-        plot.settle(known, costs[static_cast<std::size_t>(cost)]);
+        builder.settle(known, costs[static_cast<std::size_t>(cost)]);
       }
     }
-    return plot.schedule();
+    return builder.schedule();
   }
 
   std::vector<Schedule> simpler(const Schedule& schedule) const override {
@@ -376,12 +160,12 @@ class BudgetRules final : public HoldingRules {
     for (const auto end : ends) {
       for (const auto edge : edges()) {
         if (search().is_exact && std::chrono::abs(edge) > search().tick) continue;
-        if (end + edge > last) times.push_back(search().base + whole(end + edge - search().base));
+        if (end + edge > last) times.push_back(on_tick(end + edge));
       }
     }
     return times;
   }
-  /// Of a new ID a reserve or a settle, of each other one both.
+  /// New IDs may be reserved or settled; known IDs too.
   std::vector<Request> events_after(const Schedule& schedule) const override {
     const auto hold = search().hold;
     const auto known = last_holder(schedule);
@@ -401,10 +185,7 @@ class BudgetRules final : public HoldingRules {
     return events;
   }
   std::string state_of(const Schedule& schedule, const Answers& answers) const override {
-    std::string state;
-    for (const auto windows : windows_of(search())) {
-      state += ledger_after(schedule, answers, windows).key(schedule.back().at) + '|';
-    }
+    auto state = HoldingRules::state_of(schedule, answers);
     // Events to come are about these, denied ones too.
     for (const auto units : units_by_id(schedule)) state += '/' + std::to_string(units);
     return state;
@@ -413,7 +194,7 @@ class BudgetRules final : public HoldingRules {
  private:
   std::int64_t limit() const { return search().limit.limit; }
   std::int64_t units() const { return search().units; }
-  BudgetPlot plot() const { return BudgetPlot(search()); }
+  ScheduleBuilder begin() const { return ScheduleBuilder(search()); }
   /// The units of each reservation; also of the next new ID.
   std::vector<std::int64_t> units_by_id(const Schedule& schedule) const {
     std::vector<std::int64_t> all(last_holder(schedule) + std::size_t{2}, units());
@@ -423,110 +204,12 @@ class BudgetRules final : public HoldingRules {
   microseconds next_window(microseconds at) const {
     return limiter::period_of(search().limit, at).end;
   }
-  Ledger ledger_after(const Schedule& schedule, const Answers& answers,
-                      Windows windows = Windows::kOfClock) const {
-    Ledger ledger(search(), windows);
-    for (std::size_t i = 0; i < schedule.size(); ++i) ledger.add(schedule[i], answers[i]);
-    return ledger;
-  }
 };
-
-HoldingScore score_with(Windows windows, const Schedule& schedule, const Answers& answers,
-                        const HoldingSearch& search, microseconds settles) {
-  HoldingScore score;
-  Ledger ledger(search, windows);
-  for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto& request = schedule[i];
-    if (ledger.add(request, answers[i])) {
-      const auto used = ledger.spent(request.at) + ledger.held(request.at);
-      if (used <= score.held) continue;
-      score.held = used;
-      score.held_at = i;
-    }
-    const bool is_denial = request.event == Event::kReserve && !answers[i].allowed;
-    if (!is_denial || ledger.knows(request.holder, request.at)) continue;
-    const auto free = search.limit.limit - ledger.most(request.at, settles);
-    const auto leaked = free - request.cost + 1;
-    if (leaked <= score.leaked) continue;
-    if (score.leaked == 0) score.leaked_at = i;
-    score.leaked = leaked;
-  }
-  return score;
-}
 
 }  // namespace
 
-HoldingScore budget_score_of(const Schedule& schedule, const Answers& answers,
-                             const HoldingSearch& search, microseconds settles) {
-  std::optional<HoldingScore> lowest;
-  for (const auto windows : windows_of(search)) {
-    const auto score = score_with(windows, schedule, answers, search, settles);
-    if (!lowest || score.held < lowest->held) lowest = score;
-  }
-  return *lowest;
-}
-
-std::vector<HoldingStep> budget_steps_of(const Schedule& schedule, const Answers& answers,
-                                         const HoldingSearch& search) {
-  auto lowest = Windows::kOfClock;
-  const auto held = [&](Windows windows) {
-    return score_with(windows, schedule, answers, search, 0us).held;
-  };
-  for (const auto windows : windows_of(search)) {
-    if (held(windows) < held(lowest)) lowest = windows;
-  }
-  std::vector<HoldingStep> steps;
-  Ledger ledger(search, lowest);
-  for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto note = ledger.note_on(schedule[i]);
-    ledger.add(schedule[i], answers[i]);
-    const auto at = schedule[i].at;
-    steps.push_back({.held = ledger.held(at), .spent = ledger.spent(at), .note = note});
-  }
-  return steps;
-}
-
-HoldingSearchResult search_budgets(Trial& trial, const HoldingSearch& search,
-                                   const Interrupt& interrupt,
-                                   const OnSearchProgress& on_progress) {
-  BudgetRules rules(search);
-  return search_holdings(trial, rules, search, interrupt, on_progress);
-}
-
-HoldingSearchResult search_all_budgets(Trial& trial, const HoldingSearch& search, int events,
-                                       const Interrupt& interrupt,
-                                       const OnExhaustiveProgress& on_progress) {
-  BudgetRules rules(search);
-  return search_all_holdings(trial, rules, search, events, interrupt, on_progress);
-}
-
-std::vector<Answers> BudgetModelTrial::run(std::span<const Schedule> schedules) {
-  std::vector<Answers> answers(schedules.size());
-  contents_.assign(schedules.size(), {});
-  for (std::size_t i = 0; i < schedules.size(); ++i) {
-    limiter::BudgetModel model;
-    const limiter::BudgetAndLimit key{.key = &model, .limit = limit_};
-    for (const auto& request : schedules[i]) {
-      const auto decision = traffic::decide({&key, 1}, {.at = request.at,
-                                                        .event = request.event,
-                                                        .cost = request.cost,
-                                                        .holder = request.holder,
-                                                        .actual = request.actual,
-                                                        .hold = request.hold});
-      answers[i].push_back({.allowed = decision.allowed, .retry_after = decision.retry_after});
-    }
-    const auto& stored = model.stored();
-    if (!stored) continue;
-    const auto last = schedules[i].back().at;
-    auto& contents = contents_[i];
-    if (stored->end > last) contents += std::to_string(stored->spent);
-    for (const auto& [id, its] : stored->reservations) {
-      if (its.forgotten_at <= last) continue;
-      contents += ' ' + id + (its.is_settled ? '-' : '+') + std::to_string(its.units) + '@' +
-                  std::to_string(its.held_until.count());
-    }
-  }
-  return answers;
+std::unique_ptr<HoldingRules> make_budget_rules(const HoldingSearch& search) {
+  return std::make_unique<BudgetRules>(search);
 }
 
 }  // namespace rlctl::adversary

@@ -1,8 +1,14 @@
 #include "adversary/holdings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <memory>
 #include <unordered_map>
 #include <utility>
+
+#include "adversary/holding_rules.h"
+#include "base/error.h"
 
 namespace rlctl::adversary {
 namespace {
@@ -22,9 +28,12 @@ Schedule renumbered(Schedule schedule) {
 /// What both searches have in common.
 class HoldingsPass {
  public:
-  HoldingsPass(Trial& trial, HoldingRules& rules, const HoldingSearch& request,
-               const Interrupt& interrupt)
-      : trial_(trial), rules_(rules), request_(request), interrupt_(interrupt) {
+  HoldingsPass(Trial& trial, const HoldingSearch& request, const Interrupt& interrupt)
+      : trial_(trial),
+        made_rules_(request.has_leases ? make_lease_rules(request) : make_budget_rules(request)),
+        rules_(*made_rules_),
+        request_(request),
+        interrupt_(interrupt) {
     set_ttls();
   }
 
@@ -330,6 +339,7 @@ class HoldingsPass {
   }
 
   Trial& trial_;
+  std::unique_ptr<HoldingRules> made_rules_;
   HoldingRules& rules_;
   const HoldingSearch& request_;
   const Interrupt& interrupt_;
@@ -338,13 +348,13 @@ class HoldingsPass {
 
 /// Searches by `find`, once more if the findings do not have their answers after all.
 template <typename Find>
-HoldingSearchResult search_twice(Trial& trial, HoldingRules& rules, const HoldingSearch& request,
+HoldingSearchResult search_twice(Trial& trial, const HoldingSearch& request,
                                  const Interrupt& interrupt, const OnSent& on_sent,
                                  const Find& find) {
   std::int64_t in_vain = 0;
   for (bool is_again = false;; is_again = true) {
     HoldingSearchResult result;
-    HoldingsPass search(trial, rules, request, interrupt);
+    HoldingsPass search(trial, request, interrupt);
     bool is_interrupted = false, is_confirmed = true;
     try {
       find(search);
@@ -361,42 +371,16 @@ HoldingSearchResult search_twice(Trial& trial, HoldingRules& rules, const Holdin
   }
 }
 
+void require_enough_tries(const HoldingSearch& search) {
+  constexpr std::int64_t kMinProbes = 50;
+  if (search.tries / kMinProbes >= search.limit.limit) return;
+  throw UsageError(fmt::format(
+      "--tries: {} events are too few for {} leases: give at least {}, or search with fewer "
+      "leases, which show the same flaws",
+      search.tries, search.limit.limit, kMinProbes * search.limit.limit));
+}
+
 }  // namespace
-
-HoldingRules::HoldingRules(const HoldingSearch& search, std::vector<microseconds> durations)
-    : search_(search), durations_(std::move(durations)) {}
-
-void HoldingRules::set_ttls(std::vector<microseconds> ttls) {
-  const auto shortest = durations_.front(), tick = search_.tick;
-  auto longest = 2 * shortest;
-  for (const auto ttl : ttls) longest = std::max(longest, ttl);
-  // Whole durations, since a key ends some time after its TTL.
-  settles_ = whole((longest / shortest + 1) * shortest + tick - 1us);
-  gaps_ = {0us, std::max<microseconds>(1ms, tick), shortest / 2};
-  edges_ = {-tick, 0us, tick};
-  if (!ttls.empty()) edges_.insert(edges_.end(), {-kTtlMargin, kTtlMargin});
-  ttls.insert(ttls.end(), durations_.begin(), durations_.end());
-  for (const auto ttl : ttls) {
-    for (const auto edge : edges_) gaps_.push_back(std::max(0us, ttl + edge));
-  }
-  for (auto& gap : gaps_) gap = whole(gap);
-  std::sort(gaps_.begin(), gaps_.end());
-  gaps_.erase(std::unique(gaps_.begin(), gaps_.end()), gaps_.end());
-}
-
-microseconds HoldingRules::gap_of(traffic::Random& random) const {
-  return gaps_[static_cast<std::size_t>(below(random, static_cast<std::int64_t>(gaps_.size())))];
-}
-
-std::uint32_t last_holder(const Schedule& schedule) {
-  std::uint32_t last = 0;
-  for (const auto& request : schedule) last = std::max(last, request.holder);
-  return last;
-}
-
-std::int64_t below(traffic::Random& random, std::int64_t count) {
-  return static_cast<std::int64_t>(random.uniform() * static_cast<double>(count));
-}
 
 microseconds latest_time(microseconds ends, std::optional<int> events) {
   constexpr int kEventsOfRandom = 50;
@@ -404,21 +388,21 @@ microseconds latest_time(microseconds ends, std::optional<int> events) {
   return (events.value_or(kEventsOfRandom) + 4) * (ends + kTtlMargin) + 2 * kYear;
 }
 
-HoldingSearchResult search_holdings(Trial& trial, HoldingRules& rules, const HoldingSearch& search,
+HoldingSearchResult search_holdings(Trial& trial, const HoldingSearch& search,
                                     const Interrupt& interrupt,
                                     const OnSearchProgress& on_progress) {
+  if (search.has_leases) require_enough_tries(search);
   const auto on_sent = [&](std::int64_t sent) {
     if (on_progress) on_progress(sent, search.tries, search.limit.limit);
   };
-  return search_twice(trial, rules, search, interrupt, on_sent,
+  return search_twice(trial, search, interrupt, on_sent,
                       [&](HoldingsPass& each) { each.random(on_progress); });
 }
 
-HoldingSearchResult search_all_holdings(Trial& trial, HoldingRules& rules,
-                                        const HoldingSearch& search, int events,
+HoldingSearchResult search_all_holdings(Trial& trial, const HoldingSearch& search, int events,
                                         const Interrupt& interrupt,
                                         const OnExhaustiveProgress& on_progress) {
-  return search_twice(trial, rules, search, interrupt, {},
+  return search_twice(trial, search, interrupt, {},
                       [&](HoldingsPass& each) { each.exhaust(events, on_progress); });
 }
 

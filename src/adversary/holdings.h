@@ -15,20 +15,27 @@
 #include "adversary/trial.h"
 #include "base/wait.h"
 #include "limiter/limit.h"
+#include "traffic/holds.h"
 #include "traffic/pattern.h"
 
-// The search for schedules of events of holders, of which one takes what another gives back: leases
-// (leases.h) and reservations of a budget (budgets.h). These say which events there are, when they
-// may come, and what a schedule shows; here is what both searches have in common.
+// The search for the schedules of holders' events under which more leases are held than the limit
+// allows, a reserve brings what is spent and held above the limit, or units are lost. Holders come
+// late, repeat themselves, give back what they do not have, or die; settles cost less or more than
+// was reserved. The ledger (traffic/holds.h) judges each schedule; the rules (holding_rules.h) say
+// which events there are, and when they may come.
 
 namespace rlctl::adversary {
 
-/// The worst moments of a schedule.
+/// The worst moments of a schedule, according to the ledger (traffic/holds.h).
 struct HoldingScore {
-  /// The most that were held at once, leases or units. More than the limit is a finding.
+  /// The most leases held at once, or the most units spent in one window or held after an allowed
+  /// reserve; with the kind of windows that suits the limiter best. More than the limit is a
+  /// finding.
   std::int64_t held = 0;
   std::size_t held_at = 0;  ///< the index of the first event after which they were
-  /// The most that nobody had when somebody was denied it.
+  /// Largest number of free units at the moment of a denial that they should have prevented; of
+  /// reservations the fewest that are missing. What ended less than `settles` ago is not free,
+  /// unless the search is exact.
   std::int64_t leaked = 0;
   std::size_t leaked_at = 0;  ///< the index of the first such event
 };
@@ -66,6 +73,7 @@ struct HoldingSearchResult {
 /// What is searched, and how.
 struct HoldingSearch {
   limiter::Limit limit = {};  ///< or, in a search of leases, their number and duration
+  bool has_leases = false;    ///< otherwise reservations
   bool renews = true;         ///< whether the limiter is told when leases are renewed
   /// Of a budget: the units that reservations have, or the whole limit; and how long they are held.
   std::int64_t units = 1;
@@ -79,63 +87,12 @@ struct HoldingSearch {
   microseconds tick{1};  ///< times are the base plus multiples of this
 };
 
-/// Longer than whatever ends at all.
-inline constexpr microseconds kYear = std::chrono::hours{8760};
-
-/// The events of a kind of holders.
-class HoldingRules {
- public:
-  /// `durations`: after which something of a holder ends, the shortest first.
-  HoldingRules(const HoldingSearch& search, std::vector<microseconds> durations);
-  virtual ~HoldingRules() = default;
-
-  /// Sets what follows from how long keys live: the critical times, and how long something may stay
-  /// taken.
-  void set_ttls(std::vector<microseconds> ttls);
-  /// Schedules that leave what a limiter stores.
-  virtual std::vector<Schedule> typical_schedules() const = 0;
-
-  virtual HoldingScore score_of(const Schedule& schedule, const Answers& answers) const = 0;
-  /// A schedule with new holders at its end, who ask for everything at one instant, long after
-  /// everybody else is gone.
-  virtual Schedule with_probe(Schedule schedule) const = 0;
-  /// Schedules under which limiters are known to fail.
-  virtual std::vector<Schedule> known_schedules() const = 0;
-  virtual Schedule random_schedule(traffic::Random& random) const = 0;
-
-  /// Schedules of as many events with simpler numbers, none of which leads back to the schedule.
-  virtual std::vector<Schedule> simpler(const Schedule& /*schedule*/) const { return {}; }
-
-  /// Of an exhaustive search: when the next event may come, unsorted; the events, whose times are
-  /// not set; and what decides about scores to come.
-  virtual std::vector<microseconds> times_after(const Schedule& schedule,
-                                                const Answers& answers) const = 0;
-  virtual std::vector<Request> events_after(const Schedule& schedule) const = 0;
-  virtual std::string state_of(const Schedule& schedule, const Answers& answers) const = 0;
-
-  /// How long after its end something may still be taken.
-  microseconds settles() const { return settles_; }
-  std::span<const microseconds> gaps() const { return gaps_; }
-  std::span<const microseconds> durations() const { return durations_; }
-  microseconds whole(microseconds time) const { return time - time % search_.tick; }
-
- protected:
-  const HoldingSearch& search() const { return search_; }
-  std::span<const microseconds> edges() const { return edges_; }
-  /// One of the gaps, by chance.
-  microseconds gap_of(traffic::Random& random) const;
-
- private:
-  HoldingSearch search_;
-  std::vector<microseconds> durations_;
-  std::vector<microseconds> gaps_, edges_;  ///< critical gaps; moments around the end of something
-  microseconds settles_{0};
-};
-
-std::uint32_t last_holder(const Schedule& schedule);
-
-/// A number from 0 to count - 1.
-std::int64_t below(traffic::Random& random, std::int64_t count);
+/// `settles`: see HoldingRules::settles().
+HoldingScore holding_score_of(const Schedule& schedule, const Answers& answers,
+                              const HoldingSearch& search, microseconds settles);
+/// Each event with what is held after it, and a note of Holds::note_on().
+std::vector<HoldingStep> holding_steps_of(const Schedule& schedule, const Answers& answers,
+                                          const HoldingSearch& search);
 
 /// No event of a search is later than this after the base, if what holders have ends within `ends`;
 /// `events`: those of an exhaustive search.
@@ -143,15 +100,15 @@ microseconds latest_time(microseconds ends, std::optional<int> events);
 
 /// Tries schedules under which limiters are known to fail, then random ones until the tries are
 /// used up, each with its probe. Then shrinks what was found. The same search gives the same
-/// result. Throws what the trial throws. `worst` of the progress is the most that was held.
-HoldingSearchResult search_holdings(Trial& trial, HoldingRules& rules, const HoldingSearch& search,
+/// result. Throws what the trial throws, and UsageError if the tries are too few for the leases.
+/// `worst` of the progress is the most that was held.
+HoldingSearchResult search_holdings(Trial& trial, const HoldingSearch& search,
                                     const Interrupt& interrupt,
                                     const OnSearchProgress& on_progress = {});
 /// Tries every schedule of at most `events` events at critical times, each with its probe, and
 /// shrinks what was found. Schedules that leave equal contents, and equal holders, are extended
 /// only once; they all count.
-HoldingSearchResult search_all_holdings(Trial& trial, HoldingRules& rules,
-                                        const HoldingSearch& search, int events,
+HoldingSearchResult search_all_holdings(Trial& trial, const HoldingSearch& search, int events,
                                         const Interrupt& interrupt,
                                         const OnExhaustiveProgress& on_progress = {});
 

@@ -1,15 +1,6 @@
-#include "adversary/leases.h"
-
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
 
-#include "base/error.h"
-#include "limiter/lease_model.h"
-#include "traffic/pattern.h"
+#include "adversary/holding_rules.h"
 
 namespace rlctl::adversary {
 namespace {
@@ -17,182 +8,63 @@ namespace {
 using namespace std::chrono_literals;
 using traffic::Event;
 
-/// The leases that holders believe to have.
-class HeldLeases {
- public:
-  explicit HeldLeases(microseconds lease) : lease_(lease) {}
-
-  void add(const Request& request, const Answer& answer) {
-    if (request.event == Event::kRelease) return release(request);
-    if (!answer.allowed) return;
-    auto* known = find(request.holder);
-    if (request.event == Event::kRequest) {
-      if (known == nullptr) known = &leases_.emplace_back();
-      known->holder = request.holder;
-    } else if (known == nullptr || known->is_released) {
-      return;  // no lease that could run again
-    }
-    const bool runs = !known->is_released && known->end > request.at;
-    if (!runs) known->slots = 0;
-    if (!runs || request.event == Event::kRequest) ++known->slots;
-    known->end = std::max(known->end, request.at + lease_);
-    known->is_released = false;
-  }
-  bool holds(std::uint32_t holder, microseconds at) const {
-    return std::ranges::any_of(leases_, [&](const Lease& lease) {
-      return lease.holder == holder && !lease.is_released && lease.end > at;
-    });
-  }
-  /// See lease_steps_of().
-  std::string_view note_on(const Request& request) const {
-    if (request.event == Event::kRequest) return {};
-    const auto found = std::ranges::find(leases_, request.holder, &Lease::holder);
-    if (found == leases_.end()) return "never held";
-    if (found->is_released) return "released before";
-    return found->end > request.at ? std::string_view() : "lease had ended";
-  }
-  std::int64_t held(microseconds at) const {
-    return std::ranges::count_if(
-        leases_, [&](const Lease& lease) { return !lease.is_released && lease.end > at; });
-  }
-  /// The most slots that those may have who held then.
-  std::int64_t slots(microseconds at) const {
-    std::int64_t slots = 0;
-    for (const auto& lease : leases_) {
-      if (!lease.is_released && lease.end > at) slots += lease.slots;
-    }
-    return slots;
-  }
-  /// When the leases end that run.
-  std::vector<microseconds> ends(microseconds at) const {
-    std::vector<microseconds> ends;
-    for (const auto& lease : leases_) {
-      if (!lease.is_released && lease.end > at) ends.push_back(lease.end);
-    }
-    return ends;
-  }
-  /// What decides about scores to come.
-  void append_key(std::string& key, microseconds at) const {
-    for (const auto& lease : leases_) {
-      const bool runs = !lease.is_released && lease.end > at;
-      key += std::to_string(lease.holder) + (lease.is_released ? '-' : '+');
-      if (runs) key += std::to_string(lease.end.count());
-    }
-  }
-
- private:
-  struct Lease {
-    std::uint32_t holder = 0;
-    microseconds end{0};  ///< or the time of the release
-    bool is_released = false;
-    std::int64_t slots = 0;  ///< that the holder may have, who may have acquired several times
-  };
-  Lease* find(std::uint32_t holder) {
-    const auto found = std::ranges::find(leases_, holder, &Lease::holder);
-    return found == leases_.end() ? nullptr : &*found;
-  }
-  void release(const Request& request) {
-    auto* lease = find(request.holder);
-    if (lease == nullptr || lease->is_released) return;
-    lease->end = std::min(lease->end, request.at);
-    lease->is_released = true;
-  }
-
-  microseconds lease_;
-  std::vector<Lease> leases_;
-};
-
-/// Writes schedules, one event after another.
-class Plot {
- public:
-  explicit Plot(microseconds base) : at_(base) {}
-
-  Plot& wait(microseconds time) {
-    at_ += time;
-    return *this;
-  }
-  Plot& acquire(std::int64_t count = 1) {
-    for (std::int64_t i = 0; i < count; ++i) add(Event::kRequest, ++last_);
-    return *this;
-  }
-  /// An event of each of these holders.
-  Plot& each(Event event, std::uint32_t first, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) add(event, first + static_cast<std::uint32_t>(i));
-    return *this;
-  }
-  Plot& add(Event event, std::uint32_t holder) {
-    last_ = std::max(last_, holder);
-    schedule_.push_back({.at = at_, .event = event, .holder = holder});
-    return *this;
-  }
-  std::uint32_t last() const { return last_; }
-  Schedule schedule() const { return schedule_; }
-
- private:
-  microseconds at_;
-  std::uint32_t last_ = 0;
-  Schedule schedule_;
-};
-
 /// The events of leases.
 class LeaseRules final : public HoldingRules {
  public:
   explicit LeaseRules(const HoldingSearch& search) : HoldingRules(search, {search.limit.window}) {}
 
   std::vector<Schedule> typical_schedules() const override {
-    const auto full = Plot(search().base).acquire(search().limit.limit + 1);
-    return {Plot(search().base).acquire().schedule(), full.schedule(),
-            Plot(full).each(Event::kRelease, 1, 1).schedule()};
-  }
-  HoldingScore score_of(const Schedule& schedule, const Answers& answers) const override {
-    return lease_score_of(schedule, answers, search().limit, settles());
+    const auto full = begin().take(search().limit.limit + 1);
+    return {begin().take().schedule(), full.schedule(),
+            ScheduleBuilder(full).each(Event::kRelease, 1, 1).schedule()};
   }
   Schedule with_probe(Schedule schedule) const override {
-    return adversary::with_probe(std::move(schedule), search().limit, settles());
+    if (schedule.empty()) return schedule;
+    const auto at = schedule.back().at + lease() + settles();
+    const auto last = last_holder(schedule);
+    for (std::int64_t i = 1; i <= search().limit.limit; ++i) {
+      schedule.push_back({.at = at, .holder = last + static_cast<std::uint32_t>(i)});
+    }
+    return schedule;
   }
   std::vector<Schedule> known_schedules() const override {
     const auto limit = search().limit.limit;
-    const auto base = search().base;
     std::vector<Schedule> all;
-    const auto add = [&all](const Plot& plot) { all.push_back(plot.schedule()); };
-    const auto full = Plot(base).acquire(limit);
-    add(Plot(full).acquire());
-    add(Plot(base)
-            .acquire()
-            .each(Event::kRelease, 1, 1)
-            .each(Event::kRelease, 1, 1)
-            .acquire(limit + 1));
-    add(Plot(full)
+    const auto add = [&all](const ScheduleBuilder& built) { all.push_back(built.schedule()); };
+    const auto full = begin().take(limit);
+    add(ScheduleBuilder(full).take());
+    add(begin().take().each(Event::kRelease, 1, 1).each(Event::kRelease, 1, 1).take(limit + 1));
+    add(ScheduleBuilder(full)
             .each(Event::kRelease, 1, limit)
             .each(Event::kRelease, 1, limit)
-            .acquire(2 * limit));
-    add(Plot(base).add(Event::kRelease, 1).acquire(limit + 1));
+            .take(2 * limit));
+    add(begin().add(Event::kRelease, 1).take(limit + 1));
     // Clients that release although they were denied.
-    add(Plot(full)
-            .acquire(limit)
+    add(ScheduleBuilder(full)
+            .take(limit)
             .each(Event::kRelease, static_cast<std::uint32_t>(limit) + 1, limit)
-            .acquire(limit));
-    add(Plot(base)
-            .acquire()
-            .each(Event::kRequest, 1, 1)
-            .each(Event::kRelease, 1, 1)
-            .acquire(limit));
+            .take(limit));
+    add(begin().take().each(Event::kRequest, 1, 1).each(Event::kRelease, 1, 1).take(limit));
     for (const auto gap : gaps()) {
-      add(Plot(full).wait(gap).acquire(limit).each(Event::kRelease, 1, limit).acquire(limit));
-      add(Plot(full).wait(gap).acquire(limit).each(Event::kRenew, 1, limit).acquire(limit));
-      add(Plot(full).wait(gap).each(Event::kRelease, 1, limit).acquire(2 * limit));
+      add(ScheduleBuilder(full).wait(gap).take(limit).each(Event::kRelease, 1, limit).take(limit));
+      add(ScheduleBuilder(full).wait(gap).take(limit).each(Event::kRenew, 1, limit).take(limit));
+      add(ScheduleBuilder(full).wait(gap).each(Event::kRelease, 1, limit).take(2 * limit));
       for (const auto later : gaps()) {
-        add(Plot(base).acquire().wait(gap).acquire(limit).wait(later).acquire(limit));
-        add(Plot(full).wait(gap).each(Event::kRenew, 1, limit).wait(later).acquire(limit));
-        add(Plot(full).wait(gap).each(Event::kRequest, 1, limit).wait(later).acquire(limit));
+        add(begin().take().wait(gap).take(limit).wait(later).take(limit));
+        add(ScheduleBuilder(full).wait(gap).each(Event::kRenew, 1, limit).wait(later).take(limit));
+        add(ScheduleBuilder(full)
+                .wait(gap)
+                .each(Event::kRequest, 1, limit)
+                .wait(later)
+                .take(limit));
       }
     }
     // One dies while others come and go.
-    auto busy = Plot(base).acquire();
+    auto busy = begin().take();
     for (microseconds passed{0}; passed < settles() + 2 * lease(); passed += lease() / 2) {
-      busy.wait(whole(lease() / 2)).acquire().add(Event::kRelease, busy.last());
+      busy.wait(whole(lease() / 2)).take().add(Event::kRelease, busy.last());
     }
-    add(busy.acquire(limit));
+    add(busy.take(limit));
     if (!search().renews) {
       for (auto& schedule : all) {
         std::erase_if(schedule, [](const Request& each) { return each.event == Event::kRenew; });
@@ -204,24 +76,24 @@ class LeaseRules final : public HoldingRules {
   Schedule random_schedule(traffic::Random& random) const override {
     constexpr std::int64_t kMost = 40;
     const auto length = 2 + below(random, std::min(3 * search().limit.limit + 6, kMost));
-    Plot plot(search().base);
+    auto builder = begin();
     for (std::int64_t i = 0; i < length; ++i) {
       if (i > 0 && random.uniform() < 0.5) {
-        plot.wait(gap_of(random));
+        builder.wait(gap_of(random));
       }
       const auto kind = random.uniform();
-      const auto known = static_cast<std::uint32_t>(1 + below(random, plot.last()));
-      if (kind < 0.45 || plot.last() == 0) {
-        plot.acquire();
+      const auto known = static_cast<std::uint32_t>(1 + below(random, builder.last()));
+      if (kind < 0.45 || builder.last() == 0) {
+        builder.take();
       } else if (kind < 0.5) {
-        plot.add(Event::kRelease, plot.last() + 1);
+        builder.add(Event::kRelease, builder.last() + 1);
       } else if (kind < 0.85) {
-        plot.add(Event::kRelease, known);
+        builder.add(Event::kRelease, known);
       } else {
-        plot.add(search().renews && kind < 0.95 ? Event::kRenew : Event::kRequest, known);
+        builder.add(search().renews && kind < 0.95 ? Event::kRenew : Event::kRequest, known);
       }
     }
-    return plot.schedule();
+    return builder.schedule();
   }
 
   /// The critical gaps after the last event, and around the ends of the leases that run.
@@ -230,14 +102,14 @@ class LeaseRules final : public HoldingRules {
     const auto last = schedule.back().at;
     std::vector<microseconds> times;
     for (const auto gap : gaps()) times.push_back(last + gap);
-    for (const auto end : held_after(schedule, answers).ends(last)) {
+    for (const auto end : ledger_after(schedule, answers).ends()) {
       for (const auto edge : edges()) {
-        if (end + edge >= last) times.push_back(search().base + whole(end + edge - search().base));
+        if (end > last && end + edge >= last) times.push_back(on_tick(end + edge));
       }
     }
     return times;
   }
-  /// Of a new holder an acquire or a release, of each other one whatever there is.
+  /// New holders may acquire or release; known ones may also acquire again and renew.
   std::vector<Request> events_after(const Schedule& schedule) const override {
     const auto known = last_holder(schedule);
     std::vector<Request> events{{.event = Event::kRequest, .holder = known + 1},
@@ -249,103 +121,16 @@ class LeaseRules final : public HoldingRules {
     }
     return events;
   }
-  std::string state_of(const Schedule& schedule, const Answers& answers) const override {
-    std::string key;
-    held_after(schedule, answers).append_key(key, schedule.back().at);
-    return key;
-  }
 
  private:
+  ScheduleBuilder begin() const { return ScheduleBuilder(search()); }
   microseconds lease() const { return search().limit.window; }
-  HeldLeases held_after(const Schedule& schedule, const Answers& answers) const {
-    HeldLeases held(lease());
-    for (std::size_t i = 0; i < schedule.size(); ++i) held.add(schedule[i], answers[i]);
-    return held;
-  }
 };
 
 }  // namespace
 
-HoldingScore lease_score_of(const Schedule& schedule, const Answers& answers,
-                            const limiter::Limit& limit, microseconds settles) {
-  HoldingScore score;
-  HeldLeases held(limit.window);
-  for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto& request = schedule[i];
-    held.add(request, answers[i]);
-    if (const auto now = held.held(request.at); now > score.held) {
-      score.held = now;
-      score.held_at = i;
-    }
-    const bool is_denial = request.event == Event::kRequest && !answers[i].allowed;
-    if (!is_denial || held.holds(request.holder, request.at)) continue;
-    // Those whose lease has ended since then count, too.
-    const auto leaked = limit.limit - held.slots(request.at - settles);
-    if (leaked <= score.leaked) continue;
-    if (score.leaked == 0) score.leaked_at = i;
-    score.leaked = leaked;
-  }
-  return score;
-}
-
-std::vector<HoldingStep> lease_steps_of(const Schedule& schedule, const Answers& answers,
-                                        const limiter::Limit& limit) {
-  std::vector<HoldingStep> steps;
-  HeldLeases held(limit.window);
-  for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto note = held.note_on(schedule[i]);
-    held.add(schedule[i], answers[i]);
-    steps.push_back({.held = held.held(schedule[i].at), .note = note});
-  }
-  return steps;
-}
-
-Schedule with_probe(Schedule schedule, const limiter::Limit& limit, microseconds settles) {
-  if (schedule.empty()) return schedule;
-  const auto at = schedule.back().at + limit.window + settles;
-  const auto last = last_holder(schedule);
-  for (std::int64_t i = 1; i <= limit.limit; ++i) {
-    schedule.push_back({.at = at, .holder = last + static_cast<std::uint32_t>(i)});
-  }
-  return schedule;
-}
-
-HoldingSearchResult search_leases(Trial& trial, const HoldingSearch& request,
-                                  const Interrupt& interrupt, const OnSearchProgress& on_progress) {
-  constexpr std::int64_t kMinProbes = 50;
-  if (request.tries / kMinProbes < request.limit.limit) {
-    throw UsageError(fmt::format(
-        "--tries: {} events are too few for {} leases: give at least {}, or search with fewer "
-        "leases, which show the same flaws",
-        request.tries, request.limit.limit, kMinProbes * request.limit.limit));
-  }
-  LeaseRules rules(request);
-  return search_holdings(trial, rules, request, interrupt, on_progress);
-}
-
-HoldingSearchResult search_all_leases(Trial& trial, const HoldingSearch& request, int events,
-                                      const Interrupt& interrupt,
-                                      const OnExhaustiveProgress& on_progress) {
-  LeaseRules rules(request);
-  return search_all_holdings(trial, rules, request, events, interrupt, on_progress);
-}
-
-std::vector<Answers> LeaseModelTrial::run(std::span<const Schedule> schedules) {
-  std::vector<Answers> answers(schedules.size());
-  contents_.assign(schedules.size(), {});
-  for (std::size_t i = 0; i < schedules.size(); ++i) {
-    limiter::LeaseModel model;
-    for (const auto& request : schedules[i]) {
-      const auto decision =
-          traffic::decide(model, limit_, request.event, request.holder, request.at);
-      answers[i].push_back({.allowed = decision.allowed, .retry_after = decision.retry_after});
-    }
-    for (const auto& [holder, lapse] : model.lapses()) {
-      if (lapse <= schedules[i].back().at) continue;
-      contents_[i] += holder + '=' + std::to_string(lapse.count()) + ' ';
-    }
-  }
-  return answers;
+std::unique_ptr<HoldingRules> make_lease_rules(const HoldingSearch& search) {
+  return std::make_unique<LeaseRules>(search);
 }
 
 }  // namespace rlctl::adversary

@@ -33,6 +33,19 @@ struct Request {
   std::uint32_t client = 0;  ///< whose key it is; those of other clients have keys of their own
   bool operator==(const Request&) const = default;
 };
+/// The request as one of a traffic with this key.
+inline traffic::Arrival arrival_of(const Request& request, std::uint32_t key = 0,
+                                   std::uint32_t place = 0) {
+  return {.at = request.at,
+          .ahead = request.ahead,
+          .key = key,
+          .event = request.event,
+          .cost = request.cost,
+          .place = place,
+          .holder = request.holder,
+          .actual = request.actual,
+          .hold = request.hold};
+}
 inline bool is_earlier(const Request& one, const Request& other) {
   return one.at < other.at;
 }

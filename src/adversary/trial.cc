@@ -33,15 +33,8 @@ std::vector<Answers> answers_of(traffic::Decider& decider, std::span<const Sched
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     std::uint32_t place = 0;
     for (const auto& request : schedules[i]) {
-      arrivals.push_back({.at = request.at,
-                          .ahead = request.ahead,
-                          .key = static_cast<std::uint32_t>(i + request.client * schedules.size()),
-                          .event = request.event,
-                          .cost = request.cost,
-                          .place = ++place,
-                          .holder = request.holder,
-                          .actual = request.actual,
-                          .hold = request.hold});
+      const auto key = static_cast<std::uint32_t>(i + request.client * schedules.size());
+      arrivals.push_back(arrival_of(request, key, ++place));
     }
   }
   std::vector<limiter::Decision> decisions(arrivals.size());
@@ -51,6 +44,43 @@ std::vector<Answers> answers_of(traffic::Decider& decider, std::span<const Sched
     answers[schedule_of(arrivals[i].key, schedules.size())].push_back(answer_of(decisions[i]));
   }
   return answers;
+}
+
+/// Adds the answers of a model of leases, and returns what it holds.
+std::string run_lease_model(const limiter::Limit& limit, const Schedule& schedule,
+                            Answers& answers) {
+  limiter::LeaseModel model;
+  for (const auto& request : schedule) {
+    answers.push_back(
+        answer_of(traffic::decide(model, limit, request.event, request.holder, request.at)));
+  }
+  std::string contents;
+  for (const auto& [holder, lapse] : model.lapses()) {
+    if (lapse <= schedule.back().at) continue;
+    contents += holder + '=' + std::to_string(lapse.count()) + ' ';
+  }
+  return contents;
+}
+
+/// Adds the answers of a model of a budget, and returns what it holds.
+std::string run_budget_model(const limiter::Limit& limit, const Schedule& schedule,
+                             Answers& answers) {
+  limiter::BudgetModel model;
+  const limiter::BudgetAndLimit key{.key = &model, .limit = limit};
+  for (const auto& request : schedule) {
+    answers.push_back(answer_of(traffic::decide({&key, 1}, arrival_of(request))));
+  }
+  std::string contents;
+  const auto& stored = model.stored();
+  if (!stored) return contents;
+  const auto last = schedule.back().at;
+  if (stored->end > last) contents += std::to_string(stored->spent);
+  for (const auto& [id, its] : stored->reservations) {
+    if (its.forgotten_at <= last) continue;
+    contents += ' ' + id + (its.is_settled ? '-' : '+') + std::to_string(its.units) + '@' +
+                std::to_string(its.held_until.count());
+  }
+  return contents;
 }
 
 /// Schedules that stalled run again, until none stalls or they have run this often. A script that
@@ -68,6 +98,16 @@ ModelTrial::ModelTrial(const traffic::Candidate& candidate) : candidate_(candida
 std::vector<Answers> ModelTrial::run(std::span<const Schedule> schedules) {
   traffic::ModelDecider decider(candidate_);
   return answers_of(decider, schedules);
+}
+
+std::vector<Answers> HolderModelTrial::run(std::span<const Schedule> schedules) {
+  std::vector<Answers> answers(schedules.size());
+  contents_.clear();
+  for (std::size_t i = 0; i < schedules.size(); ++i) {
+    const auto run_model = has_leases_ ? run_lease_model : run_budget_model;
+    contents_.push_back(run_model(limit_, schedules[i], answers[i]));
+  }
+  return answers;
 }
 
 std::vector<Answers> ForgetfulTrial::run(std::span<const Schedule> schedules) {

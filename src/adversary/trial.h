@@ -64,6 +64,20 @@ class ModelTrial final : public Trial {
   traffic::Candidate candidate_;
 };
 
+/// A trial of the model of `concurrency` or of `budget`.
+class HolderModelTrial final : public Trial {
+ public:
+  HolderModelTrial(const limiter::Limit& limit, bool has_leases)
+      : limit_(limit), has_leases_(has_leases) {}
+  std::vector<Answers> run(std::span<const Schedule> schedules) override;
+  std::vector<std::string> contents() const override { return contents_; }
+
+ private:
+  limiter::Limit limit_;
+  bool has_leases_;
+  std::vector<std::string> contents_;
+};
+
 /// A trial of a decider that can forget everything: runs schedules one after another, each on an
 /// empty state.
 class ForgetfulTrial final : public Trial {

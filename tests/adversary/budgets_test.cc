@@ -1,5 +1,5 @@
 // needs: server
-#include "adversary/budgets.h"
+#include "adversary/holdings.h"
 
 #include <doctest/doctest.h>
 
@@ -51,14 +51,14 @@ std::string to_text(const std::optional<HoldingFinding>& finding) {
 }  // namespace
 
 TEST_CASE("budgets: nothing is found in budget, nor in its model") {
-  BudgetModelTrial model(kExact.limit);
+  HolderModelTrial model(kExact.limit, false);
   TestServer server;
   const TrialKeys keys;
   const auto script =
       rlctl::traffic::make_script({&algorithm("budget"), {kExact.limit}}, keys, "a:");
   ScriptTrial trial(server.connection(), *script);
   for (Trial* each : std::vector<Trial*>{&model, &trial}) {
-    const auto result = search_budgets(*each, kExact, Interrupt());
+    const auto result = search_holdings(*each, kExact, Interrupt());
     CAPTURE(to_text(result.overfilled));
     CAPTURE(to_text(result.leak));
     CHECK(result.held == 10);
@@ -68,13 +68,13 @@ TEST_CASE("budgets: nothing is found in budget, nor in its model") {
     CHECK(result.requests_sent >= kExact.tries);
   }
   trial.note_contents();
-  const auto on_server = search_all_budgets(trial, kExact, 2, Interrupt());
-  const auto by_model = search_all_budgets(model, kExact, 2, Interrupt());
+  const auto on_server = search_all_holdings(trial, kExact, 2, Interrupt());
+  const auto by_model = search_all_holdings(model, kExact, 2, Interrupt());
   CHECK(on_server.tried == by_model.tried);
   CHECK(by_model.tried.value_or(0) > 200);
   CHECK(on_server.held == 10);
   CHECK(on_server.leaked == 0);
-  const auto longer = search_all_budgets(model, kExact, 3, Interrupt());
+  const auto longer = search_all_holdings(model, kExact, 3, Interrupt());
   CHECK(longer.held == 10);
   CHECK(longer.leaked == 0);
 }
@@ -87,8 +87,8 @@ TEST_CASE("budgets: small units and short holds neither take for ever nor accuse
     search.units = is_of_a_day ? 400 : 1;
     search.hold = is_of_a_day ? 1s : 10s;
     search.tries = 5'000;
-    BudgetModelTrial model(search.limit);
-    const auto result = search_budgets(model, search, Interrupt());
+    HolderModelTrial model(search.limit, false);
+    const auto result = search_holdings(model, search, Interrupt());
     CHECK(result.held == search.limit.limit);
     CHECK(result.leaked == 0);
     CHECK(result.requests_sent < 10 * search.tries);
@@ -115,9 +115,9 @@ TEST_CASE("budgets: the windows of a limiter may begin with the first units spen
   spend(65s, 1);
   spend(124s, 9);
   spend(126s, 10);
-  CHECK(budget_score_of(schedule, Answers(8, yes), search, 0s).held == 10);
+  CHECK(holding_score_of(schedule, Answers(8, yes), search, 0s).held == 10);
   spend(127s, 1);
-  CHECK(budget_score_of(schedule, Answers(10, yes), search, 0s).held == 11);
+  CHECK(holding_score_of(schedule, Answers(10, yes), search, 0s).held == 11);
 }
 
 TEST_CASE("budgets: a settle may exceed the limit, a reserve that follows may not") {
@@ -129,15 +129,15 @@ TEST_CASE("budgets: a settle may exceed the limit, a reserve that follows may no
   const rlctl::adversary::Request settle{
       .at = kBase + 1s, .cost = 4, .event = Event::kSettle, .holder = 1, .actual = 11, .hold = 25s};
   const Schedule schedule{reserve(0s, 1, 4), settle, reserve(2s, 2, 1)};
-  CHECK(budget_score_of(schedule, {yes, yes, no}, kExact, 0s).held == 4);
-  const auto score = budget_score_of(schedule, {yes, yes, yes}, kExact, 0s);
+  CHECK(holding_score_of(schedule, {yes, yes, no}, kExact, 0s).held == 4);
+  const auto score = holding_score_of(schedule, {yes, yes, yes}, kExact, 0s);
   CHECK(score.held == 12);
   CHECK(score.held_at == 2);
-  const auto steps = budget_steps_of(schedule, {yes, yes, no}, kExact);
+  const auto steps = holding_steps_of(schedule, {yes, yes, no}, kExact);
   CHECK(steps[1].spent == 11);
   CHECK(steps[1].held == 0);
   // A settle that the limiter refuses is not spent.
-  CHECK(budget_score_of(schedule, {yes, no, yes}, kExact, 0s).held == 5);
+  CHECK(holding_score_of(schedule, {yes, no, yes}, kExact, 0s).held == 5);
 }
 
 TEST_CASE("budgets: units count as lost once the hold has ended for long enough") {
@@ -145,7 +145,7 @@ TEST_CASE("budgets: units count as lost once the hold has ended for long enough"
     const Schedule schedule{
         {.at = kBase, .cost = 4, .event = Event::kReserve, .holder = 1, .hold = 25s},
         {.at = kBase + after, .cost = 10, .event = Event::kReserve, .holder = 2, .hold = 25s}};
-    return budget_score_of(schedule, {{.allowed = true}, {}}, search, 50s).leaked;
+    return holding_score_of(schedule, {{.allowed = true}, {}}, search, 50s).leaked;
   };
   CHECK(leaked(kExact, 25s - 1us) == 0);
   CHECK(leaked(kExact, 25s) == 1);

@@ -1,5 +1,5 @@
 // needs: server
-#include "adversary/leases.h"
+#include "adversary/holdings.h"
 
 #include <doctest/doctest.h>
 
@@ -22,6 +22,7 @@ namespace {
 
 constexpr microseconds kBase{2'524'608'000'000'000};
 const Limit kTwo{2, 10s, {}};
+const HoldingSearch kOne{.limit = {1, 10s, {}}, .has_leases = true};
 
 std::string to_text(const HoldingFinding& finding) {
   std::string text;
@@ -40,14 +41,14 @@ std::string to_text(const std::optional<HoldingFinding>& finding) {
 }  // namespace
 
 TEST_CASE("leases: nothing is found in concurrency, nor in its model") {
-  const HoldingSearch request{.limit = kTwo, .tries = 10'000, .base = kBase};
-  LeaseModelTrial model(kTwo);
+  const HoldingSearch request{.limit = kTwo, .has_leases = true, .tries = 10'000, .base = kBase};
+  HolderModelTrial model(kTwo, true);
   TestServer server;
   const TrialKeys keys;
   const auto script = rlctl::traffic::make_script({&algorithm("concurrency"), {kTwo}}, keys, "a:");
   ScriptTrial trial(server.connection(), *script);
   for (Trial* each : std::vector<Trial*>{&model, &trial}) {
-    const auto result = search_leases(*each, request, Interrupt());
+    const auto result = search_holdings(*each, request, Interrupt());
     CAPTURE(to_text(result.overfilled));
     CAPTURE(to_text(result.leak));
     CHECK(result.held == 2);
@@ -57,30 +58,28 @@ TEST_CASE("leases: nothing is found in concurrency, nor in its model") {
     CHECK(result.requests_sent >= request.tries);
   }
   trial.note_contents();
-  const auto on_server = search_all_leases(trial, request, 3, Interrupt());
-  const auto by_model = search_all_leases(model, request, 3, Interrupt());
+  const auto on_server = search_all_holdings(trial, request, 3, Interrupt());
+  const auto by_model = search_all_holdings(model, request, 3, Interrupt());
   CHECK(on_server.tried == by_model.tried);
   CHECK(on_server.held == 2);
   CHECK(on_server.leaked == 0);
 }
 
 TEST_CASE("leases: a lapse is no finding, and a late renewal makes a lease run again") {
-  const Limit one{1, 10s, {}};
   const Schedule schedule{{.at = 0s, .holder = 1},
                           {.at = 10s, .holder = 2},
                           {.at = 11s, .event = Event::kRenew, .holder = 1}};
   const Answer yes{.allowed = true}, no{};
-  CHECK(lease_score_of(schedule, {yes, yes, no}, one, 20s).held == 1);
-  const auto score = lease_score_of(schedule, {yes, yes, yes}, one, 20s);
+  CHECK(holding_score_of(schedule, {yes, yes, no}, kOne, 20s).held == 1);
+  const auto score = holding_score_of(schedule, {yes, yes, yes}, kOne, 20s);
   CHECK(score.held == 2);
   CHECK(score.held_at == 2);
 }
 
 TEST_CASE("leases: a slot counts as lost once it has been free for long enough") {
-  const Limit one{1, 10s, {}};
   const auto leaked = [&](microseconds after) {
     const Schedule schedule{{.at = 0s, .holder = 1}, {.at = after, .holder = 2}};
-    return lease_score_of(schedule, {{.allowed = true}, {}}, one, 20s).leaked;
+    return holding_score_of(schedule, {{.allowed = true}, {}}, kOne, 20s).leaked;
   };
   CHECK(leaked(10s) == 0);
   CHECK(leaked(30s - 1us) == 0);

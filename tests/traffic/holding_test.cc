@@ -1,4 +1,4 @@
-#include "traffic/holding.h"
+#include "traffic/holders.h"
 
 #include <doctest/doctest.h>
 
@@ -29,10 +29,16 @@ struct Result {
   std::vector<Asked> asked;
 };
 
-Result run(Traffic&& traffic, Decider& decider, const Limit& limit, const HoldPlan& plan) {
+/// What the rules are of leases whose holders work on.
+HoldRules rules_of(const Limit& limit, microseconds tick = {}) {
+  return {.limit = limit, .has_leases = true, .early = tick, .late = tick, .works_on = true};
+}
+
+Result run(Traffic&& traffic, Decider& decider, const Limit& limit, const HolderPlan& plan,
+           microseconds tick = {}) {
   Result result;
   const Interrupt interrupt;
-  result.found = run_holding(traffic, decider, limit, plan, interrupt,
+  result.found = run_holders(traffic, decider, rules_of(limit, tick), plan, interrupt,
                              [&](const Arrival& arrival, const Decision& decision) {
                                result.asked.push_back({arrival, decision.allowed});
                              });
@@ -40,7 +46,7 @@ Result run(Traffic&& traffic, Decider& decider, const Limit& limit, const HoldPl
 }
 
 HolderReport run_model(const std::vector<microseconds>& times, const Limit& limit,
-                       const HoldPlan& plan) {
+                       const HolderPlan& plan) {
   LeaseModelDecider model(limit);
   return run(Arrivals(times), model, limit, plan).found.report;
 }
@@ -58,7 +64,7 @@ std::string texts(const std::vector<Asked>& asked) {
 
 TEST_CASE("holding: a holder releases its lease, at equal times before another acquires") {
   LeaseModelDecider model({1, 30s, {}});
-  const auto result = run(Arrivals({0s, 1s, 2s}), model, {1, 30s, {}}, HoldPlan{.hold = 2s});
+  const auto result = run(Arrivals({0s, 1s, 2s}), model, {1, 30s, {}}, HolderPlan{.hold = 2s});
   CHECK(texts(result.asked) ==
         "0 h1 acquire; 1 h2 acquire no; 2 h1 release; 2 h3 acquire; 4 h3 release; ");
   const auto& held = result.found.report;
@@ -77,14 +83,15 @@ TEST_CASE("holding: a holder releases its lease, at equal times before another a
 
 TEST_CASE("holding: leases are renewed each third, until they are released") {
   LeaseModelDecider model({1, 6s, {}});
-  const auto result = run(Arrivals({0s}), model, {1, 6s, {}}, HoldPlan{.hold = 6s, .renews = true});
+  const auto result =
+      run(Arrivals({0s}), model, {1, 6s, {}}, HolderPlan{.hold = 6s, .renews = true});
   CHECK(texts(result.asked) == "0 h1 acquire; 2 h1 renew; 4 h1 renew; 6 h1 release; ");
   CHECK(result.found.report.renewed == 2);
   CHECK(result.found.report.renewals_refused == 0);
 }
 
 TEST_CASE("holding: who holds on after the lease has ended is counted apart") {
-  const auto held = run_model({0s, 10s}, {1, 10s, {}}, HoldPlan{.hold = 15s});
+  const auto held = run_model({0s, 10s}, {1, 10s, {}}, HolderPlan{.hold = 15s});
   CHECK(held.most.held == 1);
   CHECK(held.most_ever.held == 2);
   CHECK(held.most_ever.lapsed == 1);
@@ -97,7 +104,7 @@ TEST_CASE("holding: a limiter that never frees a slot leaks it, during the traff
   Answers counter(
       [&](const Arrival& arrival) { return arrival.event != Event::kRequest || ++acquired <= 2; });
   const auto held =
-      run(Arrivals({0s, 0s, 5s, 9s}), counter, {2, 30s, {}}, HoldPlan{.hold = 1s}).found.report;
+      run(Arrivals({0s, 0s, 5s, 9s}), counter, {2, 30s, {}}, HolderPlan{.hold = 1s}).found.report;
   CHECK(held.starved == 2);
   CHECK(held.longest_starved == 4s);
   CHECK(held.leaked == 2);
@@ -109,7 +116,7 @@ TEST_CASE("holding: a limiter that never frees a slot leaks it, during the traff
 TEST_CASE("holding: one that allows everything exceeds the limit, and the probe shows it too") {
   Answers open([](const Arrival&) { return true; });
   const auto held =
-      run(Arrivals({0s, 0s, 0s, 9s}), open, {2, 30s, {}}, HoldPlan{.hold = 1s}).found.report;
+      run(Arrivals({0s, 0s, 0s, 9s}), open, {2, 30s, {}}, HolderPlan{.hold = 1s}).found.report;
   CHECK(held.most.held == 5);
   CHECK(held.most.at == kVirtualStart + 70s);
   REQUIRE(held.end);
@@ -119,14 +126,14 @@ TEST_CASE("holding: one that allows everything exceeds the limit, and the probe 
 TEST_CASE("holding: refusals to release or renew count while the lease has not ended") {
   Answers stubborn([](const Arrival& arrival) { return arrival.event == Event::kRequest; });
   const auto held =
-      run(Arrivals({0s, 1s}), stubborn, {2, 9s, {}}, HoldPlan{.hold = 5s, .renews = true})
+      run(Arrivals({0s, 1s}), stubborn, {2, 9s, {}}, HolderPlan{.hold = 5s, .renews = true})
           .found.report;
   CHECK(held.refused_while_held == 2);
   CHECK(held.renewals_refused == 2);  // then nobody tries again
 }
 
 TEST_CASE("holding: times and deaths are the same whatever the limiter decides") {
-  const HoldPlan plan{.hold = 2s, .is_exponential = true, .crash_share = 0.5};
+  const HolderPlan plan{.hold = 2s, .is_exponential = true, .crash_share = 0.5};
   std::vector<microseconds> times;
   for (int i = 0; i < 1'000; ++i) times.push_back(i * 1s);
   Answers open([](const Arrival&) { return true; });
@@ -150,16 +157,17 @@ TEST_CASE("holding: times and deaths are the same whatever the limiter decides")
 
 TEST_CASE("holding: a coarse clock may end a lease early or late, which is held against nobody") {
   const Limit limit{1, 10s, {}};
-  const auto ask = [&](microseconds second, bool allowed, const HoldPlan& plan) {
+  const auto ask = [&](microseconds second, bool allowed, const HolderPlan& plan,
+                       microseconds tick = {}) {
     Answers answers([&](const Arrival& arrival) {
       return arrival.holder == 1 || (allowed && arrival.holder == 2);
     });
-    return run(Arrivals({0s, second}), answers, limit, plan).found.report;
+    return run(Arrivals({0s, second}), answers, limit, plan, tick).found.report;
   };
   CHECK(ask(10s - 1ms, true, {.hold = 20s}).most.held == 2);
-  CHECK(ask(10s - 1ms, true, {.hold = 20s, .tick = 1ms}).most.held == 1);
+  CHECK(ask(10s - 1ms, true, {.hold = 20s}, 1ms).most.held == 1);
   CHECK(ask(10s + 500us, false, {.hold = 1us, .crash_share = 1}).starved == 1);
-  CHECK(ask(10s + 500us, false, {.hold = 1us, .crash_share = 1, .tick = 1ms}).starved == 0);
+  CHECK(ask(10s + 500us, false, {.hold = 1us, .crash_share = 1}, 1ms).starved == 0);
 }
 
 TEST_CASE("holding: an interrupt ends it, and nothing is said of the end") {
@@ -167,7 +175,8 @@ TEST_CASE("holding: an interrupt ends it, and nothing is said of the end") {
   LeaseModelDecider model({1, 30s, {}});
   Arrivals traffic({0s, 1s});
   interrupt.raise(SIGINT);
-  const auto result = run_holding(traffic, model, {1, 30s, {}}, HoldPlan{.hold = 1s}, interrupt);
+  const auto result =
+      run_holders(traffic, model, rules_of({1, 30s, {}}), HolderPlan{.hold = 1s}, interrupt);
   CHECK(result.outcome.interrupted);
   CHECK_FALSE(result.report.end);
 }
@@ -259,7 +268,8 @@ Slow slow_measure(const std::vector<Asked>& asked, const std::map<std::uint32_t,
 }
 
 /// The fates of the holders of these acquires, from the same random numbers.
-std::map<std::uint32_t, Life> fates_of(const std::vector<Arrival>& arrivals, const HoldPlan& plan) {
+std::map<std::uint32_t, Life> fates_of(const std::vector<Arrival>& arrivals,
+                                       const HolderPlan& plan) {
   std::map<std::uint32_t, Life> fates;
   Random random(plan.seed + 0x9E3779B97F4A7C15U);
   const auto scaled = [](microseconds time, double factor) {
@@ -284,11 +294,11 @@ TEST_CASE("holding: what is measured is what a slow simulation finds, whatever i
   for (int round = 0; round < test::scaled(300, 1'000); ++round) {
     CAPTURE(round);
     const Limit limit{random.uniform(1, 4), microseconds{random.uniform(1, 20) * 500'000}, {}};
-    const HoldPlan plan{.hold = microseconds{random.uniform(1, 8) * 500'000},
-                        .is_exponential = random.percent(50),
-                        .crash_share = random.percent(50) ? 0.3 : 0,
-                        .renews = random.percent(50),
-                        .seed = static_cast<std::uint64_t>(round)};
+    const HolderPlan plan{.hold = microseconds{random.uniform(1, 8) * 500'000},
+                          .is_exponential = random.percent(50),
+                          .crash_share = random.percent(50) ? 0.3 : 0,
+                          .renews = random.percent(50),
+                          .seed = static_cast<std::uint64_t>(round)};
     std::vector<Arrival> arrivals;
     auto now = kVirtualStart;
     for (int i = 0; i < 100; ++i) {

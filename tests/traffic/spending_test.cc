@@ -1,5 +1,5 @@
 // needs: server
-#include "traffic/spending.h"
+#include "traffic/holders.h"
 
 #include <doctest/doctest.h>
 
@@ -31,25 +31,25 @@ struct Result {
   std::string asked;
 };
 
-Result run(const std::vector<microseconds>& times, Decider& decider, const SpendRules& rules,
-           const SpendPlan& plan) {
+Result run(const std::vector<microseconds>& times, Decider& decider, const HoldRules& rules,
+           const HolderPlan& plan) {
   Result result;
   const Interrupt interrupt;
   Arrivals traffic(times);
-  result.found = run_spending(traffic, decider, rules, plan, interrupt,
-                              [&](const Arrival& arrival, const Decision& decision) {
-                                result.asked += std::to_string((arrival.at - kVirtualStart) / 1s) +
-                                                " " + reservation_name(arrival.holder) + " " +
-                                                std::string(event_name(arrival.event)) +
-                                                (arrival.event == Event::kSettle
-                                                     ? " " + std::to_string(arrival.actual)
-                                                     : std::string()) +
-                                                (decision.allowed ? "; " : " no; ");
-                              });
+  result.found = run_holders(traffic, decider, rules, plan, interrupt,
+                             [&](const Arrival& arrival, const Decision& decision) {
+                               result.asked += std::to_string((arrival.at - kVirtualStart) / 1s) +
+                                               " " + reservation_name(arrival.holder) + " " +
+                                               std::string(event_name(arrival.event)) +
+                                               (arrival.event == Event::kSettle
+                                                    ? " " + std::to_string(arrival.actual)
+                                                    : std::string()) +
+                                               (decision.allowed ? "; " : " no; ");
+                             });
   return result;
 }
 
-Result run_model(const std::vector<microseconds>& times, const SpendPlan& plan) {
+Result run_model(const std::vector<microseconds>& times, const HolderPlan& plan) {
   BudgetModelDecider model({kLimit});
   return run(times, model, {.limit = kLimit}, plan);
 }
@@ -122,7 +122,7 @@ struct Decided {
   bool allowed;
 };
 
-/// What SpendMeasurement should find with windows of the clock, each time from all events.
+/// What HolderMeasurement should find with windows of the clock, each time from all events.
 struct Naive {
   std::int64_t most = 0, exceeded = 0, starved = 0, leaked = 0, overspent = 0;
 
@@ -169,7 +169,7 @@ TEST_CASE("spending: whatever a limiter answers, what is measured is what all ev
   Random random;
   for (int round = 0; round < 200; ++round) {
     std::vector<Decided> all;
-    SpendMeasurement measurement({.limit = kLimit});
+    HolderMeasurement measurement({.limit = kLimit});
     microseconds after{0};
     std::uint32_t holders = 0;
     for (int i = 0; i < 60; ++i) {
@@ -255,7 +255,7 @@ TEST_CASE("spending: a script is told the ID, the units, the actual cost and the
 
 TEST_CASE("spending: what exceeds the limit at the end is told apart from what traffic shows") {
   Answers allows_all([](const Arrival&) { return true; });
-  const SpendPlan plan{.units = 5, .hold = 5s, .settle_after = 1s};
+  const HolderPlan plan{.units = 5, .hold = 5s, .settle_after = 1s};
   const auto spent = run({0s}, allows_all, {.limit = kLimit}, plan).found.report;
   CHECK(spent.most.both() == 5);
   CHECK(spent.exceeded == 0);
@@ -265,7 +265,7 @@ TEST_CASE("spending: what exceeds the limit at the end is told apart from what t
 }
 
 TEST_CASE("spending: the windows of a foreign limiter may begin with the first units spent") {
-  SpendMeasurement measured({.limit = kLimit, .has_clock_windows = false});
+  HolderMeasurement measured({.limit = kLimit, .is_budget = false});
   std::uint32_t id = 0;
   const auto spend = [&](microseconds at, std::int64_t actual) {
     Arrival arrival{.at = kVirtualStart + at,
@@ -290,7 +290,7 @@ TEST_CASE("spending: the windows of a foreign limiter may begin with the first u
 
 TEST_CASE("spending: windows of another kind are not held against a foreign limiter") {
   // What a limiter is found to have done whose windows begin with a reservation.
-  const auto found_with = [](bool has_clock_windows) {
+  const auto found_with = [](bool is_budget) {
     std::int64_t used = 0;
     microseconds end{0};
     Answers from_first([&](const Arrival& arrival) {
@@ -303,9 +303,9 @@ TEST_CASE("spending: windows of another kind are not held against a foreign limi
       used += arrival.cost;
       return true;
     });
-    const SpendPlan plan{.units = 5, .hold = 1s, .settle_after = 1us};
-    return run({50s, 100s, 110s, 111s, 121s}, from_first,
-               {.limit = kLimit, .has_clock_windows = has_clock_windows}, plan)
+    const HolderPlan plan{.units = 5, .hold = 1s, .settle_after = 1us};
+    return run({50s, 100s, 110s, 111s, 121s}, from_first, {.limit = kLimit, .is_budget = is_budget},
+               plan)
         .found.report;
   };
   const auto by_clock = found_with(true);

@@ -6,8 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "adversary/budgets.h"
-#include "adversary/leases.h"
+#include "adversary/holdings.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/options/holder_options.h"
@@ -35,9 +34,10 @@ std::int64_t limit_of(const Plan& plan) {
   return plan.limits.front().limit;
 }
 
-/// What a search of a budget is about.
-rlctl::adversary::HoldingSearch budget_search_of(const Plan& plan, bool is_exact) {
+/// What a search is about.
+rlctl::adversary::HoldingSearch holder_search_of(const Plan& plan, bool is_exact) {
   return {.limit = plan.limits.front(),
+          .has_leases = !plan.reserve,
           .units = plan.reserve.value_or(1),
           .hold = plan.budget.spend.hold,
           .is_exact = is_exact};
@@ -71,10 +71,6 @@ std::string leak_text(const HoldingFinding& finding, const Plan& plan, bool is_f
 /// What an event takes or states; 0 of a lease.
 std::int64_t units_of(const rlctl::adversary::Request& request) {
   return request.event == traffic::Event::kSettle ? request.actual : request.cost;
-}
-std::string name_of_holder(const rlctl::adversary::Request& request) {
-  return traffic::is_of_reservation(request.event) ? traffic::reservation_name(request.holder)
-                                                   : traffic::holder_name(request.holder);
 }
 
 /// A sentence about what an exhaustive search has proved of leases or reservations; empty after any
@@ -163,12 +159,11 @@ class HolderText {
                              "held", ""}};
     for (std::size_t i = 0; i < shown; ++i) {
       const auto& request = finding.schedule[i];
-      const bool ends =
-          request.event == traffic::Event::kRelease || request.event == traffic::Event::kSettle;
-      const bool is_told = !ends || is_bundled_ || is_program_;
+      const bool is_told = !traffic::gives_back(request.event) || is_bundled_ || is_program_;
       const auto& spent = steps[i].spent;
       rows.push_back({trial::exact_offset_text(request.at - search_base(plan_)),
-                      name_of_holder(request), std::string(traffic::event_name(request.event)),
+                      traffic::holder_name(request.event, request.holder),
+                      std::string(traffic::event_name(request.event)),
                       spent ? fmt::to_string(units_of(request)) : "",
                       !is_told                     ? ""
                       : finding.answers[i].allowed ? "allowed"
@@ -225,7 +220,7 @@ void require_conclusive_holders(const Plan& plan) {
 
 rlctl::adversary::HoldingSearch holder_request_of(const traffic::Candidate& candidate,
                                                   const Plan& plan) {
-  auto search = budget_search_of(plan, candidate.is_bundled());
+  auto search = holder_search_of(plan, candidate.is_bundled());
   search.renews = takes_renewals(candidate);
   search.tries = plan.search()->tries;
   search.seed = plan.request.seed;
@@ -237,10 +232,8 @@ rlctl::adversary::HoldingSearch holder_request_of(const traffic::Candidate& cand
 
 std::vector<HoldingStep> holder_steps_of(const HoldingFinding& finding, const Plan& plan,
                                          bool is_exact) {
-  const auto& [schedule, answers, score] = finding;
-  if (!plan.reserve)
-    return rlctl::adversary::lease_steps_of(schedule, answers, plan.limits.front());
-  return rlctl::adversary::budget_steps_of(schedule, answers, budget_search_of(plan, is_exact));
+  return rlctl::adversary::holding_steps_of(finding.schedule, finding.answers,
+                                            holder_search_of(plan, is_exact));
 }
 
 void append_holder_search(std::string& out, const Report& report, const Look& look) {

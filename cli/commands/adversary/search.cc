@@ -6,9 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "adversary/budgets.h"
 #include "adversary/exhaustive.h"
-#include "adversary/leases.h"
+#include "adversary/holdings.h"
 #include "adversary/trial.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -100,12 +99,9 @@ LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, trial::Server* s
     trial_ = std::make_unique<rlctl::adversary::ForgetfulTrial>(*program_);
     return;
   }
-  if (server == nullptr && reserves) {
-    trial_ = std::make_unique<rlctl::adversary::BudgetModelTrial>(candidate.limits.front());
-    return;
-  }
-  if (server == nullptr && candidate.is_bundled_lease()) {
-    trial_ = std::make_unique<rlctl::adversary::LeaseModelTrial>(candidate.limits.front());
+  if (server == nullptr && (reserves || candidate.is_bundled_lease())) {
+    trial_ =
+        std::make_unique<rlctl::adversary::HolderModelTrial>(candidate.limits.front(), !reserves);
     return;
   }
   if (server == nullptr) {
@@ -244,23 +240,18 @@ class Searches {
   }
 
   void search_holders(Run& run, std::size_t number, LimiterTrial& limiter) {
-    const bool reserves = plan_.reserve.has_value();
     const auto request = holder_request_of(plan_.candidates[number], plan_);
     auto& findings = run.found.emplace<trial::HolderFindings>();
     auto& result = findings.result;
     findings.tick = request.tick;
-    const std::string_view most = reserves ? "units" : "held";
+    const std::string_view most = plan_.reserve ? "units" : "held";
     if (const auto& events = search_.exhaustive) {
       if (auto* script = limiter.script_trial()) script->note_contents();
-      const auto search_all =
-          reserves ? rlctl::adversary::search_all_budgets : rlctl::adversary::search_all_leases;
-      result = search_all(limiter.trial(), request, *events, session_.interrupt(),
-                          on_schedules(number, most));
+      result = rlctl::adversary::search_all_holdings(
+          limiter.trial(), request, *events, session_.interrupt(), on_schedules(number, most));
     } else {
-      const auto search =
-          reserves ? rlctl::adversary::search_budgets : rlctl::adversary::search_leases;
-      result =
-          search(limiter.trial(), request, session_.interrupt(), on_events(number, "events", most));
+      result = rlctl::adversary::search_holdings(limiter.trial(), request, session_.interrupt(),
+                                                 on_events(number, "events", most));
     }
     if (!result.interrupted) limiter.finish();
     run.outcome.interrupted = result.interrupted;

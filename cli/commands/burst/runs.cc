@@ -346,13 +346,9 @@ class Runs {
     };
     const auto& interrupt = invocation_.interrupt;
     if (has_holders(plan_)) {
-      auto found = plan_.concurrency
-                       ? traffic::run_holding(*traffic, *decider, candidate.limits.front(),
-                                              hold_plan_of(candidate, plan_), interrupt,
-                                              on_decision, on_progress, zero)
-                       : traffic::run_spending(*traffic, *decider, trial::spend_rules_of(candidate),
-                                               plan_.budget.spend, interrupt, on_decision,
-                                               on_progress, zero);
+      const auto& holders = plan_.concurrency ? plan_.leases.hold : plan_.budget.spend;
+      auto found = traffic::run_holders(*traffic, *decider, trial::hold_rules_of(candidate, plan_),
+                                        holders, interrupt, on_decision, on_progress, zero);
       end(found.outcome);
       return finished(candidate, std::move(found), *traffic, begin);
     }

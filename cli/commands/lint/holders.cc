@@ -7,8 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "adversary/budgets.h"
-#include "adversary/leases.h"
+#include "adversary/holdings.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/lint/plan.h"
@@ -26,47 +25,38 @@ using rlctl::adversary::HoldingFinding;
 using std::chrono::microseconds;
 using traffic::Event;
 
-/// Begins another event, with its time unless it is the last one's.
-void append_time(std::string& text, microseconds after, std::optional<microseconds>& last) {
-  if (!text.empty()) text += "; ";
-  if (last.value_or(microseconds{0}) != after) text += fmt::format("after {}: ", span_text(after));
-  last = after;
-}
+using Steps = std::vector<rlctl::adversary::HoldingStep>;
 
-/// "h1 acquires; after 10 s: h2 releases (never held); ...", in which `has_note` is set if a
-/// release is about somebody who has no lease.
-std::string words_of(const HoldingFinding& finding, const limiter::Limit& limit, bool& has_note) {
-  const auto steps = rlctl::adversary::lease_steps_of(finding.schedule, finding.answers, limit);
+/// "h1 acquires; after 10 s: h2 releases (never held); ...", or "r1 reserves 10; r1 settles 0
+/// (hold had ended); ...".
+std::string words_of(const HoldingFinding& finding, const Steps& steps) {
   std::string text;
-  std::optional<microseconds> last;
+  auto last = finding.schedule.front().at;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto& request = finding.schedule[i];
-    append_time(text, request.at - finding.schedule.front().at, last);
-    text += fmt::format("{} {}s", traffic::holder_name(request.holder),
+    const bool gives_back = traffic::gives_back(request.event);
+    if (i > 0) text += "; ";
+    if (request.at != last) {
+      text += fmt::format("after {}: ", span_text(request.at - finding.schedule.front().at));
+    }
+    last = request.at;
+    text += fmt::format("{} {}s", traffic::holder_name(request.event, request.holder),
                         traffic::event_name(request.event));
-    if (request.event != Event::kRelease && !finding.answers[i].allowed) text += " and is denied";
+    if (traffic::is_of_reservation(request.event)) {
+      text += fmt::format(" {}", gives_back ? request.actual : request.cost);
+    }
+    if (!gives_back && !finding.answers[i].allowed) text += " and is denied";
     if (!steps[i].note.empty()) text += fmt::format(" ({})", steps[i].note);
-    has_note |= request.event == Event::kRelease && !steps[i].note.empty();
   }
   return text;
 }
 
-/// "r1 reserves 10; after 10 s: r2 reserves 10; r1 settles 0 (hold had ended); ...".
-std::string words_of_budget(const HoldingFinding& finding,
-                            const std::vector<rlctl::adversary::HoldingStep>& steps) {
-  std::string text;
-  std::optional<microseconds> last;
+/// Whether a release or a settle is about something that its holder does not have.
+bool gives_back_wrongly(const HoldingFinding& finding, const Steps& steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    const auto& request = finding.schedule[i];
-    const bool settles = request.event == Event::kSettle;
-    append_time(text, request.at - finding.schedule.front().at, last);
-    text +=
-        fmt::format("{} {}s {}", traffic::reservation_name(request.holder),
-                    traffic::event_name(request.event), settles ? request.actual : request.cost);
-    if (!settles && !finding.answers[i].allowed) text += " and is denied";
-    if (!steps[i].note.empty()) text += fmt::format(" ({})", steps[i].note);
+    if (traffic::gives_back(finding.schedule[i].event) && !steps[i].note.empty()) return true;
   }
-  return text;
+  return false;
 }
 
 /// The trial of a limiter, and what it needs.
@@ -147,18 +137,23 @@ Observed observe_leases(const Subject& subject, Connector& connector,
   HolderTrial trial(candidate, connector, settings, limit.window / 10);
   const auto* time = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
   auto search = search_of(candidate, limit.window);
+  search.has_leases = true;
   search.tries = std::max(kTries, 100 * limit.limit);
   const auto result = with_progress([&](const rlctl::adversary::OnSearchProgress& on_progress) {
-    return rlctl::adversary::search_leases(*trial, search, invocation.interrupt, on_progress);
+    return rlctl::adversary::search_holdings(*trial, search, invocation.interrupt, on_progress);
   });
   trial.finish();
   rlctl::lint::LeaseObservation seen{.limit = limit.limit, .held = result.held};
-  if (result.overfilled) {
-    seen.overfilled = words_of(*result.overfilled, limit, seen.is_by_release);
+  const auto steps_of = [&](const HoldingFinding& found) {
+    return rlctl::adversary::holding_steps_of(found.schedule, found.answers, search);
+  };
+  if (const auto& found = result.overfilled) {
+    const auto steps = steps_of(*found);
+    seen.overfilled = words_of(*found, steps);
+    seen.is_by_release = gives_back_wrongly(*found, steps);
   }
-  bool ignored = false;
   const bool allows_nothing = result.held == 0;  // which is hardly because leases do not end
-  if (result.leak && !allows_nothing) seen.leak = words_of(*result.leak, limit, ignored);
+  if (result.leak && !allows_nothing) seen.leak = words_of(*result.leak, steps_of(*result.leak));
   seen.is_for_ever = result.leaks_for_ever;
   if (time != nullptr) seen.clock = fmt::format("{{{}}}", time->name);
   Observed observed{.findings = find_lease_flaws(seen), .requests = result.requests_sent};
@@ -184,7 +179,7 @@ Observed observe_budget(const Subject& subject, const Plan& plan, Connector& con
   search.is_exact = candidate.is_bundled();
   HolderTrial trial(candidate, connector, settings, plan.hold / 10);
   const auto result = with_progress([&](const rlctl::adversary::OnSearchProgress& on_progress) {
-    return rlctl::adversary::search_budgets(*trial, search, invocation.interrupt, on_progress);
+    return rlctl::adversary::search_holdings(*trial, search, invocation.interrupt, on_progress);
   });
   const rlctl::adversary::Request reserve{.at = search.base,
                                           .cost = search.units,
@@ -197,17 +192,14 @@ Observed observe_budget(const Subject& subject, const Plan& plan, Connector& con
   const bool allows_nothing = result.held == 0;
   rlctl::lint::BudgetObservation seen{.limit = limit.limit, .used = result.held};
   if (const auto& found = result.overfilled) {
-    const auto steps = rlctl::adversary::budget_steps_of(found->schedule, found->answers, search);
-    seen.overfilled = words_of_budget(*found, steps);
+    const auto steps = rlctl::adversary::holding_steps_of(found->schedule, found->answers, search);
+    seen.overfilled = words_of(*found, steps);
     seen.is_held = steps.back().held > limit.limit;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      const bool settles = found->schedule[i].event == Event::kSettle;
-      seen.is_by_settle |= settles && !steps[i].note.empty();
-    }
+    seen.is_by_settle = gives_back_wrongly(*found, steps);
   }
   if (const auto& found = result.leak; found && !allows_nothing) {
-    const auto steps = rlctl::adversary::budget_steps_of(found->schedule, found->answers, search);
-    seen.leak = words_of_budget(*found, steps);
+    const auto steps = rlctl::adversary::holding_steps_of(found->schedule, found->answers, search);
+    seen.leak = words_of(*found, steps);
     seen.is_repeated =
         std::ranges::any_of(steps, [](const auto& step) { return step.note == "settled before"; });
     seen.is_for_ever = result.leaks_for_ever;
