@@ -11,19 +11,6 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// What the parts of leases or of reservations are called.
-struct HolderWords {
-  std::string_view unit;     ///< what the limit counts
-  std::string_view request;  ///< what asks for it
-  std::string_view end;      ///< what gives it back
-  std::string_view hold;     ///< what lapses unless it is given back
-};
-const HolderWords& words_of(const Plan& plan) {
-  static constexpr HolderWords kOfLeases{"slot", "acquire", "release", "lease"},
-      kOfReservations{"unit", "reservation", "settle", "hold"};
-  return plan.concurrency ? kOfLeases : kOfReservations;
-}
-
 /// "1,200 slots"
 std::string grouped_units(std::int64_t count, const HolderWords& words) {
   return fmt::format("{} {}{}", grouped(count), words.unit, plural(count));
@@ -42,7 +29,7 @@ class HolderRemarks {
       : report_(report),
         run_(run),
         found_(run.holders()->report),
-        words_(words_of(report.plan)),
+        words_(holder_words(report.plan)),
         limit_(report.plan.limits.front().limit) {}
 
   std::vector<Remark> make() {
@@ -62,17 +49,14 @@ class HolderRemarks {
     const auto places = static_cast<std::int64_t>(limiter::kMostReservations);
     const bool is_budget = run_.is_bundled && report_.plan.reserve;
     if (is_budget && found_.starved > 0 && limit_ / report_.plan.budget.spend.units >= places) {
-      add("why", fmt::format("{} holds at most {} reservations of a key", run_.name, places));
+      add(kWhy, fmt::format("{} holds at most {} reservations of a key", run_.name, places));
     }
-    if (run_.hint) add("hint", *run_.hint);
+    if (run_.hint) remarks_.push_back({"hint", *run_.hint, Remark::Place::kText});
     return std::move(remarks_);
   }
 
  private:
-  void add(std::string_view label, const std::string& text) {
-    const bool says_name = report_.runs.size() > 1;
-    remarks_.push_back({label, (says_name ? escaped_message(run_.name) + ": " : "") + text});
-  }
+  void add(std::string_view label, const std::string& text) { remarks_.push_back({label, text}); }
   std::string of_key(const std::string& key) const {
     return traffic_keys(report_) > 1 ? " of key " + quoted_and_masked(key) : std::string();
   }
@@ -148,6 +132,17 @@ class HolderRemarks {
 
 }  // namespace
 
+const HolderWords& holder_words(const Plan& plan) {
+  static constexpr HolderWords kOfLeases{"slot", "acquire", "release", "lease", "held at once"},
+      kOfReservations{"unit", "reservation", "settle", "hold", "units spent and held"};
+  return plan.concurrency ? kOfLeases : kOfReservations;
+}
+
+std::string exceeded_text(const Plan& plan, std::int64_t used) {
+  return fmt::format("{} {}, {} more than the limit", used, holder_words(plan).used,
+                     used - plan.limits.front().limit);
+}
+
 std::string leases_text(const Plan& plan) {
   return fmt::format("{} of {}", counted(*plan.concurrency, "lease"), span_text(plan.leases.lease));
 }
@@ -176,16 +171,12 @@ std::string reservations_text(const Plan& plan) {
   return text;
 }
 
-Verdict holders_verdict(const Report& report, const Run& run) {
+Text holders_verdict(const Report& report, const Run& run) {
   const auto& found = run.holders()->report;
-  const auto& words = words_of(report.plan);
+  const auto& words = holder_words(report.plan);
   const auto limit = report.plan.limits.front().limit, most = found.most.both();
-  if (most > limit) {
-    return {fmt::format("{} {}, {} more than the limit", most,
-                        report.plan.concurrency ? "held at once" : "spent or held", most - limit),
-            Tone::kBad};
-  }
-  if (run.outcome.measured.allowed == 0) return {"allowed nothing", Tone::kBad};
+  if (most > limit) return {exceeded_text(report.plan, most), Tone::kBad};
+  if (run.outcome.measured.allowed == 0) return {kAllowsNothing, Tone::kBad};
   if (found.end && found.end->too_many > 0) {
     return {fmt::format("allowed {} above the limit at the end",
                         grouped_units(found.end->too_many, words)),

@@ -4,6 +4,7 @@
 
 #include "adversary/holdings.h"
 #include "base/json.h"
+#include "cli/trial/document.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::adversary {
@@ -18,8 +19,11 @@ void require_conclusive_holders(const trial::Plan& plan);
 rlctl::adversary::HoldingSearch holder_request_of(const traffic::Candidate& candidate,
                                                   const trial::Plan& plan);
 
-/// The findings about each limiter, for people.
-void append_holder_search(std::string& out, const trial::Report& report, const Look& look);
+/// What was found about a limiter.
+trial::Section holder_findings(const trial::Report& report, const trial::Run& run,
+                               const traffic::Candidate& candidate);
+/// The most steps of a schedule that a text shows.
+inline constexpr std::size_t kMostSteps = 20;
 void write_holder_findings(JsonWriter& json, const trial::Plan& plan, const trial::Run& run);
 /// See append_steps_json().
 void append_holder_steps_json(std::string& out, const trial::Report& report);

@@ -3,13 +3,14 @@
 #include <string>
 
 #include "base/json.h"
+#include "cli/trial/document.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::adversary {
 
-/// A report for people: the schedules tried, how each limiter answered them, and the command that
+/// What people are told: the schedules tried, how each limiter answered them, and the command that
 /// repeats the search.
-void append_text(std::string& out, const trial::Report& report, const Look& look);
+trial::Document make_document(const trial::Report& report);
 /// The fields of the JSON object. Unknown values are null.
 void write_json(JsonWriter& json, const trial::Report& report);
 /// The steps of a search's findings: a JSON object and a line end for each request.

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/trial/document.h"
+#include "cli/trial/report.h"
+
+// How a report is worded in a document, whatever the command: its head, verdicts and remarks.
+
+namespace rlctl::cli::trial {
+
+/// A document without sections and without a plot. Its facts are these about the traffic, then the
+/// limits, the limiters, the clock, and whether the report was ended early. `about` is said beside
+/// the limits, or below those of leases.
+Document begin_document(const Report& report, std::vector<Fact> traffic, const std::string& about);
+/// The traffic as a fact: its name, and what it is.
+Fact traffic_fact(const Report& report);
+/// A run's name, escaped.
+std::string shown_name(const Run& run);
+
+inline constexpr std::string_view kAllowsNothing = "allows nothing";
+/// The verdict on the most units that a limiter allowed within any window, to `key` if there are
+/// several. One that allows nothing has kept the limit, but has not succeeded.
+Text worst_verdict(std::int64_t allowed, double ratio, const std::string& within,
+                   const std::string& key = {});
+/// The verdict on a run.
+Text verdict_on(const Report& report, const Run& run);
+
+/// A sentence about a run, without a full stop, and the word before it.
+struct Remark {
+  /// Advice is for those who run the command, not for those who look at its picture; a picture has
+  /// no table, which says much of why a search found what it did.
+  enum class Place { kEverywhere, kText, kPicture };
+  std::string_view label = {};
+  std::string words = {};
+  Place place = Place::kEverywhere;
+};
+inline constexpr std::string_view kWhy = "why";  ///< the label that a picture leaves out
+/// Why a limiter treated the traffic so, and what its author should know.
+std::vector<Remark> remarks_on(const Report& report, const Run& run);
+
+}  // namespace rlctl::cli::trial
