@@ -51,9 +51,11 @@ struct Text {
 
 // --- Parts ---------------------------------------------------------------------------------------
 
-/// How much of a fact is shown in a picture, which is small: its title has the main text of some
-/// facts, and its panels and the command have others as a whole.
-enum class Pictured { kAll, kAbout, kNothing };
+/// How much of a fact or of a sentence is shown in a picture. Its title has the main text of some
+/// facts, of which it shows the rest. Its panels and the command have other facts as a whole, and
+/// advice is not for those who look at a picture. It has no tables, so that a sentence may say what
+/// only they say in a text.
+enum class Pictured { kAll, kAbout, kNothing, kOnlyThere };
 
 struct Fact {
   std::string label = {};
@@ -62,9 +64,10 @@ struct Fact {
   Pictured pictured = Pictured::kAll;
 };
 
-/// A label and a text of any length.
+/// A label and a text of any length, without a full stop.
 struct Sentence {
   std::string label, words;
+  Pictured pictured = Pictured::kAll;
 };
 
 /// The name of a run or of a finding, and the verdict on it, which may be empty.

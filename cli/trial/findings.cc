@@ -83,18 +83,18 @@ std::string proof_text(const Plan& plan, const Proof& proof) {
                             grouped(proof.undecided), kUndecided);
 }
 
-std::vector<Remark> remarks_on_search(const Report& report, const Run& run) {
+std::vector<Sentence> remarks_on_search(const Report& report, const Run& run) {
   const auto& plan = report.plan;
   const auto& result = run.search()->result;
   const auto number = static_cast<std::size_t>(&run - report.runs.data());
   const auto& candidate = plan.candidates[number];
-  std::vector<Remark> remarks;
+  std::vector<Sentence> remarks;
   const auto add = [&remarks](std::string_view label, std::string text,
-                              Remark::Place place = Remark::Place::kEverywhere) {
-    if (!text.empty()) remarks.push_back({label, std::move(text), place});
+                              Pictured pictured = Pictured::kAll) {
+    if (!text.empty()) remarks.push_back({std::string(label), std::move(text), pictured});
   };
-  add(kWhy, run.why.value_or(""), Remark::Place::kPicture);
-  add("hint", run.hint.value_or(""), Remark::Place::kText);
+  add(kWhy, run.why.value_or(""), Pictured::kOnlyThere);
+  add("hint", run.hint.value_or(""), Pictured::kNothing);
   add("rounding", rounding_text(*run.search()));
   const auto left_out = left_out_text(result);
   const auto proof =
@@ -143,9 +143,7 @@ Text finding_verdict(const Finding& finding, const SearchFindings& search) {
 Text search_verdict(const SearchFindings& search) {
   const auto& result = search.result;
   if (!result.most.schedule.empty()) return finding_verdict(result.most, search);
-  return {"nothing is known: " +
-              (result.interrupted ? "interrupted" : "skipped " + left_out_text(result)),
-          Tone::kWarning};
+  return nothing_is_known(result.interrupted ? "interrupted" : "skipped " + left_out_text(result));
 }
 
 }  // namespace rlctl::cli::trial

@@ -40,6 +40,6 @@ Text finding_verdict(const rlctl::adversary::Finding& finding, const SearchFindi
 Text search_verdict(const SearchFindings& search);
 
 /// What is known of a search's finding; `run` is one of the report's.
-std::vector<Remark> remarks_on_search(const Report& report, const Run& run);
+std::vector<Sentence> remarks_on_search(const Report& report, const Run& run);
 
 }  // namespace rlctl::cli::trial

@@ -36,6 +36,6 @@ std::string reservations_text(const Plan& plan);
 /// of one.
 Text holders_verdict(const Report& report, const Run& run);
 /// What was found, and what its reader should know.
-std::vector<Remark> remarks_on_holders(const Report& report, const Run& run);
+std::vector<Sentence> remarks_on_holders(const Report& report, const Run& run);
 
 }  // namespace rlctl::cli::trial

@@ -53,7 +53,7 @@ std::string origin_text(const Report& report, const TimeAxis& axis) {
   if (axis.is_about_edge) return "from the edge of a window";
   if (report.recording) return "from the first request";
   const bool has_windows = !report.plan.is_real() && !report.plan.concurrency;
-  return has_windows ? "from the beginning of a window" : "from the beginning";
+  return has_windows ? std::string(kFromWindow) : "from the beginning";
 }
 
 std::string curve_text(const Report& report) {
@@ -85,12 +85,12 @@ std::vector<Step> curve_of(const Report& report, const Run& run) {
 }
 
 Panel panel_of(const Report& report, const Run& run, microseconds origin) {
-  Panel panel{.heading = {{shown_name(run), Tone::kLabel}, verdict_on(report, run)},
+  Panel panel{.heading = heading_of(report, run),
               .curve = curve_of(report, run),
               .requests = run.outcome.timeline,
               .begin = run.begin};
-  for (const auto& [label, words, place] : remarks_on(report, run)) {
-    if (place == Remark::Place::kText) continue;
+  for (const auto& [label, words, pictured] : remarks_on(report, run)) {
+    if (pictured == Pictured::kNothing) continue;
     panel.words.push_back(label == kWhy ? words : fmt::format("{}: {}", label, words));
   }
   if (const auto& [at, units] = run.outcome.later; units > 0 && !panel.curve.empty()) {

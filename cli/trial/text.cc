@@ -36,6 +36,7 @@ class TextWriter {
   void operator()(const Fact& fact) { block_.row(fact.label, shown(fact.main, look_), fact.about); }
 
   void operator()(const Sentence& sentence) {
+    if (sentence.pictured == Pictured::kOnlyThere) return;
     out_ += toned(sentence.label, Tone::kLabel, look_.colour);
     pad(out_, sentence.label.size(), TextBlock::kLabel);
     append_filled(out_, sentence.words, TextBlock::kLabel, look_.columns);

@@ -55,6 +55,17 @@ void add_limiters(std::vector<Fact>& facts, const Plan& plan) {
   }
 }
 
+Text verdict_on(const Report& report, const Run& run) {
+  if (run.holders()) return holders_verdict(report, run);
+  if (run.search()) return search_verdict(*run.search());
+  constexpr std::size_t kLongestKey = 48;  // an IPv6 address, a UUID
+  const auto& worst = run.outcome.measured.worst;
+  const bool has_keys = traffic_keys(report) > 1;
+  return worst_verdict(
+      worst.allowed, worst.ratio, within_text(worst.span, span_text),
+      has_keys ? without_middle(escaped_message(run.worst_key()), kLongestKey, "...") : "");
+}
+
 }  // namespace
 
 Document begin_document(const Report& report, std::vector<Fact> traffic, const std::string& about) {
@@ -63,12 +74,9 @@ Document begin_document(const Report& report, std::vector<Fact> traffic, const s
                     .facts = std::move(traffic),
                     .command = plan.command};
   auto& facts = document.facts;
-  const bool holds = plan.concurrency && !plan.search();
-  facts.push_back({"limit", limits_text(plan),
-                   holds              ? holds_text(plan)
-                   : plan.concurrency ? ""
-                                      : about,
-                   Pictured::kAbout});
+  auto beside = about;
+  if (plan.concurrency) beside = plan.search() ? "" : holds_text(plan);
+  facts.push_back({"limit", limits_text(plan), beside, Pictured::kAbout});
   if (plan.concurrency && !about.empty()) facts.push_back({"", about});
   if (plan.reserve) facts.push_back({"units", reservations_text(plan)});
   add_limiters(facts, plan);
@@ -96,31 +104,28 @@ Text worst_verdict(std::int64_t allowed, double ratio, const std::string& within
           Tone::kBad};
 }
 
-Text verdict_on(const Report& report, const Run& run) {
-  if (run.holders()) return holders_verdict(report, run);
-  if (run.search()) return search_verdict(*run.search());
-  constexpr std::size_t kLongestKey = 48;  // an IPv6 address, a UUID
-  const auto& worst = run.outcome.measured.worst;
-  const bool has_keys = traffic_keys(report) > 1;
-  return worst_verdict(
-      worst.allowed, worst.ratio, within_text(worst.span, span_text),
-      has_keys ? without_middle(escaped_message(run.worst_key()), kLongestKey, "...") : "");
+Text nothing_is_known(const std::string& why) {
+  return {"nothing is known: " + why, Tone::kWarning};
 }
 
-std::vector<Remark> remarks_on(const Report& report, const Run& run) {
+Heading heading_of(const Report& report, const Run& run) {
+  return {{shown_name(run), Tone::kLabel}, verdict_on(report, run)};
+}
+
+std::vector<Sentence> remarks_on(const Report& report, const Run& run) {
   if (run.holders()) return remarks_on_holders(report, run);
   if (run.search()) return remarks_on_search(report, run);
-  std::vector<Remark> remarks;
-  if (run.why) remarks.push_back({kWhy, *run.why});
+  std::vector<Sentence> remarks;
+  if (run.why) remarks.push_back({std::string(kWhy), *run.why});
   // A user's limiter that kept the limit under one traffic may not keep it under another.
   const auto& measured = run.outcome.measured;
   if (!run.is_bundled && measured.allowed > 0 && measured.worst.ratio <= 1) {
     remarks.push_back({"note",
                        "never above the limit with this traffic; adversary searches for traffic "
                        "that gets more through",
-                       Remark::Place::kText});
+                       Pictured::kNothing});
   }
-  if (run.hint) remarks.push_back({"hint", *run.hint, Remark::Place::kText});
+  if (run.hint) remarks.push_back({"hint", *run.hint, Pictured::kNothing});
   return remarks;
 }
 

@@ -20,25 +20,21 @@ Fact traffic_fact(const Report& report);
 /// A run's name, escaped.
 std::string shown_name(const Run& run);
 
+/// The origin of times that are relative to a window.
+inline constexpr std::string_view kFromWindow = "from the beginning of a window";
 inline constexpr std::string_view kAllowsNothing = "allows nothing";
 /// The verdict on the most units that a limiter allowed within any window, to `key` if there are
 /// several. One that allows nothing has kept the limit, but has not succeeded.
 Text worst_verdict(std::int64_t allowed, double ratio, const std::string& within,
                    const std::string& key = {});
-/// The verdict on a run.
-Text verdict_on(const Report& report, const Run& run);
+/// The verdict on a limiter about which a search has found out nothing.
+Text nothing_is_known(const std::string& why);
+/// The name of a run, and the verdict on it.
+Heading heading_of(const Report& report, const Run& run);
 
-/// A sentence about a run, without a full stop, and the word before it.
-struct Remark {
-  /// Advice is for those who run the command, not for those who look at its picture; a picture has
-  /// no table, which says much of why a search found what it did.
-  enum class Place { kEverywhere, kText, kPicture };
-  std::string_view label = {};
-  std::string words = {};
-  Place place = Place::kEverywhere;
-};
-inline constexpr std::string_view kWhy = "why";  ///< the label that a picture leaves out
-/// Why a limiter treated the traffic so, and what its author should know.
-std::vector<Remark> remarks_on(const Report& report, const Run& run);
+/// The label of why a limiter treated the traffic so, which a picture leaves out.
+inline constexpr std::string_view kWhy = "why";
+/// What was found about a run, and what its author should know.
+std::vector<Sentence> remarks_on(const Report& report, const Run& run);
 
 }  // namespace rlctl::cli::trial

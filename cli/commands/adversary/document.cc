@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "base/shell.h"
@@ -93,14 +94,10 @@ void add_denied(Section& section, const rlctl::adversary::SearchResult& result, 
 Section findings(const Report& report, const Run& run, const traffic::Candidate& candidate) {
   const auto& search = *run.search();
   const auto& result = search.result;
-  Section section{Heading{{shown_name(run), Tone::kLabel}, verdict_on(report, run)}};
+  Section section{heading_of(report, run)};
   if (result.most.schedule.empty()) return section;
   section.push_back(schedule_rows(result.most, report.plan));
-  for (const auto& [label, words, place] : remarks_on(report, run)) {
-    if (place != trial::Remark::Place::kPicture) {
-      section.push_back(Sentence{std::string(label), words});
-    }
-  }
+  std::ranges::copy(remarks_on(report, run), std::back_inserter(section));
   if (const auto& most = result.most_stepping_back) {
     section.push_back(Heading{"if the clock steps back", finding_verdict(*most, search)});
     section.push_back(schedule_rows(*most, report.plan));
@@ -121,13 +118,13 @@ trial::Document make_document(const Report& report) {
     document.sections.push_back(
         i >= report.runs.size()
             ? Section{Heading{{escaped_message(name_of(candidate)), Tone::kLabel},
-                              {"nothing is known: interrupted", Tone::kWarning}}}
+                              trial::nothing_is_known("interrupted")}}
         : has_holders(plan) ? holder_findings(report, report.runs[i], candidate)
                             : findings(report, report.runs[i], candidate));
   }
   if (has_holders(plan)) return document;
   auto& last = document.sections.back();
-  last.push_back(Fact{"times", "from the beginning of a window", instant_text(search_base(plan))});
+  last.push_back(Fact{"times", trial::kFromWindow, instant_text(search_base(plan))});
   if (plan.search()->exhaustive) {
     last.push_back(Sentence{"critical", std::string(kCriticalTimes)});
   }

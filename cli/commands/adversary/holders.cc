@@ -205,7 +205,7 @@ Section holder_findings(const Report& report, const Run& run, const traffic::Can
   const auto& result = run.holder_search()->result;
   const Text name(shown_name(run), Tone::kLabel);
   if (result.requests_sent == 0 || (result.interrupted && result.held == 0)) {
-    return {Heading{name, {"nothing is known: interrupted", Tone::kWarning}}};
+    return {Heading{name, trial::nothing_is_known("interrupted")}};
   }
   Section section;
   const auto add = [&](const HoldingFinding& finding, const std::string& verdict) {

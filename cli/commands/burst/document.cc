@@ -116,12 +116,11 @@ void add_misreports(Section& section, const Run& run) {
 /// the key of its worst window.
 void add_remarks(Section& section, const Report& report, const Run& run) {
   const bool is_clear = has_holders(report.plan) && report.runs.size() == 1;
-  for (const auto& [label, words, place] : remarks_on(report, run)) {
-    const bool says_key = label == trial::kWhy && run.requests() && traffic_keys(report) > 1;
+  for (auto remark : remarks_on(report, run)) {
+    const bool says_key = remark.label == trial::kWhy && run.requests() && traffic_keys(report) > 1;
     const auto key = says_key ? fmt::format(" (key {})", escaped_message(run.worst_key())) : "";
-    section.push_back(
-        Sentence{std::string(label),
-                 is_clear ? words : fmt::format("{}{}: {}", shown_name(run), key, words)});
+    if (!is_clear) remark.words = fmt::format("{}{}: {}", shown_name(run), key, remark.words);
+    section.push_back(std::move(remark));
   }
 }
 
