@@ -11,7 +11,8 @@ namespace rlctl::cli {
 
 namespace {
 
-/// Where lines are broken: at blanks, or at blanks after commas where possible.
+/// Where lines are broken: at blanks, but not between a number and its unit, or at blanks after
+/// commas where possible.
 enum class Breaks { kBlanks, kCommas };
 
 /// The end of the longest prefix of `text` that fits and can be a line; at least the first word.
@@ -21,6 +22,8 @@ std::size_t end_of_line(std::string_view text, std::size_t columns, Breaks break
   for (auto blank = text.find(' '); blank != text.npos; blank = text.find(' ', blank + 1)) {
     const bool fits = display_width(text.substr(0, blank)) <= columns;
     if (!fits && at_blank > 0) break;
+    const bool follows_number = blank > 0 && is_digit(text[blank - 1]);
+    if (breaks == Breaks::kBlanks && follows_number && at_blank > 0) continue;
     at_blank = blank;
     if (!fits) break;
     if (breaks == Breaks::kCommas && blank > 0 &&
@@ -92,14 +95,24 @@ std::string Columns::line(const Cells& row) const {
   return line;
 }
 
+std::vector<std::string> filled_lines(std::string_view text, std::size_t columns) {
+  std::vector<std::string> lines;
+  do {
+    const auto end = end_of_line(text, columns, Breaks::kBlanks);
+    lines.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  } while (!text.empty());
+  return lines;
+}
+
 void append_filled(std::string& out, std::string_view text, std::size_t indent,
                    std::size_t columns) {
-  do {
-    const auto end = end_of_line(text, columns - std::min(columns, indent), Breaks::kBlanks);
-    out.append(text.substr(0, end)).append("\n");
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (!text.empty()) out.append(indent, ' ');
-  } while (!text.empty());
+  bool is_first = true;
+  for (const auto& line : filled_lines(text, columns - std::min(columns, indent))) {
+    if (!is_first) out.append(indent, ' ');
+    out.append(line).append("\n");
+    is_first = false;
+  }
 }
 
 void append_rows(std::string& out, std::span<const Cells> rows) {
@@ -162,8 +175,12 @@ void TextBlock::row(std::string_view label, std::string_view main, std::string_v
   pad(out_, label.size(), kLabel);
   const auto shown = printable(main, Printed::kLine), remark = printable(about, Printed::kLine);
   about = remark;
-  out_ += shown;
   const auto used = display_width(shown);
+  if (used > room()) {
+    append_filled(out_, shown, kLabel, look_.columns);
+    return append_wrapped(about, kLabel);
+  }
+  out_ += shown;
   const auto column = std::max(kAbout, used + kGapOfRow);
   const bool beside = look_.columns >= kNarrow && column + display_width(about) <= room();
   if (!about.empty() && beside) {

@@ -42,7 +42,9 @@ class Columns {
   Numbers numbers_;
 };
 
-/// Appends a text as lines of at most `columns`, broken at blanks, and a line end. Each line begins
+/// A text as lines of at most `columns`, broken at blanks, but not between a number and its unit.
+std::vector<std::string> filled_lines(std::string_view text, std::size_t columns);
+/// Appends a text as filled_lines(), and a line end. Each line begins
 /// at column `indent`, where the first one already is.
 void append_filled(std::string& out, std::string_view text, std::size_t indent,
                    std::size_t columns);
@@ -85,8 +87,9 @@ class Table {
 ///     used       5 of 5                 next free in 12.041 s, empty in 59.310 s
 ///
 /// If a line is wider than the terminal, its remark moves below, broken after commas if possible,
-/// else at spaces. Nothing is cut: a single long word, such as a key, may be too wide. Texts may be
-/// toned(); each is escaped, so that no line end of a name begins a line.
+/// else at spaces; so is a value that has no room of its own. Nothing is cut: a single long word,
+/// such as a key, may be too wide. Texts may be toned(); each is escaped, so that no line end of a
+/// name begins a line.
 class TextBlock {
  public:
   /// Both arguments must outlive this.

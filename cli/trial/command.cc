@@ -11,7 +11,6 @@
 #include "cli/terminal/output.h"
 #include "cli/trial/assertions.h"
 #include "cli/trial/html.h"
-#include "cli/trial/picture.h"
 
 namespace rlctl::cli::trial {
 namespace {
@@ -59,9 +58,10 @@ class ReportOutput {
   /// formats cannot state that it was interrupted.
   void finish(const Report& report) {
     flush_lines();
+    const auto document = kind_.make_document(report);
     for (auto& [format, file] : files_) {
       if (report.interrupted && format != ReportFormat::kJson) continue;
-      file->write(text_of(format, report));
+      file->write(text_of(format, report, document));
       file->commit();
     }
     if (quiet_) return;
@@ -69,25 +69,20 @@ class ReportOutput {
     if (invocation_.json) {
       out.buffer() += json_of(report, false) + '\n';
     } else {
-      out.buffer() += text_for_people(report, out.look());
+      out.buffer() += write_text(document, out.look());
     }
     out.flush();
   }
 
  private:
-  std::string text_for_people(const Report& report, const Look& look) const {
-    std::string text;
-    kind_.append_text(text, report, look);
-    return without_micro_sign(std::move(text), look.utf8);
-  }
-
   /// The text that completes a file.
-  std::string text_of(ReportFormat format, const Report& report) const {
+  std::string text_of(ReportFormat format, const Report& report, const Document& document) const {
     switch (format) {
       case ReportFormat::kSvg:
-        return draw_svg(report);
+        return draw_svg(document);
       case ReportFormat::kHtml:
-        return page_of(report);
+        return draw_page(fmt::format("rlctl {}: {}", invocation_.command, traffic_name(report)),
+                         write_text(document, {.utf8 = true}), json_of(report, true));
       case ReportFormat::kJson:
         return json_of(report, true) + '\n';
       case ReportFormat::kJsonl:
@@ -103,11 +98,6 @@ class ReportOutput {
     JsonWriter json(out);
     kind_.write_json(json, report, with_events);
     return out;
-  }
-
-  std::string page_of(const Report& report) const {
-    return draw_page(fmt::format("rlctl {}: {}", invocation_.command, traffic_name(report)),
-                     text_for_people(report, {.utf8 = true}), json_of(report, true));
   }
 
   void flush_lines() {

@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "cli/app/command.h"
+#include "cli/trial/document.h"
 #include "cli/trial/report.h"
 
 // How a plan becomes a report on standard output and in files.
@@ -26,9 +27,8 @@ struct Kind {
   void (*read)(Report& report, const Invocation& invocation);
   /// Asks the limiters, and adds the runs; after an error or Ctrl-C the report has those so far.
   void (*run)(Report& report, Invocation& invocation, const WriteLines& write_lines);
-  /// A report for people: the traffic and the limits, what each limiter did, and the command that
-  /// repeats the run.
-  void (*append_text)(std::string& out, const Report& report, const Look& look);
+  /// What people are told, in every format.
+  Document (*make_document)(const Report& report);
   /// The JSON object. `with_events`: a file gets it, with the single requests and decisions.
   void (*write_json)(JsonWriter& json, const Report& report, bool with_events);
   /// A log of requests; null if there is none.

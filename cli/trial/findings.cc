@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/terminal/bars.h"
 #include "limiter/algorithm.h"
 
 namespace rlctl::cli::trial {
@@ -84,16 +83,18 @@ std::string proof_text(const Plan& plan, const Proof& proof) {
                             grouped(proof.undecided), kUndecided);
 }
 
-std::vector<Remark> remarks_on_search(const Report& report, const Run& run) {
+std::vector<Sentence> remarks_on_search(const Report& report, const Run& run) {
   const auto& plan = report.plan;
   const auto& result = run.search()->result;
   const auto number = static_cast<std::size_t>(&run - report.runs.data());
   const auto& candidate = plan.candidates[number];
-  std::vector<Remark> remarks;
-  const auto add = [&remarks](std::string_view label, std::string text) {
-    if (!text.empty()) remarks.push_back({label, std::move(text)});
+  std::vector<Sentence> remarks;
+  const auto add = [&remarks](std::string_view label, std::string text,
+                              Pictured pictured = Pictured::kAll) {
+    if (!text.empty()) remarks.push_back({std::string(label), std::move(text), pictured});
   };
-  add("hint", run.hint.value_or(""));
+  add(kWhy, run.why.value_or(""), Pictured::kOnlyThere);
+  add("hint", run.hint.value_or(""), Pictured::kNothing);
   add("rounding", rounding_text(*run.search()));
   const auto left_out = left_out_text(result);
   const auto proof =
@@ -113,7 +114,7 @@ std::vector<Remark> remarks_on_search(const Report& report, const Run& run) {
               "not among its KEYS, or the user may not DUMP them: each schedule was sent from its "
               "beginning");
   }
-  if (result.is_unbounded) add("bound", std::string(kUnbounded));
+  if (result.is_unbounded) add("bound", "as many as were sent: no bound was found");
   if (candidate.is_bundled()) add("promise", promise_of(*candidate.algorithm, plan));
   const auto& search = *run.search();
   if (search.bucket_allows) {
@@ -130,16 +131,19 @@ std::vector<Remark> remarks_on_search(const Report& report, const Run& run) {
   return remarks;
 }
 
-std::string finding_verdict(const Finding& finding, const SearchFindings& search,
-                            const Look& look) {
-  const auto ratio = search.ratio_of(finding);
-  if (const auto kept = verdict_within_limit(finding.score.worst, ratio)) {
-    const bool is_rounded = search.result.by_rounding && kept->tone == Tone::kGood;
-    return toned(kept->text + (is_rounded ? ", but for rounding" : ""), kept->tone, look.colour);
-  }
-  return toned(fmt::format("{}{} the limit: {} {}", ratio_text(ratio), glyphs(look.utf8).times,
-                           finding.score.worst, within_text(finding.score.worst_span)),
-               Tone::kBad, look.colour);
+Text finding_verdict(const Finding& finding, const SearchFindings& search) {
+  const auto& score = finding.score;
+  auto verdict =
+      worst_verdict(score.worst, search.ratio_of(finding), within_text(score.worst_span));
+  if (search.result.by_rounding && verdict.tone == Tone::kGood)
+    verdict.words += ", but for rounding";
+  return verdict;
+}
+
+Text search_verdict(const SearchFindings& search) {
+  const auto& result = search.result;
+  if (!result.most.schedule.empty()) return finding_verdict(result.most, search);
+  return nothing_is_known(result.interrupted ? "interrupted" : "skipped " + left_out_text(result));
 }
 
 }  // namespace rlctl::cli::trial

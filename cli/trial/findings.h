@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/terminal/terminal.h"
 #include "cli/trial/report.h"
+#include "cli/trial/wording.h"
 
 // What a report says about the findings of a search for requests.
 
@@ -35,11 +35,11 @@ std::string proof_text(const Plan& plan, const Proof& proof);
 std::string rounding_text(const SearchFindings& search);
 /// What a random search left out; empty if nothing.
 std::string left_out_text(const rlctl::adversary::SearchResult& result);
-/// The verdict on a finding of a search; a title stands before it.
-std::string finding_verdict(const rlctl::adversary::Finding& finding, const SearchFindings& search,
-                            const Look& look);
+/// The verdict on a finding of a search, and on what it found as a whole.
+Text finding_verdict(const rlctl::adversary::Finding& finding, const SearchFindings& search);
+Text search_verdict(const SearchFindings& search);
 
 /// What is known of a search's finding; `run` is one of the report's.
-std::vector<Remark> remarks_on_search(const Report& report, const Run& run);
+std::vector<Sentence> remarks_on_search(const Report& report, const Run& run);
 
 }  // namespace rlctl::cli::trial

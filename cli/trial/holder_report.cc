@@ -11,19 +11,6 @@ namespace {
 
 using std::chrono::microseconds;
 
-/// What the parts of leases or of reservations are called.
-struct HolderWords {
-  std::string_view unit;     ///< what the limit counts
-  std::string_view request;  ///< what asks for it
-  std::string_view end;      ///< what gives it back
-  std::string_view hold;     ///< what lapses unless it is given back
-};
-const HolderWords& words_of(const Plan& plan) {
-  static constexpr HolderWords kOfLeases{"slot", "acquire", "release", "lease"},
-      kOfReservations{"unit", "reservation", "settle", "hold"};
-  return plan.concurrency ? kOfLeases : kOfReservations;
-}
-
 /// "1,200 slots"
 std::string grouped_units(std::int64_t count, const HolderWords& words) {
   return fmt::format("{} {}{}", grouped(count), words.unit, plural(count));
@@ -35,43 +22,51 @@ std::string_view was_or_were(std::int64_t count) {
   return count == 1 ? "was" : "were";
 }
 
-/// The remarks on a run of holders.
-class HolderRemarks {
+/// Judges a run of holders: each flaw is a remark, and the first that is worth a verdict is it.
+class HolderJudge {
  public:
-  HolderRemarks(const Report& report, const Run& run)
+  HolderJudge(const Report& report, const Run& run)
       : report_(report),
         run_(run),
         found_(run.holders()->report),
-        words_(words_of(report.plan)),
-        limit_(report.plan.limits.front().limit) {}
-
-  std::vector<Remark> make() {
+        words_(holder_words(report.plan)),
+        limit_(report.plan.limits.front().limit) {
     add_exceeded();
+    if (run.outcome.measured.allowed == 0) judge({kAllowsNothing, Tone::kBad});
     if (found_.starved > 0) {
       add("starved", fmt::format("{} {} denied although there was room{}",
                                  counted(found_.starved, words_.request),
                                  was_or_were(found_.starved), for_up_to(found_.longest_starved)));
     }
+    add_end();
     if (found_.leaked > 0) {
+      judge({fmt::format("denied although up to {} {} free", grouped_units(found_.leaked, words_),
+                         was_or_were(found_.leaked)),
+             Tone::kBad});
       add("leaked", grouped_units(found_.leaked, words_) +
                         " at once that nobody had and nobody got" +
                         for_up_to(found_.longest_leaked));
     }
-    add_end();
     add_refused();
+    add_lapsed();
     const auto places = static_cast<std::int64_t>(limiter::kMostReservations);
     const bool is_budget = run_.is_bundled && report_.plan.reserve;
     if (is_budget && found_.starved > 0 && limit_ / report_.plan.budget.spend.units >= places) {
-      add("why", fmt::format("{} holds at most {} reservations of a key", run_.name, places));
+      add(kWhy, fmt::format("{} holds at most {} reservations of a key", run_.name, places));
     }
-    if (run_.hint) add("hint", *run_.hint);
-    return std::move(remarks_);
+    if (run_.hint) remarks_.push_back({"hint", *run_.hint, Pictured::kNothing});
+    judge({fmt::format("within the limit, no {} lost", words_.unit), Tone::kGood});
   }
+
+  Text verdict() const { return verdict_; }
+  std::vector<Sentence> remarks() const { return remarks_; }
 
  private:
   void add(std::string_view label, const std::string& text) {
-    const bool says_name = report_.runs.size() > 1;
-    remarks_.push_back({label, (says_name ? escaped_message(run_.name) + ": " : "") + text});
+    remarks_.push_back({std::string(label), text});
+  }
+  void judge(const Text& verdict) {
+    if (verdict_.words.empty()) verdict_ = verdict;
   }
   std::string of_key(const std::string& key) const {
     return traffic_keys(report_) > 1 ? " of key " + quoted_and_masked(key) : std::string();
@@ -79,8 +74,8 @@ class HolderRemarks {
 
   void add_exceeded() {
     const auto& most = found_.most;
-    const auto& ever = found_.most_ever;
     if (most.both() > limit_) {
+      judge({exceeded_text(report_.plan, most.both()), Tone::kBad});
       const auto used = report_.plan.concurrency
                             ? fmt::format("{} held", most.held)
                             : fmt::format("{} spent and {} held", most.spent, most.held);
@@ -91,12 +86,6 @@ class HolderRemarks {
           fmt::format("settles brought a key up to {} above the limit: they state what "
                       "happened, which is not the limiter's fault",
                       grouped_units(found_.overspent, words_)));
-    }
-    if (ever.lapsed > 0) {
-      add("lapsed", fmt::format("{} held at once{}, {} of them although {} lease had ended{}",
-                                ever.held, of_key(run_.holders()->ever_key), ever.lapsed,
-                                ever.lapsed == 1 ? "its" : "their",
-                                report_.plan.leases.hold.renews ? "" : ": --renew keeps them"));
     }
   }
 
@@ -109,13 +98,15 @@ class HolderRemarks {
                              grouped(end->keys), asked));
     }
     if (end->too_many > 0) {
-      add("at the end", fmt::format("those who {} got up to {} above the limit", asked,
-                                    grouped_units(end->too_many, words_)));
+      const auto units = grouped_units(end->too_many, words_);
+      judge({fmt::format("allowed {} above the limit at the end", units), Tone::kBad});
+      add("at the end", fmt::format("those who {} got up to {} above the limit", asked, units));
     }
     if (end->taken > 0) {
-      add("at the end", fmt::format("{} {} still taken {} after the last holder had gone",
-                                    grouped_units(end->taken, words_), was_or_were(end->taken),
-                                    span_text(end->after)));
+      const auto units = grouped_units(end->taken, words_);
+      judge({"lost " + units, Tone::kBad});
+      add("at the end", fmt::format("{} {} still taken {} after the last holder had gone", units,
+                                    was_or_were(end->taken), span_text(end->after)));
     }
   }
 
@@ -123,6 +114,7 @@ class HolderRemarks {
     const auto while_held = found_.refused_while_held.value_or(0);
     const auto late = found_.refused.value_or(0) - while_held;
     if (while_held > 0) {
+      judge({fmt::format("refused to {} what was held", words_.end), Tone::kBad});
       add("refused", fmt::format("{} of a {} that had not ended", counted(while_held, words_.end),
                                  words_.hold));
     }
@@ -131,6 +123,7 @@ class HolderRemarks {
           counted(found_.renewals_refused, "renewal") + " of a lease that had not ended");
     }
     if (late > 0) {
+      judge({"within the limit, but some settles came too late to count", Tone::kWarning});
       add("refused",
           fmt::format("{} after the hold had ended, so that the units were not spent{}",
                       counted(late, words_.end),
@@ -138,15 +131,39 @@ class HolderRemarks {
     }
   }
 
+  void add_lapsed() {
+    const auto& ever = found_.most_ever;
+    if (ever.held > limit_) {
+      judge({"within the limit but for leases that had ended, no slot lost", Tone::kWarning});
+    }
+    if (ever.lapsed == 0) return;
+    add("lapsed", fmt::format("{} held at once{}, {} of them although {} lease had ended{}",
+                              ever.held, of_key(run_.holders()->ever_key), ever.lapsed,
+                              ever.lapsed == 1 ? "its" : "their",
+                              report_.plan.leases.hold.renews ? "" : ": --renew keeps them"));
+  }
+
   const Report& report_;
   const Run& run_;
   const traffic::HolderReport& found_;
   const HolderWords& words_;
   std::int64_t limit_;
-  std::vector<Remark> remarks_;
+  Text verdict_;
+  std::vector<Sentence> remarks_;
 };
 
 }  // namespace
+
+const HolderWords& holder_words(const Plan& plan) {
+  static constexpr HolderWords kOfLeases{"slot", "acquire", "release", "lease", "held at once"},
+      kOfReservations{"unit", "reservation", "settle", "hold", "units spent and held"};
+  return plan.concurrency ? kOfLeases : kOfReservations;
+}
+
+std::string exceeded_text(const Plan& plan, std::int64_t used) {
+  return fmt::format("{} {}, {} more than the limit", used, holder_words(plan).used,
+                     used - plan.limits.front().limit);
+}
 
 std::string leases_text(const Plan& plan) {
   return fmt::format("{} of {}", counted(*plan.concurrency, "lease"), span_text(plan.leases.lease));
@@ -176,43 +193,12 @@ std::string reservations_text(const Plan& plan) {
   return text;
 }
 
-Verdict holders_verdict(const Report& report, const Run& run) {
-  const auto& found = run.holders()->report;
-  const auto& words = words_of(report.plan);
-  const auto limit = report.plan.limits.front().limit, most = found.most.both();
-  if (most > limit) {
-    return {fmt::format("{} {}, {} more than the limit", most,
-                        report.plan.concurrency ? "held at once" : "spent or held", most - limit),
-            Tone::kBad};
-  }
-  if (run.outcome.measured.allowed == 0) return {"allowed nothing", Tone::kBad};
-  if (found.end && found.end->too_many > 0) {
-    return {fmt::format("allowed {} above the limit at the end",
-                        grouped_units(found.end->too_many, words)),
-            Tone::kBad};
-  }
-  if (found.end && found.end->taken > 0) {
-    return {"lost " + grouped_units(found.end->taken, words), Tone::kBad};
-  }
-  if (found.leaked > 0) {
-    return {fmt::format("denied although up to {} {} free", grouped_units(found.leaked, words),
-                        was_or_were(found.leaked)),
-            Tone::kBad};
-  }
-  if (found.refused_while_held.value_or(0) > 0) {
-    return {fmt::format("refused to {} what was held", words.end), Tone::kBad};
-  }
-  if (found.refused.value_or(0) > 0) {
-    return {"within the limit, but some settles came too late to count", Tone::kWarning};
-  }
-  if (found.most_ever.held > limit) {
-    return {"within the limit but for leases that had ended, no slot lost", Tone::kWarning};
-  }
-  return {fmt::format("within the limit, no {} lost", words.unit), Tone::kGood};
+Text holders_verdict(const Report& report, const Run& run) {
+  return HolderJudge(report, run).verdict();
 }
 
-std::vector<Remark> remarks_on_holders(const Report& report, const Run& run) {
-  return HolderRemarks(report, run).make();
+std::vector<Sentence> remarks_on_holders(const Report& report, const Run& run) {
+  return HolderJudge(report, run).remarks();
 }
 
 }  // namespace rlctl::cli::trial

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "cli/trial/report.h"
+#include "cli/trial/document.h"
 #include "embedded_page.h"
 #include "embedded_page_sha256.h"
 

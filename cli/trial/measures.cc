@@ -7,8 +7,6 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/terminal/bars.h"
-#include "cli/terminal/table.h"
 
 namespace rlctl::cli::trial {
 
@@ -16,15 +14,11 @@ namespace rlctl::cli::trial {
 struct Cell {
   const Report& report;
   const Run& run;
-  const Look& look;
   std::chrono::microseconds origin;  ///< the instant shown as 0, relative to Run::begin
   Value value;
 
   std::chrono::microseconds time() const {
     return std::chrono::microseconds{std::get<std::int64_t>(*value)};
-  }
-  std::string tone(std::string_view text, Tone tone) const {
-    return toned(text, tone, look.colour);
   }
 };
 
@@ -201,21 +195,21 @@ bool is_real(const Report& report) {
   return report.plan.is_real();
 }
 
-std::string span_of(const Cell& cell) {
+Text span_of(const Cell& cell) {
   return span_text(cell.time());
 }
 
 /// How much was used at once, and whether that was too much.
-std::string used_of(const Cell& cell) {
+Text used_of(const Cell& cell) {
   const auto used = std::get<std::int64_t>(*cell.value);
   const auto limit = cell.report.plan.limits.front().limit;
-  return cell.tone(fmt::format("{} of {}", used, limit), used > limit ? Tone::kBad : Tone::kGood);
+  return {fmt::format("{} of {}", used, limit), used > limit ? Tone::kBad : Tone::kGood};
 }
 
 /// A number that should be 0.
-std::string zero_of(const Cell& cell) {
+Text zero_of(const Cell& cell) {
   const auto number = std::get<std::int64_t>(*cell.value);
-  return cell.tone(fmt::to_string(number), number > 0 ? Tone::kBad : Tone::kGood);
+  return {fmt::to_string(number), number > 0 ? Tone::kBad : Tone::kGood};
 }
 
 bool has_crashes(const Report& report) {
@@ -227,66 +221,66 @@ bool has_renewals(const Report& report) {
 }
 
 /// Without denials, nobody was shut out.
-std::string shut_out_of(const Cell& cell) {
-  return measured(cell.run).first_denial ? span_of(cell) : std::string();
+Text shut_out_of(const Cell& cell) {
+  return measured(cell.run).first_denial ? span_of(cell) : Text();
 }
 
-std::string delay_of(const Cell& cell) {
-  return cell.time().count() > 0 ? span_of(cell) : std::string();
+Text delay_of(const Cell& cell) {
+  return cell.time().count() > 0 ? span_of(cell) : Text();
 }
 
-std::string moment_of(const Cell& cell) {
+Text moment_of(const Cell& cell) {
   if (shows_dates(cell.report)) return instant_text(cell.time());
   return offset_text(cell.time() - cell.run.begin - cell.origin);
 }
 
-std::string minute_of(const Cell& cell) {
+Text minute_of(const Cell& cell) {
   constexpr std::string_view kSeconds = ":00Z";
   auto text = instant_text(cell.time());
   return text.replace(text.size() - kSeconds.size(), text.npos, "Z");
 }
 
-std::string denied_in_minute_of(const Cell& cell) {
+Text denied_in_minute_of(const Cell& cell) {
   const auto& minute = *measured(cell.run).worst_minute;
   return fmt::format("{} of {}", minute.denied, minute.sent);
 }
 
-std::string share_of(const Cell& cell) {
+Text share_of(const Cell& cell) {
   return percent_text(std::get<double>(*cell.value));
 }
 
-std::string worst_of(const Cell& cell) {
+Text worst_of(const Cell& cell) {
   const auto& worst = measured(cell.run).worst;
-  return cell.tone(
-      fmt::format("{}  {}{}", worst.allowed, ratio_text(worst.ratio), glyphs(cell.look.utf8).times),
-      worst.ratio > 1 ? Tone::kBad : Tone::kGood);
+  return {fmt::format("{}  {}×", worst.allowed, ratio_text(worst.ratio)),
+          worst.ratio > 1 ? Tone::kBad : Tone::kGood};
 }
 
-std::string worst_limit_of(const Cell& cell) {
+Text worst_limit_of(const Cell& cell) {
   return limiter::format_limit(cell.report.plan.limits[measured(cell.run).worst.limit]);
 }
 
-std::string right_of(const Cell& cell) {
+Text right_of(const Cell& cell) {
   const auto& error = measured(cell.run).retry_error;
   if (error.compared == 0) return {};
-  return cell.tone(fmt::format("{} of {} right", error.compared - error.broken, error.compared),
-                   error.broken > 0 ? Tone::kBad : Tone::kPlain);
+  return {fmt::format("{} of {} right", error.compared - error.broken, error.compared),
+          error.broken > 0 ? Tone::kBad : Tone::kPlain};
 }
 
-std::string keys_denied_of(const Cell& cell) {
+Text keys_denied_of(const Cell& cell) {
   return fmt::format("{} of {}", measured(cell.run).keys_denied, measured(cell.run).keys);
 }
 
-std::string bytes_of(const Cell& cell) {
+Text bytes_of(const Cell& cell) {
   return fmt::format("{:.0f}", std::get<double>(*cell.value));
 }
 
-std::string lag_of(const Cell& cell) {
+Text lag_of(const Cell& cell) {
   return latency_text(cell.time());
 }
 
-std::string sender_of(const Cell& cell) {
-  return std::get<bool>(*cell.value) ? "kept up" : cell.tone("fell behind", Tone::kBad);
+Text sender_of(const Cell& cell) {
+  if (std::get<bool>(*cell.value)) return "kept up";
+  return {"fell behind", Tone::kBad};
 }
 
 // --- The tables ----------------------------------------------------------------------------------
@@ -556,37 +550,23 @@ void add_asserted(std::vector<AssertedMeasure>& all, const MeasureGroup& group) 
 
 // --- Tables for people ---------------------------------------------------------------------------
 
-/// Adds a column. `text` returns the cell of a run, or an empty string if the run has no value.
-template <typename Text>
-void add_column(Table& table, std::string_view title, const Report& report, const Text& text) {
-  Cells cells;
-  for (const auto& run : report.runs) {
-    auto cell = text(run);
-    cells.push_back(cell.empty() ? std::string(kNoValue) : std::move(cell));
-  }
-  table.add(title, std::move(cells));
-}
-
-/// A table with a row for each run.
-Table table_of_runs(const Report& report) {
-  Table table;
-  add_column(table, {}, report, [](const Run& run) { return escaped_message(run.name); });
-  return table;
-}
-
-void add_columns(Table& table, const MeasureGroup& group, const Report& report, const Look& look,
+/// Adds the columns of a group to a table with a row for each run.
+void add_columns(Rows& table, const MeasureGroup& group, const Report& report,
                  microseconds origin) {
+  auto& rows = table.rows;
   const auto window =
       has_several_limits(report) ? "a window" : period_text(report.plan.limits.front().window);
   for (const auto& measure : group.measures) {
     const auto& [title, text, is_shown] = measure.column;
     if (title.empty() || (is_shown != nullptr && !is_shown(report))) continue;
-    const auto cell_of = [&, make = text](const Run& run) {
-      const Cell cell{report, run, look, origin, measure.of(run)};
-      if (!cell.value) return std::string();
-      return make != nullptr ? make(cell) : text_of(cell.value);
-    };
-    add_column(table, fmt::format(fmt::runtime(title), window), report, cell_of);
+    rows.front().push_back(fmt::format(fmt::runtime(title), window));
+    for (std::size_t i = 0; i < report.runs.size(); ++i) {
+      const auto& run = report.runs[i];
+      const Cell cell{report, run, origin, measure.of(run)};
+      Text shown;
+      if (cell.value) shown = text != nullptr ? text(cell) : text_of(cell.value);
+      rows[i + 1].push_back(shown.words.empty() ? kNoValue : shown);
+    }
   }
 }
 
@@ -627,14 +607,16 @@ std::string percent_text(double share) {
                                               : fmt::format("{:.3f} %", percent);
 }
 
-Table decisions_table(const Report& report, const Look& look, microseconds origin) {
-  auto table = table_of_runs(report);
+Rows decisions_table(const Report& report, microseconds origin) {
+  Rows table;
+  table.rows.emplace_back(1);  // the names have no title
+  for (const auto& run : report.runs) table.rows.push_back({escaped_message(run.name)});
   std::vector<const MeasureGroup*> groups(kRequestGroups.begin(), kRequestGroups.end());
   groups.insert(groups.end(), {&kMinuteGroup, &kPaceGroup});
   if (has_holders(report.plan)) {
     groups = {&kCountGroup, report.plan.concurrency ? &kLeaseGroup : &kBudgetGroup, &kHolderGroup};
   }
-  for (const auto* group : groups) add_columns(table, *group, report, look, origin);
+  for (const auto* group : groups) add_columns(table, *group, report, origin);
   return table;
 }
 

@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "base/json_object.h"
-#include "cli/terminal/table.h"
+#include "cli/trial/document.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::trial {
@@ -38,7 +38,7 @@ struct Cell;  ///< a run's value and what its text depends on
 struct Column {
   std::string_view title = {};  ///< empty: there is none; {} stands for the window
   /// Null: the value as it is. Not called for an unknown value; an empty text stands for one.
-  std::string (*text)(const Cell&) = nullptr;
+  Text (*text)(const Cell&) = nullptr;
   bool (*is_shown)(const Report&) = nullptr;  ///< null: always
 };
 
@@ -72,7 +72,7 @@ std::optional<std::uint64_t> seed_of(const Report& report);
 
 /// A table for people: what each limiter decided. `origin` is that of the times, relative to
 /// Run::begin.
-Table decisions_table(const Report& report, const Look& look, std::chrono::microseconds origin);
+Rows decisions_table(const Report& report, std::chrono::microseconds origin);
 /// The cell for a value that is unknown or does not exist.
 inline constexpr std::string_view kNoValue = "-";
 /// "2.770 %"; a nonzero share never prints as 0.

@@ -12,7 +12,6 @@
 #include "adversary/holdings.h"
 #include "adversary/probes.h"
 #include "adversary/search.h"
-#include "cli/terminal/terminal.h"
 #include "cli/trial/plan.h"
 #include "limiter/limit.h"
 #include "traffic/holders.h"
@@ -145,41 +144,16 @@ struct Report {
 
 // --- What the outputs have in common -------------------------------------------------------------
 
-/// A command as lines to paste at once, of at most `columns` if possible. An option and its value
-/// stay on one line if they fit.
-std::vector<std::string> command_lines(const std::vector<std::string>& words, std::size_t columns);
 /// "boundary", "replay" for a log, or "adversary".
 std::string_view traffic_name(const Report& report);
-/// A few words about the traffic.
-std::string traffic_text(const Report& report);
 /// The number of keys in the traffic.
 std::int64_t traffic_keys(const Report& report);
-/// Whether the schedule that a search found has refunds, which pictures do not show.
-bool has_refunds(const Report& report);
 /// Whether times are shown as dates and times of day: those of a log under the virtual clock.
 bool shows_dates(const Report& report);
 /// Whether the report says if the two limiters differ.
 bool tells_difference(const Report& report);
 /// "first at request 31 (key 'a'): fixed-window allows it, gcra denies it"
 std::string difference_text(const Plan& plan, const Difference& found);
-inline constexpr std::string_view kUnbounded = "as many as were sent: no bound was found";
-
-/// The verdict on a limiter, in a few words.
-struct Verdict {
-  std::string text = {};
-  Tone tone = Tone::kGood;
-};
-/// The verdict; none if the limiter exceeded the limit. One that allows nothing has kept the limit,
-/// but has not succeeded.
-std::optional<Verdict> verdict_within_limit(std::int64_t allowed, double ratio);
-
-/// A sentence about a run, without a full stop, and the word before it: "why", "note".
-struct Remark {
-  std::string_view label = {};
-  std::string text = {};
-};
-/// Why a limiter treated the traffic so, and what its author should know.
-std::vector<Remark> remarks_on(const Report& report, const Run& run);
 /// "2.00"; with more decimals if two would round a ratio other than 1 to 1.00.
 std::string ratio_text(double ratio);
 /// "1000/s", "12.5/s"
@@ -189,10 +163,8 @@ std::string exact_text(std::chrono::microseconds span);
 /// "0", "+59.999999 s"
 std::string exact_offset_text(std::chrono::microseconds offset);
 /// "at one instant", "within 20 ms"
-std::string within_text(std::chrono::microseconds span);
-/// Text for XML, also within an attribute. Characters that XML does not allow are escaped as in a
-/// message.
-std::string xml(std::string_view text);
+std::string within_text(std::chrono::microseconds span,
+                        std::string (*text)(std::chrono::microseconds) = exact_text);
 
 /// Says that requests were sent later than they were due, such as "fixed-window: the sender fell
 /// behind: ..."; none if the sender kept up, or if the clock was virtual.

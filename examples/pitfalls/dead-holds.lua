@@ -7,7 +7,8 @@
 -- rlctl: args {event} {limit} {window_ms} {now_ms} {reservation} {cost} {actual}
 --
 -- $ rlctl adversary --reserve 10 --hold 10s dead-holds.lua budget
--- > a reserve of 10 units is denied, although none is spent or held, even a year later
+-- > a reserve of 10 units is denied, although none is spent or held,
+-- > even a year later
 -- > budget at most 10 of 10 units spent and held, none lost
 -- $ rlctl lint dead-holds.lua --reserve 10 --hold 10s
 -- want: endless-hold critical, no-ttl warning

@@ -94,7 +94,7 @@ void run(Report& report, Invocation& invocation, const trial::WriteLines& write_
 constexpr trial::Kind kAdversary{.complete = complete_plan,
                                  .read = nullptr,
                                  .run = run,
-                                 .append_text = append_text,
+                                 .make_document = make_document,
                                  .write_json = write_json,
                                  .log = schedule_log};
 

@@ -10,11 +10,11 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/options/holder_options.h"
-#include "cli/terminal/table.h"
 #include "cli/trial/findings.h"
+#include "cli/trial/holder_report.h"
 #include "cli/trial/holders.h"
 #include "cli/trial/report.h"
-#include "cli/trial/text.h"
+#include "cli/trial/wording.h"
 #include "traffic/template.h"
 
 namespace rlctl::cli::adversary {
@@ -23,11 +23,16 @@ namespace {
 using rlctl::adversary::HoldingFinding;
 using rlctl::adversary::HoldingStep;
 using std::chrono::microseconds;
+using trial::Heading;
 using trial::kUndecided;
 using trial::Plan;
 using trial::Report;
 using trial::ReportFormat;
+using trial::Rows;
 using trial::Run;
+using trial::Section;
+using trial::Sentence;
+using trial::Text;
 
 /// The leases, or the units, that may be held at once.
 std::int64_t limit_of(const Plan& plan) {
@@ -43,11 +48,13 @@ rlctl::adversary::HoldingSearch holder_search_of(const Plan& plan, bool is_exact
           .is_exact = is_exact};
 }
 
-/// "3 held at once, 1 more than the limit"
-std::string overfilled_text(const HoldingFinding& finding, const Plan& plan) {
-  const auto held = finding.score.held;
-  return fmt::format("{} {}, {} more than the limit", held,
-                     plan.reserve ? "units spent and held" : "held at once", held - limit_of(plan));
+/// "3 held at once, 1 more than the limit; 5 in longer schedules"
+std::string overfilled_text(const rlctl::adversary::HoldingSearchResult& result, const Plan& plan) {
+  auto text = exceeded_text(plan, result.overfilled->score.held);
+  if (result.held > result.overfilled->score.held) {
+    text += fmt::format("; {} in longer schedules", result.held);
+  }
+  return text;
 }
 
 std::string leak_text(const HoldingFinding& finding, const Plan& plan, bool is_for_ever) {
@@ -76,113 +83,40 @@ std::int64_t units_of(const rlctl::adversary::Request& request) {
 /// A sentence about what an exhaustive search has proved of leases or reservations; empty after any
 /// other search.
 std::string proof_of(const rlctl::adversary::HoldingSearchResult& result, const Plan& plan) {
-  return trial::proof_text(
-      plan, {.tried = result.tried,
-             .undecided = result.undecided,
-             .is_interrupted = result.interrupted,
-             .fails = result.overfilled || result.leak,
-             .claim = fmt::format("{} more than {} or loses a {}",
-                                  plan.reserve ? "spends and holds" : "holds", limit_of(plan),
-                                  plan.reserve ? "unit" : "slot")});
+  return trial::proof_text(plan, {.tried = result.tried,
+                                  .undecided = result.undecided,
+                                  .is_interrupted = result.interrupted,
+                                  .fails = result.overfilled || result.leak,
+                                  .claim = fmt::format("{} more than {} or loses a {}",
+                                                       plan.reserve ? "spends and holds" : "holds",
+                                                       limit_of(plan), holder_words(plan).unit)});
 }
 
-/// Appends the findings about one limiter.
-class HolderText {
- public:
-  HolderText(std::string& out, const Report& report, const Look& look,
-             const traffic::Candidate& candidate)
-      : out_(out),
-        plan_(report.plan),
-        look_(look),
-        is_bundled_(candidate.is_bundled()),
-        is_program_(candidate.program != nullptr) {}
-
-  void append(std::string_view name, const Run* run) {
-    out_ += '\n';
-    const auto* search =
-        run != nullptr && run->holder_search() ? &run->holder_search()->result : nullptr;
-    if (search == nullptr || search->requests_sent == 0 ||
-        (search->interrupted && search->held == 0)) {
-      return title(name, "nothing is known: interrupted", Tone::kWarning);
-    }
-    const auto& result = *search;
-    if (result.held == 0) {
-      title(name, "allowed nothing", Tone::kBad);
-    } else if (!result.overfilled && !result.leak) {
-      title(name,
-            fmt::format(
-                "at most {} of {} {}{}", result.held, limit_of(plan_),
-                plan_.reserve ? "units spent and held, none lost" : "held at once, no slot lost",
-                result.interrupted ? " so far" : ""),
-            Tone::kGood);
-    }
-    if (const auto& finding = result.overfilled) {
-      auto text = overfilled_text(*finding, plan_);
-      if (result.held > finding->score.held) {
-        text += fmt::format("; {} in longer schedules", result.held);
-      }
-      title(name, text, Tone::kBad);
-      append_steps(*finding);
-    }
-    if (const auto& finding = result.leak) {
-      title(name, leak_text(*finding, plan_, result.leaks_for_ever), Tone::kBad);
-      append_steps(*finding);
-    }
-    if (run->hint) sentence("hint", *run->hint);
-    if (result.tried) {
-      sentence("proof", proof_of(result, plan_));
-    } else if (result.undecided > 0) {
-      sentence("left out",
-               fmt::format("skipped {} {}", counted(result.undecided, "schedule"), kUndecided));
-    }
+/// A row for each event.
+Rows event_rows(const HoldingFinding& finding, const Plan& plan,
+                const traffic::Candidate& candidate) {
+  const auto steps = holder_steps_of(finding, plan, candidate.is_bundled());
+  Rows table{
+      .rows = {{"at", plan.reserve ? "reservation" : "holder", "event", plan.reserve ? "units" : "",
+                "answer", plan.reserve ? "spent" : "", "held", ""}},
+      .most = kMostSteps};
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto& request = finding.schedule[i];
+    // A script's answers to releases and settles are not read.
+    const bool is_told = !traffic::gives_back(request.event) || candidate.is_bundled() ||
+                         candidate.program != nullptr;
+    const auto& spent = steps[i].spent;
+    table.rows.push_back(
+        {trial::exact_offset_text(request.at - search_base(plan)),
+         traffic::holder_name(request.event, request.holder), traffic::event_name(request.event),
+         spent ? fmt::to_string(units_of(request)) : "",
+         !is_told                     ? ""
+         : finding.answers[i].allowed ? "allowed"
+                                      : "denied",
+         spent ? fmt::to_string(*spent) : "", fmt::to_string(steps[i].held), steps[i].note});
   }
-
- private:
-  void title(std::string_view name, const std::string& text, Tone tone) {
-    const auto shown = escaped_text(name);
-    const auto fits = display_width(shown) + 2 + text.size() <= look_.columns;
-    out_ += toned(shown, Tone::kLabel, look_.colour);
-    out_ += fits ? "  " : "\n  ";
-    out_ += toned(text, tone, look_.colour) + '\n';
-  }
-  void sentence(std::string_view label, std::string_view text) {
-    trial::append_sentence(out_, label, text, look_);
-  }
-
-  /// One row per event.
-  void append_steps(const HoldingFinding& finding) {
-    constexpr std::size_t kMaxRows = 20;
-    const auto steps = holder_steps_of(finding, plan_, is_bundled_);
-    const auto shown = std::min(steps.size(), kMaxRows);
-    std::vector<Cells> rows{{"at", plan_.reserve ? "reservation" : "holder", "event",
-                             plan_.reserve ? "units" : "", "answer", plan_.reserve ? "spent" : "",
-                             "held", ""}};
-    for (std::size_t i = 0; i < shown; ++i) {
-      const auto& request = finding.schedule[i];
-      const bool is_told = !traffic::gives_back(request.event) || is_bundled_ || is_program_;
-      const auto& spent = steps[i].spent;
-      rows.push_back({trial::exact_offset_text(request.at - search_base(plan_)),
-                      traffic::holder_name(request.event, request.holder),
-                      std::string(traffic::event_name(request.event)),
-                      spent ? fmt::to_string(units_of(request)) : "",
-                      !is_told                     ? ""
-                      : finding.answers[i].allowed ? "allowed"
-                                                   : "denied",
-                      spent ? fmt::to_string(*spent) : "", fmt::to_string(steps[i].held),
-                      std::string(steps[i].note)});
-    }
-    trial::append_rows(out_, rows, look_);
-    if (steps.size() > shown) {
-      out_ += fmt::format("  and {} more; --json lists all\n", steps.size() - shown);
-    }
-  }
-
-  std::string& out_;
-  const Plan& plan_;
-  const Look& look_;
-  /// A script's answers to releases and settles are not read.
-  bool is_bundled_, is_program_;
-};
+  return table;
+}
 
 }  // namespace
 
@@ -236,13 +170,41 @@ std::vector<HoldingStep> holder_steps_of(const HoldingFinding& finding, const Pl
                                             holder_search_of(plan, is_exact));
 }
 
-void append_holder_search(std::string& out, const Report& report, const Look& look) {
+Section holder_findings(const Report& report, const Run& run, const traffic::Candidate& candidate) {
   const auto& plan = report.plan;
-  for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
-    HolderText text(out, report, look, plan.candidates[i]);
-    text.append(name_of(plan.candidates[i]), i < report.runs.size() ? &report.runs[i] : nullptr);
+  const auto& result = run.holder_search()->result;
+  const Text name(shown_name(run), Tone::kLabel);
+  if (result.requests_sent == 0 || (result.interrupted && result.held == 0)) {
+    return {Heading{name, trial::nothing_is_known("interrupted")}};
   }
-  out += '\n';
+  Section section;
+  const auto add = [&](const HoldingFinding& finding, const std::string& verdict) {
+    section.push_back(Heading{name, {verdict, Tone::kBad}});
+    section.push_back(event_rows(finding, plan, candidate));
+  };
+  if (result.held == 0) {
+    section.push_back(Heading{name, {trial::kAllowsNothing, Tone::kBad}});
+  } else if (!result.overfilled && !result.leak) {
+    section.push_back(Heading{name,
+                              {fmt::format("at most {} of {} {}{}", result.held, limit_of(plan),
+                                           plan.reserve ? "units spent and held, none lost"
+                                                        : "held at once, no slot lost",
+                                           result.interrupted ? " so far" : ""),
+                               Tone::kGood}});
+  }
+  if (const auto& finding = result.overfilled) add(*finding, overfilled_text(result, plan));
+  if (const auto& finding = result.leak) {
+    add(*finding, leak_text(*finding, plan, result.leaks_for_ever));
+  }
+  if (run.hint) section.push_back(Sentence{"hint", *run.hint});
+  if (result.tried) {
+    section.push_back(Sentence{"proof", proof_of(result, plan)});
+  } else if (result.undecided > 0) {
+    section.push_back(
+        Sentence{"left out",
+                 fmt::format("skipped {} {}", counted(result.undecided, "schedule"), kUndecided)});
+  }
+  return section;
 }
 
 }  // namespace rlctl::cli::adversary

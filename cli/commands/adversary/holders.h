@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "adversary/holdings.h"
+#include "cli/trial/document.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::adversary {
@@ -22,7 +23,10 @@ rlctl::adversary::HoldingSearch holder_request_of(const traffic::Candidate& cand
 std::vector<rlctl::adversary::HoldingStep> holder_steps_of(
     const rlctl::adversary::HoldingFinding& finding, const trial::Plan& plan, bool is_exact);
 
-/// The findings about each limiter, for people.
-void append_holder_search(std::string& out, const trial::Report& report, const Look& look);
+/// What was found about a limiter.
+trial::Section holder_findings(const trial::Report& report, const trial::Run& run,
+                               const traffic::Candidate& candidate);
+/// The most steps of a schedule that a text shows.
+inline constexpr std::size_t kMostSteps = 20;
 
 }  // namespace rlctl::cli::adversary

@@ -3,13 +3,14 @@
 #include <string>
 
 #include "base/json_object.h"
+#include "cli/trial/document.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::adversary {
 
-/// A report for people: the schedules tried, how each limiter answered them, and the command that
+/// What people are told: the schedules tried, how each limiter answered them, and the command that
 /// repeats the search.
-void append_text(std::string& out, const trial::Report& report, const Look& look);
+trial::Document make_document(const trial::Report& report);
 extern const JsonOutput kJson;
 /// The report as a JSON object, which has the schedules whether or not it is `with_events`. Unknown
 /// values are null.

@@ -201,7 +201,6 @@ class Searches {
     run.outcome = outcome_of(most, plan_);
     auto& measured = run.outcome.measured;
     if (!findings.has_refunds) run.why = trial::why_of(candidate, measured, highest_cost, true);
-    if (findings.result.is_unbounded) run.why = trial::kUnbounded;
     measured.worst.allowed = most.score.worst;
     measured.worst.from = most.score.worst_from;
     measured.worst.span = most.score.worst_span;

@@ -161,7 +161,7 @@ void read(Report& report, const Invocation& invocation) {
 constexpr trial::Kind kBurst{.complete = complete_plan,
                              .read = read,
                              .run = run_plan,
-                             .append_text = append_text,
+                             .make_document = make_document,
                              .write_json = write_json,
                              .log = nullptr};
 

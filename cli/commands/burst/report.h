@@ -5,13 +5,14 @@
 #include <string_view>
 
 #include "base/json_object.h"
+#include "cli/trial/document.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::burst {
 
-/// A report for people: the traffic and the limits, what each limiter did, and the command that
+/// What people are told: the traffic and the limits, what each limiter did, and the command that
 /// repeats the run.
-void append_text(std::string& out, const trial::Report& report, const Look& look);
+trial::Document make_document(const trial::Report& report);
 extern const JsonOutput kJson;
 /// The report as a JSON object. Unknown values are null. `with_events`: with the single requests
 /// and decisions, as files have them.

@@ -19,7 +19,7 @@ at  requests  allowed  denied
 0          3        3       0
 promise    the limit
 denied     nothing that an exact log would allow
-times      from the beginning of a window, 2026-01-01T00:00:00Z
+times      from the beginning of a window  2026-01-01T00:00:00Z
 
 rlctl adversary fixed-window sliding-window-log --limit 3/10s --model \
     --tries 50000 --seed 1
@@ -68,7 +68,7 @@ $ cat worst.jsonl
 1767225610 1 1
 $ rlctl burst --replay worst.jsonl --limit 3/10s --model fixed-window
 replay     worst.jsonl            epoch, 6 requests in 9 lines
-requests   6                      1 key
+traffic    6 requests             1 key
 from       2026-01-01T00:00:09Z   to 2026-01-01T00:00:10Z
 limit      3 per 10 s
 clock      virtual time
@@ -81,10 +81,10 @@ fixed-window  2026-01-01T00:00:09Z             -                -            -
 
               bytes/key  worst minute  denied in it
 fixed-window          -             -             -
-why        fixed-window: its counter starts over at 2026-01-01T00:00:10Z, so 3
-           requests before that and 3 after it were allowed within 1 s
+why        fixed-window: its counter starts over at 2026-01-01T00:00:10Z, so
+           3 requests before that and 3 after it were allowed within 1 s
 
-fixed-window  2.00× the limit within 1 s
+fixed-window  2.00× the limit: 6 within 1 s
       6 │                                                  █
         │                                                  █
       3 ├───────────────────────────────────────────── limit
@@ -96,7 +96,7 @@ allowed │█·································
          2026-01-01 00:00:09      00:00:09.6     00:00:10.02
 chart      allowed within the last 10 s  against the limit
 rows       requests               a column is 20 ms, the highest 3
-times      UTC
+times      in UTC
 
 rlctl burst fixed-window --limit 3/10s --model --replay worst.jsonl
 

@@ -113,9 +113,9 @@ spending() { gojq -c ".runs[0].spending | $1" <<<"$output"; }
 @test "the picture shows what was spent or held, and the SVG too" {
   COLUMNS=60 run -0 rlctl burst steady --limit 10/60s --reserve 2 --rate 1/5s --duration 2m --model
   assert_line 'budget  within the limit, no unit lost'
-  assert_line --regexp '^chart +spent or held at once +against the limit$'
+  assert_line --regexp '^chart +units spent and held +against the limit$'
   run -0 as svg rlctl burst --limit 10/60s --reserve 2 --model
-  assert_output --partial '>spent or held at once</text>'
+  assert_output --partial '>units spent and held</text>'
   xmllint --noout - <<<"$output"
 }
 

@@ -62,17 +62,18 @@ same_columns() {
   rlctl burst poisson -q --model --limit 10/60s --keys 5 fixed-window sliding-window-log \
     -o x.svg --json
   run -0 xmllint --xpath '//*[local-name()="text"][contains(., "key")]/text()' x.svg
-  assert_line 'bars: all keys, in 2 s'
-  assert_line 'key 3: 15 allowed within 58.31 s: 1.50× the limit'
+  assert_line 'allowed to the named key within the last 60 s'
+  assert_line 'bars: requests of all keys in 2 s'
+  assert_line '1.50× the limit of key 3: 15 within 58.31 s'
   assert_line 'never above the limit; closest: key 1'
   # The limit is that of one key, and the highest value of the curve is what the verdict says.
   run -0 xmllint --xpath '//*[local-name()="text"][@class="soft end"][@x="68.0" or @x="460.0"]/text()' x.svg
   assert_output $'10\n0\n15\n10\n10\n0\n15\n10'
   run -0 rlctl burst poisson --model --limit 10/60s --keys 5 fixed-window sliding-window-log
-  assert_line --regexp '^fixed-window  1\.50. the limit of key 3 within 58\.31 s$'
+  assert_line --regexp '^fixed-window  1\.50. the limit of key 3: 15 within 58\.31 s$'
   assert_line --regexp '^ +15 .'
   assert_line --regexp '^sliding-window-log  never above the limit; closest: key 1$'
-  assert_line --partial 'to the named key, against the limit'
+  assert_line --regexp '^chart +allowed to the named key within the last 60 s +against the limit$'
   assert_line --regexp '^rows +requests of all keys +a column is '
 }
 

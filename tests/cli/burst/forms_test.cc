@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "cli/commands/burst/report.h"
+#include "cli/trial/document.h"
 #include "cli/trial/measures.h"
-#include "cli/trial/picture.h"
 #include "cli/trial/report.h"
 #include "support/json_record.h"
 
@@ -31,8 +31,9 @@ bool holds(const std::string& text, const std::string& part) {
 
 TEST_CASE("burst names: the name of a run is treated as data in every format") {
   const auto report = report_of("a,\"b\"\x1b<c>");
-  std::string text, json, line;
-  burst::append_text(text, report, {});
+  const auto document = burst::make_document(report);
+  const auto text = write_text(document, {});
+  std::string json, line;
   JsonWriter writer(json);
   burst::write_json(writer, report, false);
   json += '\n';
@@ -41,18 +42,18 @@ TEST_CASE("burst names: the name of a run is treated as data in every format") {
   CHECK(holds(text, "a,\"b\"\\x1b<c>"));
   CHECK(holds(recorded("burst", json), R"("algorithm":"a,\"b\"\u001b<c>")"));
   CHECK(holds(recorded("burst", line), R"("algorithm":"a,\"b\"\u001b<c>")"));
-  CHECK(holds(draw_svg(report), "a,&quot;b&quot;\\x1b&lt;c&gt;"));
+  CHECK(holds(draw_svg(document), "a,&quot;b&quot;\\x1b&lt;c&gt;"));
 }
 
 TEST_CASE("burst svg: text is escaped, control bytes too, which XML cannot hold") {
-  const auto svg = draw_svg(report_of("gcra", {"rlctl", "<a&b>\"\x01"}));
+  const auto svg = draw_svg(burst::make_document(report_of("gcra", {"rlctl", "<a&b>\"\x01"})));
   CHECK(holds(svg, "rlctl $'&lt;a&amp;b&gt;&quot;\\x01'"));
   CHECK(!holds(svg, "<a&"));
 }
 
 TEST_CASE("burst svg: a long command continues on another line") {
   const std::string word(60, 'w');
-  const auto svg = draw_svg(report_of("gcra", {"rlctl", word, word}));
+  const auto svg = draw_svg(burst::make_document(report_of("gcra", {"rlctl", word, word})));
   CHECK(holds(svg, ">rlctl " + word + " \\</text>"));
   CHECK(holds(svg, ">    " + word + "</text>"));
 }

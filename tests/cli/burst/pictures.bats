@@ -89,7 +89,7 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
   run -0 rlctl adversary --model --limit 2/10s fixed-window --exhaustive 3 -o x.svg --json
   assert_equal "$(gojq -c .seed <<<"$output")" null
   run -0 texts soft x.svg
-  assert_line --partial 'every schedule of up to 3 requests, virtual time'
+  assert_line --partial 'every schedule of up to 3 requests at critical'
   refute_line --partial seed
   # All of them at one instant: the last column is 10 s later.
   run -0 rlctl adversary --model --limit 2/10s sliding-window-log -o x.svg
@@ -104,8 +104,8 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
   local cost
   cost=$(gojq '[.runs[0].most.schedule[].cost] | min' <<<"$output")
   assert_equal "$cost" -1
-  run -0 texts 'soft end' x.svg
-  assert_line --partial 'refunds are not shown; bars: requests in '
+  run -0 texts soft x.svg
+  assert_line --partial 'bars: requests without refunds in '
   draws 0 path '[@class="within"]'
 }
 
@@ -113,7 +113,7 @@ draws() { assert_equal "$(xmllint --xpath "count(//*[local-name()='$2']${3-})" x
   echo 'return 1' >yes.lua
   rlctl adversary --tries 2000 -q --limit 4/s yes.lua -o x.svg
   run -0 texts soft x.svg
-  assert_line 'as many as were sent: no bound was found'
+  assert_line 'bound: as many as were sent: no bound was found'
 }
 
 @test "a search, even with the fewest tries, can write its picture to standard output" {

@@ -63,7 +63,7 @@ real() { run "$1" --separate-stderr rlctl burst "${@:2}"; }
 
 @test "the SVG names the clock" {
   run -0 --separate-stderr as svg rlctl burst steady --clock real --limit 20/100ms gcra
-  assert_line --regexp ', real time<'
+  assert_line --regexp '; real time<'
   refute_line --partial 'virtual'
 }
 

@@ -87,7 +87,7 @@ random_log() {
 @test "the report of a log has its source, the keys denied most, and the worst minute" {
   run -0 rlctl burst --replay epoch.log "${two[@]}"
   assert_line --regexp '^replay +epoch\.log +epoch, 5 requests in 5 lines$'
-  assert_line --regexp '^requests +5 +2 keys$'
+  assert_line --regexp '^traffic +5 requests +2 keys$'
   assert_line --regexp '^from +2026-11-20T06:11:10Z +to 2026-11-20T06:11:21Z$'
   assert_line --regexp '^sliding-window-log +2026-11-20T06:11:10Z +2026-11-20T06:11:12Z +9 s$'
   assert_line --regexp '^denied most by sliding-window-log +requests +of all denied$'
@@ -106,7 +106,7 @@ random_log() {
   run -0 rlctl burst --replay day.log "${two[@]}"
   assert_line --regexp '^ +2026-01-01 00:00 .* 12:00 .*2026-01-02 00:30$'
   assert_line --regexp '^rows +requests +a column is 30 min, the highest 1$'
-  assert_line --regexp '^times +UTC$'
+  assert_line --regexp '^times +in UTC$'
   run -0 as svg rlctl burst --replay day.log "${two[@]}"
   assert_output --partial '>2026-01-01 00:00<'
   assert_output --partial '>12:00<'

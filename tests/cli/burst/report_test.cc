@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/shell.h"
+#include "cli/trial/document.h"
 
 namespace rlctl::cli::trial::report_test {
 TEST_CASE("text in XML has no character that XML does not allow") {

@@ -17,13 +17,13 @@ fixed-window                   -                -            -          -
 sliding-window-log             0          9.99 ms            -          -
 times      from the edge of a window  2026-01-01T00:01:00Z
 why        fixed-window: its counter starts over at 2026-01-01T00:01:00Z, so
-           1000 requests before that and 1000 after it were allowed within 19.99
-           ms
+           1000 requests before that and 1000 after it were allowed within
+           19.99 ms
 why        sliding-window-log: it keeps the time of each unit that it allows,
            and denied 1000 requests that would have made more than 1000 within
            60 s
 
-fixed-window  2.00× the limit within 19.99 ms
+fixed-window  2.00× the limit: 2000 within 19.99 ms
    2000 │                              ▁▂▃▄▄▅▆▇██
         │                    ▁▂▃▄▄▅▆▇████████████
    1000 ├────────────────────────────────── limit
@@ -63,13 +63,13 @@ fixed-window                   -                -            -          -
 sliding-window-log             0          9.99 ms            -          -
 times      from the edge of a window  2026-01-01T00:01:00Z
 why        fixed-window: its counter starts over at 2026-01-01T00:01:00Z, so
-           1000 requests before that and 1000 after it were allowed within 19.99
-           ms
+           1000 requests before that and 1000 after it were allowed within
+           19.99 ms
 why        sliding-window-log: it keeps the time of each unit that it allows,
            and denied 1000 requests that would have made more than 1000 within
            60 s
 
-fixed-window  2.00x the limit within 19.99 ms
+fixed-window  2.00x the limit: 2000 within 19.99 ms
    2000 |                              __.--=+*##
         |                    __.--=+*############
    1000 +---------------------------------- limit
@@ -112,21 +112,21 @@ leaky-bucket      +1.491 s          1.079 s         3.77 s  26 of 26 right
 fixed-window     20 of 20          -
 token-bucket     19 of 20          -
 leaky-bucket     19 of 20          -
-times      from the beginning     2026-01-01T00:00:00Z
+times      from the beginning of a window  2026-01-01T00:00:00Z
 why        fixed-window (key 11): its counter starts over at
            2026-01-01T00:00:01Z, so 7 requests before that and 10 after it were
            allowed within 982.1 ms
 why        token-bucket (key 11): its bucket holds 10, and 9 come back
            meanwhile: all 19 were allowed within 985.1 ms
 
-fixed-window  1.70× the limit of key 11 within 982.1 ms
+fixed-window  1.70× the limit of key 11: 17 within 982.1 ms
      20 │                        ▁▁   ▆▆▄▄▂▂▂▁▁
      10 ├────────────────────────────────────────────────────── limit
       0 │      ▁▁▁▁▃▃▄▅▅▅▆▇▇▇▇████████████████████████▆▆▆▆▆ ▁▁▂▂▂▂▂▂▂
 allowed │▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▆▁·········▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
  denied │·····························░▓░░░░░░░░░····················
 
-token-bucket  1.90× the limit of key 11 within 985.1 ms
+token-bucket  1.90× the limit of key 11: 19 within 985.1 ms
      20 │                        ▁▁   ██▇▆▄▄▄▄▄▃▃▃▃▂▂▂
      10 ├────────────────────────────────────────────────────── limit
       0 │      ▁▁▁▁▃▃▄▅▅▅▆▇▇▇▇█████████████████████████████▁▁▁▂▂▂▂▂▂▂
@@ -140,7 +140,7 @@ allowed │▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁
  denied │·····························░▓░··░░░········░··············
         └────────────────────┴───────────────────┴──────────────────┘
          0                 +1 s                +2 s              +3 s
-chart      allowed within the last 1 s  to the named key, against the limit
+chart      allowed to the named key within the last 1 s  against the limit
 rows       requests of all keys   a column is 50 ms, the highest 196
 later      leaky-bucket           → 11 units proceed later, until +5.01 s
 
@@ -181,12 +181,12 @@ sliding-window-log     6        3       3      3  1.00×  6.666 ms  -10 ms
 fixed-window                   -                -            -          -
 sliding-window-log             0         6.666 ms            -          -
 times      from the edge of a window  2026-01-01T00:00:03Z
-why        fixed-window: its counter starts over at 2026-01-01T00:00:03Z, so 3
-           requests before that and 3 after it were allowed within 16.67 ms
+why        fixed-window: its counter starts over at 2026-01-01T00:00:03Z, so
+           3 requests before that and 3 after it were allowed within 16.67 ms
 why        sliding-window-log: it keeps the time of each unit that it allows,
            and denied 3 requests that would have made more than 3 within 3 s
 
-fixed-window  2.00× the limit within 16.67 ms
+fixed-window  2.00× the limit: 6 within 16.67 ms
       6 │                          ▃▃▃▃▃▃▃█
         │                    ▆▆▆▆▆▆████████
       3 ├──────────────────────────── limit
@@ -255,7 +255,7 @@ budget    47        8      39  20 of 20         0        8     0        0
 
         leaked  longest lockout
 budget       0           9.33 s
-times      from the beginning     2026-01-01T00:00:00Z
+times      from the beginning of a window  2026-01-01T00:00:00Z
 overspent  settles brought a key up to 5 units above the limit: they state what
            happened, which is not the limiter's fault
 
@@ -268,7 +268,7 @@ allowed │█···················▄▄···········
  denied │·░·░▒░▒░░▒░░▒░░▒▒░░··░░··▓··▒▒······░░
         └────────────────────┴────────────────┘
          0                 +10 s          +19 s
-chart      spent or held at once  against the limit
+chart      units spent and held   against the limit
 rows       reservations           a column is 500 ms, the highest 4
 
 rlctl burst poisson budget --limit 20/10s --hold 30s --reserve 5 --actual 2..8 \
@@ -292,7 +292,7 @@ five-second-counter.lua    10       10       0     10  2.00×   18 ms  -10 ms
 five-second-counter.lua             -                -            -         [..]
 times      from the edge of a window  2026-01-01T00:00:05Z
 
-five-second-counter.lua  2.00× the limit within 18 ms
+five-second-counter.lua  2.00× the limit: 10 within 18 ms
      10 │                            ▂▂▂▂▅▅▅▅█
         │                    ▄▄▄▄▇▇▇▇█████████
       5 ├─────────────────────────────── limit
@@ -360,7 +360,7 @@ $ rlctl burst --replay access.log --limit 2/60s --model
 $ rlctl burst --replay access.log --format common --limit 2/60s --model
 replay     access.log
            common, 4 requests in 5 lines, 1 cannot be read
-requests   4                      2 keys
+traffic    4 requests             2 keys
 from       2026-01-01T00:00:00Z   to 2026-01-01T00:00:02Z
 limit      2 per 60 s
 clock      virtual time
@@ -381,8 +381,8 @@ sliding-window-log            -       1 of 2          -  2026-01-01T00:00Z
 fixed-window              1 of 4
 sliding-window-log        1 of 4
 why        fixed-window (key 192.0.2.1): its counter stops at 2 in each window
-           of 60 s, and denied 1 request of 1 key; it never allowed more than 2
-           within 60 s to one key
+           of 60 s, and denied 1 request of 1 key; it never allowed more than
+           2 within 60 s to one key
 why        sliding-window-log (key 192.0.2.1): it keeps the time of each unit
            that it allows, and denied 1 request of 1 key that would have made
            more than 2 within 60 s
@@ -403,7 +403,7 @@ allowed │▄···················█············�
         └──────────┴─────────┴─────────┴─────────┘
          2026-01-01 00:00:00           00:00:02.05
 rows       requests               a column is 50 ms, the highest 2
-times      UTC
+times      in UTC
 
 rlctl burst fixed-window sliding-window-log --limit 2/60s --model \
     --replay access.log --format common
@@ -417,7 +417,7 @@ $ rlctl burst --replay access.log --format common --limit 2/60s --model --strict
 $ rlctl burst --replay access.log --format common --limit 2/60s --model --suggest 10%
 replay     access.log
            common, 4 requests in 5 lines, 1 cannot be read
-requests   4                      2 keys
+traffic    4 requests             2 keys
 from       2026-01-01T00:00:00Z   to 2026-01-01T00:00:02Z
 limit      2 per 60 s
 clock      virtual time
@@ -438,8 +438,8 @@ sliding-window-log            -       1 of 2          -  2026-01-01T00:00Z
 fixed-window              1 of 4
 sliding-window-log        1 of 4
 why        fixed-window (key 192.0.2.1): its counter stops at 2 in each window
-           of 60 s, and denied 1 request of 1 key; it never allowed more than 2
-           within 60 s to one key
+           of 60 s, and denied 1 request of 1 key; it never allowed more than
+           2 within 60 s to one key
 why        sliding-window-log (key 192.0.2.1): it keeps the time of each unit
            that it allows, and denied 1 request of 1 key that would have made
            more than 2 within 60 s
@@ -476,7 +476,7 @@ allowed │▄···················█············�
         └──────────┴─────────┴─────────┴─────────┘
          2026-01-01 00:00:00           00:00:02.05
 rows       requests               a column is 50 ms, the highest 2
-times      UTC
+times      in UTC
 
 rlctl burst fixed-window sliding-window-log --limit 2/60s --model \
     --replay access.log --format common --suggest 10%

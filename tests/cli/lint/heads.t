@@ -194,8 +194,8 @@ Tested:
         the limit was reached, for 80 s, of cost 1
     retries each 1 ms in the last 1 s of the wait, of cost 1
     retries each 1 s in the last 5 s of the wait, of cost 1
-    requests below a limit of 2, each 8.5 s, 9.995 s, 10 s, 10.01 s, 10.99
-        s, 11.01 s
+    requests below a limit of 2, each 8.5 s, 9.995 s, 10 s, 10.01 s,
+        10.99 s, 11.01 s
     requests after idle gaps of each TTL: 10 s
     what the answers say of later ones: remaining
     one request more than the limit at one instant

@@ -12,8 +12,8 @@ Tested:
         reached, for 480 s, of cost 1
     retries each 1 ms in the last 1 s of the wait, of cost 1
     retries each 1 s in the last 30 s of the wait, of cost 1
-    requests below a limit of 5, each 24 s, 24.99 s, 25.01 s, 29.99 s, 30.01
-        s, 51 s, 51.85 s, 59.99 s, 60.01 s
+    requests below a limit of 5, each 24 s, 24.99 s, 25.01 s, 29.99 s,
+        30.01 s, 51 s, 51.85 s, 59.99 s, 60.01 s
     requests after idle gaps of each TTL: 61 s
     a client that takes just what refills, for each TTL: 61 s
     one request more than the limit at one instant
