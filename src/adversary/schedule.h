@@ -27,9 +27,9 @@ struct Request {
   traffic::Event event = traffic::Event::kRequest;
   /// Who holds or wants a lease or a reservation, from 1; 0: about neither.
   std::uint32_t holder = 0;
-  std::int64_t actual = 0;   ///< as in traffic::Arrival
-  microseconds hold{0};      ///< likewise
-  microseconds ahead{0};     ///< likewise
+  std::int64_t actual = 0;   ///< cost of a settle; see traffic::Arrival
+  microseconds hold{0};      ///< hold time of a reservation; see traffic::Arrival
+  microseconds ahead{0};     ///< of other clocks; see traffic::Arrival
   std::uint32_t client = 0;  ///< whose key it is; those of other clients have keys of their own
   bool operator==(const Request&) const = default;
 };
