@@ -35,13 +35,13 @@ struct Request {
 };
 /// The request as one of a traffic with this key.
 inline traffic::Arrival arrival_of(const Request& request, std::uint32_t key = 0,
-                                   std::uint32_t place = 0) {
+                                   std::uint32_t index_within_key = 0) {
   return {.at = request.at,
           .ahead = request.ahead,
           .key = key,
           .event = request.event,
           .cost = request.cost,
-          .place = place,
+          .index_within_key = index_within_key,
           .holder = request.holder,
           .actual = request.actual,
           .hold = request.hold};
