@@ -10,7 +10,7 @@
 -- > 1 slot lost: nobody has it, and nobody gets it
 -- > concurrency at most 2 of 2 held at once, no slot lost
 -- $ rlctl lint dead-members.lua --concurrency 2 --lease 10s
--- want: lost-slot critical
+-- want: leaked-slot critical
 
 local key, event, limit, lease, holder = KEYS[1], ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4]
 

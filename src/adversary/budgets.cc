@@ -28,7 +28,7 @@ class BudgetRules final : public HoldingRules {
   }
   Schedule with_probe(Schedule schedule) const override {
     if (schedule.empty()) return schedule;
-    const auto at = schedule.back().at + search().limit.window + 2 * search().hold + settles();
+    const auto at = schedule.back().at + search().limit.window + 2 * search().hold + grace();
     schedule.push_back({.at = on_tick(at) + search().tick,
                         .cost = limit(),
                         .event = Event::kReserve,
@@ -83,7 +83,7 @@ class BudgetRules final : public HoldingRules {
     // One dies while others come and go.
     auto busy = begin().reserve(1);
     constexpr int kMostOthers = 40;
-    const auto end = settles() + 2 * search().hold;
+    const auto end = grace() + 2 * search().hold;
     const auto pause = std::max({search().hold / 2, end / kMostOthers, search().tick});
     for (microseconds passed{0}; passed < end; passed += pause) {
       busy.wait(whole(pause)).reserve(1).settle(busy.last(), 0);

@@ -234,15 +234,10 @@ SearchResult search_all(ScriptTrial& trial, const SearchRequest& request, int re
     return search_all(replay, trial, request, requests, interrupt, on_progress);
   };
   const bool was_apart = trial.is_apart();
-  auto result = try_all();
-  if (result.interrupted) return result;
-  // Once it is known that schedules disturb each other, all that was found before is void.
-  const bool holds = trial.is_apart() == was_apart && is_confirmed(trial, result);
-  if (holds) return result;
-  const auto in_vain = result.requests_sent;
-  result = try_all();
-  result.requests_sent += in_vain;
-  return result;
+  return confirmed_result(try_all, [&](SearchResult& result) {
+    // Once it is known that schedules disturb each other, all that was found before is void.
+    return trial.is_apart() == was_apart && is_confirmed(trial, result);
+  });
 }
 
 }  // namespace rlctl::adversary

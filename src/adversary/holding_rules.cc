@@ -9,12 +9,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-traffic::HoldRules rules_of(const HoldingSearch& search, microseconds settles) {
+traffic::HoldRules rules_of(const HoldingSearch& search, microseconds grace) {
   const bool is_budget = search.is_exact && !search.has_leases;
   return {.limit = search.limit,
           .has_leases = search.has_leases,
           .is_budget = is_budget,
-          .late = is_budget ? 0us : settles};
+          .late = is_budget ? 0us : grace};
 }
 
 }  // namespace
@@ -22,10 +22,10 @@ traffic::HoldRules rules_of(const HoldingSearch& search, microseconds settles) {
 // ---- What a schedule shows ----
 
 HoldingScore holding_score_of(const Schedule& schedule, const Answers& answers,
-                              const HoldingSearch& search, microseconds settles) {
+                              const HoldingSearch& search, microseconds grace) {
   std::array<HoldingScore, traffic::kWindowKinds> scores;
   HoldingScore leaks;
-  traffic::Holds holds(rules_of(search, settles));
+  traffic::Holds holds(rules_of(search, grace));
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     const auto event = arrival_of(schedule[i]);
     const bool is_taken = holds.add(event, answers[i].allowed);
@@ -83,7 +83,7 @@ void HoldingRules::set_ttls(std::vector<microseconds> ttls) {
   auto longest = 2 * shortest;
   for (const auto ttl : ttls) longest = std::max(longest, ttl);
   // Whole durations, since a key ends some time after its TTL.
-  settles_ = whole((longest / shortest + 1) * shortest + tick - 1us);
+  grace_ = whole((longest / shortest + 1) * shortest + tick - 1us);
   gaps_ = {0us, std::max<microseconds>(1ms, tick), shortest / 2};
   edges_ = {-tick, 0us, tick};
   if (!ttls.empty()) edges_.insert(edges_.end(), {-kTtlMargin, kTtlMargin});
@@ -97,7 +97,7 @@ void HoldingRules::set_ttls(std::vector<microseconds> ttls) {
 }
 
 traffic::Holds HoldingRules::ledger_after(const Schedule& schedule, const Answers& answers) const {
-  traffic::Holds holds(rules_of(search_, settles_));
+  traffic::Holds holds(rules_of(search_, grace_));
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     holds.add(arrival_of(schedule[i]), answers[i].allowed);
   }

@@ -34,7 +34,7 @@ class HoldingRules {
   virtual std::vector<Schedule> typical_schedules() const = 0;
 
   HoldingScore score_of(const Schedule& schedule, const Answers& answers) const {
-    return holding_score_of(schedule, answers, search_, settles_);
+    return holding_score_of(schedule, answers, search_, grace_);
   }
   /// A schedule with new holders at its end, who ask for everything at one instant, long after
   /// everybody else is gone.
@@ -56,8 +56,8 @@ class HoldingRules {
     return ledger_after(schedule, answers).state_key();
   }
 
-  /// A unit may stay taken this long after its hold ended.
-  microseconds settles() const { return settles_; }
+  /// A unit may stay occupied this long after its hold ended.
+  microseconds grace() const { return grace_; }
   std::span<const microseconds> gaps() const { return gaps_; }
   std::span<const microseconds> durations() const { return durations_; }
   microseconds whole(microseconds time) const { return time - time % search_.tick; }
@@ -77,7 +77,7 @@ class HoldingRules {
   HoldingSearch search_;
   std::vector<microseconds> durations_;
   std::vector<microseconds> gaps_, edges_;  ///< critical gaps; moments around the end of something
-  microseconds settles_{0};
+  microseconds grace_{0};
 };
 
 std::uint32_t last_holder(const Schedule& schedule);

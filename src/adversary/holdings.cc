@@ -30,8 +30,7 @@ class HoldingsPass {
  public:
   HoldingsPass(Trial& trial, const HoldingSearch& request, const Interrupt& interrupt)
       : trial_(trial),
-        made_rules_(request.has_leases ? make_lease_rules(request) : make_budget_rules(request)),
-        rules_(*made_rules_),
+        rules_(request.has_leases ? make_lease_rules(request) : make_budget_rules(request)),
         request_(request),
         interrupt_(interrupt) {
     set_ttls();
@@ -42,7 +41,7 @@ class HoldingsPass {
     const auto send = [&] {
       std::vector<Schedule> probed;
       for (auto& schedule : std::exchange(batch, {})) {
-        probed.push_back(rules_.with_probe(std::move(schedule)));
+        probed.push_back(rules_->with_probe(std::move(schedule)));
       }
       const auto answers = run(probed);
       for (std::size_t i = 0; i < probed.size(); ++i) judge(probed[i], answers[i]);
@@ -51,7 +50,7 @@ class HoldingsPass {
     const auto is_spent = [&] {
       return result_.requests_sent >= request_.tries || interrupt_.signal() != 0;
     };
-    for (auto& schedule : rules_.known_schedules()) {
+    for (auto& schedule : rules_->known_schedules()) {
       batch.push_back(std::move(schedule));
       if (batch.size() < kAtOnce) continue;
       send();
@@ -63,7 +62,7 @@ class HoldingsPass {
     };
     traffic::Random random(request_.seed);
     while (!is_spent()) {
-      do batch.push_back(rules_.random_schedule(random));
+      do batch.push_back(rules_->random_schedule(random));
       while (!is_full());
       send();
     }
@@ -109,13 +108,6 @@ class HoldingsPass {
     }
     if (result_.leak) result_.leaks_for_ever = is_for_ever(*result_.leak);
   }
-  /// Whether the findings really have their answers.
-  bool is_confirmed() {
-    for (const auto* finding : {&result_.overfilled, &result_.leak}) {
-      if (*finding && !trial_.confirms((*finding)->schedule, (*finding)->answers)) return false;
-    }
-    return true;
-  }
   HoldingSearchResult& result() { return result_; }
 
  private:
@@ -138,15 +130,10 @@ class HoldingsPass {
 
   /// Learns how long keys live.
   void set_ttls() {
-    std::vector<microseconds> ttls;
-    for (const auto& schedule : rules_.typical_schedules()) {
-      result_.requests_sent += static_cast<std::int64_t>(schedule.size());
-      for (const auto ttl : trial_.ttls(schedule)) {
-        if (ttl > 0us && ttl < kYear) ttls.push_back(ttl);
-      }
-    }
-    rules_.set_ttls(std::move(ttls));
-    result_.settles = rules_.settles();
+    auto ttls = learned_ttls(trial_, rules_->typical_schedules(), result_.requests_sent);
+    std::erase_if(ttls, [](microseconds ttl) { return ttl <= 0us || ttl >= kYear; });
+    rules_->set_ttls(std::move(ttls));
+    result_.grace = rules_->grace();
   }
 
   void judge(const Schedule& schedule, const Answers& answers, std::int64_t schedules = 1) {
@@ -154,7 +141,7 @@ class HoldingsPass {
       result_.undecided += schedules;
       return;
     }
-    const auto score = rules_.score_of(schedule, answers);
+    const auto score = rules_->score_of(schedule, answers);
     result_.held = std::max(result_.held, score.held);
     result_.leaked = std::max(result_.leaked, score.leaked);
     if (score.held > request_.limit.limit) {
@@ -168,16 +155,16 @@ class HoldingsPass {
     const auto end = static_cast<std::ptrdiff_t>(last + 1);
     known = {.schedule = {schedule.begin(), schedule.begin() + end},
              .answers = {answers.begin(), answers.begin() + end}};
-    known->score = rules_.score_of(known->schedule, known->answers);
+    known->score = rules_->score_of(known->schedule, known->answers);
   }
 
   // ---- Exhaustive ----
 
   /// Every event that may follow.
   void add_children(const Node& node, std::vector<Node>& children) const {
-    const auto events = rules_.events_after(node.schedule);
+    const auto events = rules_->events_after(node.schedule);
     std::vector<microseconds> times{request_.base};
-    if (!node.schedule.empty()) times = rules_.times_after(node.schedule, node.answers);
+    if (!node.schedule.empty()) times = rules_->times_after(node.schedule, node.answers);
     std::sort(times.begin(), times.end());
     times.erase(std::unique(times.begin(), times.end()), times.end());
     const auto share = node.share / static_cast<double>(times.size() * events.size());
@@ -211,7 +198,7 @@ class HoldingsPass {
         const auto last = child.schedule.back().at;
         auto key = contents[i] + '|' + std::to_string(last.count()) + '|' +
                    std::to_string(last_holder(child.schedule)) + '|' +
-                   rules_.state_of(child.schedule, child.answers);
+                   rules_->state_of(child.schedule, child.answers);
         const auto [same, is_new] = known.try_emplace(std::move(key), next.size());
         if (!is_new) {
           next[same->second].schedules += child.schedules;
@@ -237,7 +224,7 @@ class HoldingsPass {
   double try_last(const std::vector<Node>& nodes) {
     auto schedules = schedules_of(nodes);
     for (auto& schedule : schedules) {
-      schedule = rules_.with_probe(std::move(schedule));
+      schedule = rules_->with_probe(std::move(schedule));
     }
     const auto answers = run(schedules);
     double share = 0;
@@ -256,7 +243,7 @@ class HoldingsPass {
     const auto answers = run(candidates);
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (answers[i].empty()) continue;
-      const auto score = rules_.score_of(candidates[i], answers[i]);
+      const auto score = rules_->score_of(candidates[i], answers[i]);
       if (is_leak ? score.leaked == 0 : score.held <= request_.limit.limit) continue;
       std::optional<HoldingFinding> smaller;
       keep(smaller, candidates[i], answers[i], is_leak ? score.leaked_at : score.held_at);
@@ -274,7 +261,7 @@ class HoldingsPass {
     };
     for (bool is_smaller = true; is_smaller && goes_on();) {
       is_smaller = take(finding, is_leak, without_some(finding.schedule));
-      is_smaller |= take(finding, is_leak, rules_.simpler(finding.schedule));
+      is_smaller |= take(finding, is_leak, rules_->simpler(finding.schedule));
       for (std::size_t i = 1; i < finding.schedule.size() && goes_on(); ++i) {
         is_smaller |= take(finding, is_leak, with_smaller_gap(finding.schedule, i));
       }
@@ -303,8 +290,8 @@ class HoldingsPass {
   /// too; then the same without those.
   std::vector<Schedule> with_smaller_gap(const Schedule& schedule, std::size_t event) const {
     const auto gap = schedule[event].at - schedule[event - 1].at;
-    std::vector<microseconds> gaps(rules_.gaps().begin(), rules_.gaps().end());
-    const auto shortest = rules_.durations().front();
+    std::vector<microseconds> gaps(rules_->gaps().begin(), rules_->gaps().end());
+    const auto shortest = rules_->durations().front();
     for (int times = 2; times * shortest < gap && times <= 8; ++times) {
       gaps.push_back(times * shortest);
     }
@@ -335,40 +322,41 @@ class HoldingsPass {
       break;
     }
     const auto answers = run({&schedule, 1});
-    return !answers.front().empty() && rules_.score_of(schedule, answers.front()).leaked > 0;
+    return !answers.front().empty() && rules_->score_of(schedule, answers.front()).leaked > 0;
   }
 
   Trial& trial_;
-  std::unique_ptr<HoldingRules> made_rules_;
-  HoldingRules& rules_;
+  std::unique_ptr<HoldingRules> rules_;
   const HoldingSearch& request_;
   const Interrupt& interrupt_;
   HoldingSearchResult result_;
 };
 
-/// Searches by `find`, once more if the findings do not have their answers after all.
+/// Searches by `find`.
 template <typename Find>
-HoldingSearchResult search_twice(Trial& trial, const HoldingSearch& request,
-                                 const Interrupt& interrupt, const OnSent& on_sent,
-                                 const Find& find) {
-  std::int64_t in_vain = 0;
-  for (bool is_again = false;; is_again = true) {
-    HoldingSearchResult result;
+HoldingSearchResult search_confirmed(Trial& trial, const HoldingSearch& request,
+                                     const Interrupt& interrupt, const OnSent& on_sent,
+                                     const Find& find) {
+  const auto search_once = [&] {
     HoldingsPass search(trial, request, interrupt);
-    bool is_interrupted = false, is_confirmed = true;
+    bool is_interrupted = false;
     try {
       find(search);
       search.shrink_all(on_sent);
-      is_confirmed = is_again || search.is_confirmed();
     } catch (const Interrupted&) {
       is_interrupted = true;
     }
-    result = std::move(search.result());
+    auto result = std::move(search.result());
     result.interrupted = is_interrupted || interrupt.signal() != 0;
-    result.requests_sent += in_vain;
-    if (is_confirmed || result.interrupted) return result;
-    in_vain = result.requests_sent;
-  }
+    return result;
+  };
+  return confirmed_result(search_once, [&](HoldingSearchResult& result) {
+    std::vector<const HoldingFinding*> findings;
+    for (const auto* found : {&result.overfilled, &result.leak}) {
+      if (*found) findings.push_back(&**found);
+    }
+    return is_confirmed(trial, result, findings);
+  });
 }
 
 void require_enough_tries(const HoldingSearch& search) {
@@ -395,15 +383,15 @@ HoldingSearchResult search_holdings(Trial& trial, const HoldingSearch& search,
   const auto on_sent = [&](std::int64_t sent) {
     if (on_progress) on_progress(sent, search.tries, search.limit.limit);
   };
-  return search_twice(trial, search, interrupt, on_sent,
-                      [&](HoldingsPass& each) { each.random(on_progress); });
+  return search_confirmed(trial, search, interrupt, on_sent,
+                          [&](HoldingsPass& each) { each.random(on_progress); });
 }
 
 HoldingSearchResult search_all_holdings(Trial& trial, const HoldingSearch& search, int events,
                                         const Interrupt& interrupt,
                                         const OnExhaustiveProgress& on_progress) {
-  return search_twice(trial, search, interrupt, {},
-                      [&](HoldingsPass& each) { each.exhaust(events, on_progress); });
+  return search_confirmed(trial, search, interrupt, {},
+                          [&](HoldingsPass& each) { each.exhaust(events, on_progress); });
 }
 
 }  // namespace rlctl::adversary

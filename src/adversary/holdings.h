@@ -19,7 +19,7 @@
 #include "traffic/pattern.h"
 
 // The search for the schedules of holders' events under which more leases are held than the limit
-// allows, a reserve brings what is spent and held above the limit, or units are lost. Holders come
+// allows, a reserve brings what is spent and held above the limit, or units leak. Holders come
 // late, repeat themselves, give back what they do not have, or die; settles cost less or more than
 // was reserved. The ledger (traffic/holds.h) judges each schedule; the rules (holding_rules.h) say
 // which events there are, and when they may come.
@@ -34,7 +34,7 @@ struct HoldingScore {
   std::int64_t held = 0;
   std::size_t held_at = 0;  ///< the index of the first event after which they were
   /// Largest number of free units at the moment of a denial that they should have prevented; of
-  /// reservations the fewest that are missing. What ended less than `settles` ago is not free,
+  /// reservations the fewest that are missing. What ended less than `grace` ago is not free,
   /// unless the search is exact.
   std::int64_t leaked = 0;
   std::size_t leaked_at = 0;  ///< the index of the first such event
@@ -57,15 +57,15 @@ struct HoldingStep {
 
 struct HoldingSearchResult {
   std::int64_t held = 0;    ///< the most that were held at once in any schedule
-  std::int64_t leaked = 0;  ///< the most that were lost in any schedule
-  /// The shortest schedule that was found to hold more than the limit, or to lose something.
+  std::int64_t leaked = 0;  ///< the most that were leaked in any schedule
+  /// The shortest schedule that was found to hold more than the limit, or to leak something.
   /// Holders have the numbers from 1 in the order in which they come.
   std::optional<HoldingFinding> overfilled = {}, leak = {};
   bool leaks_for_ever = false;  ///< it is still taken a year later
   /// How many schedules an exhaustive search tried: all within bounds, unless `interrupted`.
   std::optional<std::int64_t> tried = {};
   std::int64_t undecided = 0;  ///< as in SearchResult
-  microseconds settles{0};     ///< see HoldingRules::settles()
+  microseconds grace{0};       ///< see HoldingRules::grace()
   std::int64_t requests_sent = 0;
   bool interrupted = false;
 };
@@ -87,9 +87,9 @@ struct HoldingSearch {
   microseconds tick{1};  ///< times are the base plus multiples of this
 };
 
-/// `settles`: see HoldingRules::settles().
+/// `grace`: see HoldingRules::grace().
 HoldingScore holding_score_of(const Schedule& schedule, const Answers& answers,
-                              const HoldingSearch& search, microseconds settles);
+                              const HoldingSearch& search, microseconds grace);
 /// Each event with what is held after it, and a note of Holds::note_on().
 std::vector<HoldingStep> holding_steps_of(const Schedule& schedule, const Answers& answers,
                                           const HoldingSearch& search);

@@ -20,7 +20,7 @@ class LeaseRules final : public HoldingRules {
   }
   Schedule with_probe(Schedule schedule) const override {
     if (schedule.empty()) return schedule;
-    const auto at = schedule.back().at + lease() + settles();
+    const auto at = schedule.back().at + lease() + grace();
     const auto last = last_holder(schedule);
     for (std::int64_t i = 1; i <= search().limit.limit; ++i) {
       schedule.push_back({.at = at, .holder = last + static_cast<std::uint32_t>(i)});
@@ -61,7 +61,7 @@ class LeaseRules final : public HoldingRules {
     }
     // One dies while others come and go.
     auto busy = begin().take();
-    for (microseconds passed{0}; passed < settles() + 2 * lease(); passed += lease() / 2) {
+    for (microseconds passed{0}; passed < grace() + 2 * lease(); passed += lease() / 2) {
       busy.wait(whole(lease() / 2)).take().add(Event::kRelease, busy.last());
     }
     add(busy.take(limit));

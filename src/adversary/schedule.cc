@@ -103,7 +103,7 @@ void add_trickles(std::vector<Schedule>& schedules, const limiter::Limit& limit,
                                  {phase + limit.window / 10, 9, limit.window / 10},
                                  {phase + limit.window, 1}}));
   }
-  // As late as a clock in ms or s does not see, so that the last refill is in the same window.
+  // Just below the resolution of a clock in ms or s, so that the last refill is in the same window.
   for (const microseconds late : {kEveryTick - kTick, microseconds{seconds{1}} - kTick}) {
     if (late < every) schedules.push_back(made_of({{late, fills}, {every, refills, every}}));
   }

@@ -27,21 +27,21 @@ struct Request {
   traffic::Event event = traffic::Event::kRequest;
   /// Who holds or wants a lease or a reservation, from 1; 0: about neither.
   std::uint32_t holder = 0;
-  std::int64_t actual = 0;   ///< as in traffic::Arrival
-  microseconds hold{0};      ///< likewise
-  microseconds ahead{0};     ///< likewise
+  std::int64_t actual = 0;   ///< cost of a settle; see traffic::Arrival
+  microseconds hold{0};      ///< hold time of a reservation; see traffic::Arrival
+  microseconds ahead{0};     ///< of other clocks; see traffic::Arrival
   std::uint32_t client = 0;  ///< whose key it is; those of other clients have keys of their own
   bool operator==(const Request&) const = default;
 };
 /// The request as one of a traffic with this key.
 inline traffic::Arrival arrival_of(const Request& request, std::uint32_t key = 0,
-                                   std::uint32_t place = 0) {
+                                   std::uint32_t index_within_key = 0) {
   return {.at = request.at,
           .ahead = request.ahead,
           .key = key,
           .event = request.event,
           .cost = request.cost,
-          .place = place,
+          .index_within_key = index_within_key,
           .holder = request.holder,
           .actual = request.actual,
           .hold = request.hold};

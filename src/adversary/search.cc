@@ -57,14 +57,12 @@ std::vector<microseconds> observed_ttls(Trial& trial, const SearchRequest& reque
   const Schedule full(fills + 1, {request.base, cost});
   std::vector<microseconds> all;
   try {
-    for (const auto& schedule : {one, full}) {
-      for (const auto ttl : trial.ttls(schedule)) {
-        if (ttl > microseconds{1}) all.push_back(ttl);
-      }
-    }
+    std::int64_t sent = 0;
+    all = learned_ttls(trial, {one, full}, sent);
   } catch (const Interrupted&) {
     return {};  // the search ends at once
   }
+  std::erase_if(all, [](microseconds ttl) { return ttl <= microseconds{1}; });
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
@@ -444,15 +442,24 @@ void SearchResult::keep_early_denial(const Schedule& schedule, const Answers& an
   }
 }
 
-bool is_confirmed(Trial& trial, SearchResult& result) try {
-  for (const auto& found : {std::optional(result.most), result.most_stepping_back,
-                            result.by_rounding, result.wrongly_denied}) {
-    if (found && !trial.confirms(found->schedule, found->answers)) return false;
+std::vector<microseconds> learned_ttls(Trial& trial, const std::vector<Schedule>& schedules,
+                                       std::int64_t& requests_sent) {
+  std::vector<microseconds> all;
+  for (const auto& schedule : schedules) {
+    requests_sent += static_cast<std::int64_t>(schedule.size());
+    const auto ttls = trial.ttls(schedule);
+    all.insert(all.end(), ttls.begin(), ttls.end());
   }
-  return true;
-} catch (const Interrupted&) {
-  result.interrupted = true;
-  return true;
+  return all;
+}
+
+bool is_confirmed(Trial& trial, SearchResult& result) {
+  std::vector<const Finding*> findings{&result.most};
+  for (const auto* found :
+       {&result.most_stepping_back, &result.by_rounding, &result.wrongly_denied}) {
+    if (*found) findings.push_back(&**found);
+  }
+  return is_confirmed(trial, result, findings);
 }
 
 void require_enough_tries(const SearchRequest& request) {
@@ -467,12 +474,8 @@ void require_enough_tries(const SearchRequest& request) {
 
 SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
                     const OnSearchProgress& on_progress) {
-  auto result = search_once(trial, request, interrupt, on_progress);
-  if (result.interrupted || is_confirmed(trial, result)) return result;
-  const auto in_vain = result.requests_sent;
-  result = search_once(trial, request, interrupt, on_progress);
-  result.requests_sent += in_vain;
-  return result;
+  return confirmed_result([&] { return search_once(trial, request, interrupt, on_progress); },
+                          [&](SearchResult& result) { return is_confirmed(trial, result); });
 }
 
 namespace {
@@ -510,7 +513,7 @@ class Shrinking {
     try {
       make_smaller();
     } catch (const Interrupted&) {
-      // What is smaller so far shows the finding too.
+      // The schedule found so far shows the finding, too.
     }
     return std::move(found_);
   }
@@ -728,7 +731,7 @@ SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Sea
     finding = shrinking.run();
     result.requests_sent += shrinking.requests_sent();
   };
-  // What is smaller must allow as many units, in a span that is not much longer.
+  // A smaller schedule counts only if it allows as many units, in a span that is not much longer.
   const auto shrink_most = [&](Finding& finding, bool steps_back) {
     const auto units = finding.score.worst;
     const auto digits = margin_digits(finding.score, window);
@@ -750,7 +753,7 @@ SearchResult shrunk_result(Trial& trial, const SearchRequest& request, const Sea
   }
   if (stepping_back.wrongly_denied) result.keep_denial(*stepping_back.wrongly_denied, false);
   if (auto& wrong = result.wrongly_denied) {
-    // What is smaller must have a wrong denial that is as serious.
+    // A smaller schedule counts only if its denial is equally serious.
     const bool is_minor = wrong->score.only_at_edge();
     shrink(*wrong, steps_back(wrong->schedule), [is_minor](const Score& score) {
       return !score.wrongly_denied.empty() && (is_minor || !score.only_at_edge());

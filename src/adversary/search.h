@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -62,7 +63,7 @@ struct SearchResult {
   Finding most = {};
   /// More units than that, with a clock that steps back.
   std::optional<Finding> most_stepping_back = {};
-  /// Whether a schedule with such a clock was answered: otherwise nothing is known about it.
+  /// True if any schedule with a clock that steps back got an answer.
   bool has_stepped_back = false;
   /// More units than `most`, within less than a window only because the limiter's clock rounds the
   /// times; scored by the times of the requests.
@@ -122,15 +123,41 @@ using OnSearchProgress =
 SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
                     const OnSearchProgress& on_progress = {});
 
-// ---- Parts that both searches use ----
+// ---- Parts that all searches use ----
+
+/// How long after the schedules' last requests the limiter's keys end, in no particular order. The
+/// requests count as sent.
+std::vector<microseconds> learned_ttls(Trial& trial, const std::vector<Schedule>& schedules,
+                                       std::int64_t& requests_sent);
+
+/// The result of `find`, which searches. Calls it again if the findings turn out not to have their
+/// answers, so that all that was found is void; see Trial::confirms().
+template <typename Find, typename IsConfirmed>
+auto confirmed_result(const Find& find, const IsConfirmed& is_confirmed) {
+  auto result = find();
+  if (result.interrupted || is_confirmed(result)) return result;
+  const auto in_vain = result.requests_sent;
+  result = find();
+  result.requests_sent += in_vain;
+  return result;
+}
 
 /// The score of answers, with the most as the limiter's clock sees it.
 Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request);
 /// Whether `one` is a weaker finding than `other`: it has fewer units or, with equal units, a much
 /// longer span or, if that is about equal too, more requests.
 bool is_weaker(const Finding& one, const Finding& other, microseconds window);
-/// Whether each finding really has its answers; see Trial::confirms(). True if an interrupt ends
-/// this, which sets SearchResult::interrupted.
+/// Whether each of the findings of a result really has its answers; see Trial::confirms(). True if
+/// an interrupt ends this, which sets `interrupted` of the result.
+template <typename Result, typename Finding>
+bool is_confirmed(Trial& trial, Result& result, const std::vector<const Finding*>& findings) try {
+  return std::ranges::all_of(findings, [&](const Finding* finding) {
+    return trial.confirms(finding->schedule, finding->answers);
+  });
+} catch (const Interrupted&) {
+  result.interrupted = true;
+  return true;
+}
 bool is_confirmed(Trial& trial, SearchResult& result);
 
 /// The requests sent so far to make one finding small.

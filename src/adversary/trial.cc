@@ -31,10 +31,10 @@ std::uint32_t schedule_of(std::uint32_t key, std::size_t schedules) {
 std::vector<Answers> answers_of(traffic::Decider& decider, std::span<const Schedule> schedules) {
   std::vector<traffic::Arrival> arrivals;
   for (std::size_t i = 0; i < schedules.size(); ++i) {
-    std::uint32_t place = 0;
+    std::uint32_t index = 0;
     for (const auto& request : schedules[i]) {
       const auto key = static_cast<std::uint32_t>(i + request.client * schedules.size());
-      arrivals.push_back(arrival_of(request, key, ++place));
+      arrivals.push_back(arrival_of(request, key, ++index));
     }
   }
   std::vector<limiter::Decision> decisions(arrivals.size());

@@ -41,12 +41,12 @@ constexpr std::array kKinds{
     FindingKind{"renewed-window", "allowed requests renew the window, which never ends"},
     FindingKind{"zero-wait", "a denial whose wait is 0 reads as allowed"},
     FindingKind{"endless-lease", "with --concurrency: a crashed holder keeps its slot forever"},
-    FindingKind{"lost-slot", "with --concurrency: a free slot is never given out"},
+    FindingKind{"leaked-slot", "with --concurrency: a free slot is never given out"},
     FindingKind{"frees-another", "with --concurrency: a release frees another's slot"},
     FindingKind{"too-many-leases", "with --concurrency: more are held than the limit"},
     FindingKind{"holder-clock", "with --concurrency: a lease ends by a holder's clock"},
     FindingKind{"endless-hold", "with --reserve: a crashed holder keeps its units forever"},
-    FindingKind{"lost-units", "with --reserve: free units are never given out"},
+    FindingKind{"leaked-units", "with --reserve: free units are never given out"},
     FindingKind{"spent-twice", "with --reserve: a repeated settle is spent again"},
     FindingKind{"double-refund", "with --reserve: a settle returns units twice"},
     FindingKind{"unspent", "with --reserve: a settle counts less than it reports"},
@@ -1103,7 +1103,7 @@ std::vector<Finding> find_lease_flaws(const LeaseObservation& observation) {
                             "store when each lease ends, and remove those that have ended "
                             "before you count; give the key a TTL, also if a release writes it"});
   } else if (!leak.empty()) {
-    findings.push_back({.name = "lost-slot",
+    findings.push_back({.name = "leaked-slot",
                         .severity = Severity::kCritical,
                         .what = leak,
                         .detail = "New holders do not get a slot that nobody has, long after its "
@@ -1156,7 +1156,7 @@ std::vector<Finding> find_budget_flaws(const BudgetObservation& observation) {
     add("spent-twice", seen.leak, "A settle that comes twice, as a retry does, is spent twice.",
         "remember which reservations were settled, and do nothing the second time");
   } else if (!seen.leak.empty()) {
-    add("lost-units", seen.leak,
+    add("leaked-units", seen.leak,
         "A reserve is denied although its units are neither spent nor held.",
         "give back the units of each hold that has ended before you count");
   }

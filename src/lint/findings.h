@@ -157,7 +157,7 @@ struct LeaseObservation {
   /// The shortest schedule under which more were held, in words; empty if there is none.
   std::string overfilled = {};
   bool is_by_release = false;  ///< in it, somebody releases who has no lease
-  std::string leak = {};       ///< the same of one that loses a slot
+  std::string leak = {};       ///< the shortest that leaks a slot, in words; empty if none does
   bool is_for_ever = false;
   std::string clock = {};  ///< the placeholder that gives the holder's time; empty: none
 };
@@ -167,11 +167,11 @@ struct BudgetObservation {
   std::int64_t limit = 1, used = 0;  ///< units; the most that were spent and held
   /// The shortest schedule under which that was more than the limit, in words; empty if none was.
   std::string overfilled = {};
-  bool is_held = false;          ///< in it, the units that are held exceed the limit by themselves
-  bool is_by_settle = false;     ///< in it, a settle is late, repeated or without a reservation
-  std::string leak = {};         ///< the shortest that loses units, likewise
+  bool is_held = false;       ///< in it, the units that are held exceed the limit by themselves
+  bool is_by_settle = false;  ///< in it, a settle is late, repeated or without a reservation
+  std::string leak = {};  ///< the shortest schedule that leaks units, in words; empty if none does
   bool is_repeated = false;      ///< in it, a settle is repeated
-  bool is_for_ever = false;      ///< the units are lost for ever
+  bool is_for_ever = false;      ///< they stay leaked
   std::string endless_key = {};  ///< events that leave a key without a TTL; empty: none
 };
 

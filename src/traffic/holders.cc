@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <compare>
+#include <functional>
 #include <queue>
 #include <span>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -25,6 +26,12 @@ constexpr std::int64_t kMostProbes = 100'000;
 constexpr std::int64_t kMostLeasesProbed = 10'000, kMostReservationsProbed = 400;
 /// The most steps in one call of the decider.
 constexpr std::size_t kMostInCall = 4096;
+
+/// Ends a span, if one has begun.
+void end_span(std::optional<microseconds>& since, microseconds now, microseconds& longest) {
+  if (since) longest = std::max(longest, now - *since);
+  since.reset();
+}
 
 /// At least 1 µs.
 microseconds scaled(microseconds time, double factor) {
@@ -86,10 +93,9 @@ void HolderMeasurement::take(Key& key, const Arrival& event, bool allowed) {
   if (hold != nullptr) end_of_holds_ = std::max(end_of_holds_, hold->latest_end + rules_.late);
   note_used(key, event);
   if (!has_traffic_) return;
-  if (key.starved_since) end_starved(key, event.at);
-  if (key.leaked_since && key.holds.most_counted() >= rules_.limit.limit) {
-    end_leaked(key, event.at);
-  }
+  end_span(key.starved_since, event.at, found_.longest_starved);
+  if (key.holds.most_counted() < rules_.limit.limit) return;
+  end_span(key.leaked_since, event.at, found_.longest_leaked);
 }
 
 void HolderMeasurement::renew(Key& key, const Arrival& event, bool allowed) {
@@ -172,16 +178,6 @@ void HolderMeasurement::draw(const Key& key, std::uint32_t number, microseconds 
   series_[number].add(now, key.holds.in_use());
 }
 
-void HolderMeasurement::end_starved(Key& key, microseconds now) {
-  found_.longest_starved = std::max(found_.longest_starved, now - *key.starved_since);
-  key.starved_since.reset();
-}
-
-void HolderMeasurement::end_leaked(Key& key, microseconds now) {
-  found_.longest_leaked = std::max(found_.longest_leaked, now - *key.leaked_since);
-  key.leaked_since.reset();
-}
-
 /// The end counts only if it shows more than the limit.
 std::int64_t HolderMeasurement::most_in_use(const Usage& usage) const {
   const auto at_end = usage.most_at_end.both();
@@ -190,8 +186,8 @@ std::int64_t HolderMeasurement::most_in_use(const Usage& usage) const {
 
 HolderReport HolderMeasurement::finish(std::optional<EndProbe> end) {
   for (auto& key : keys_) {
-    if (key.starved_since) end_starved(key, key.last_asked);
-    if (key.leaked_since) end_leaked(key, last_event_);
+    end_span(key.starved_since, key.last_asked, found_.longest_starved);
+    end_span(key.leaked_since, last_event_, found_.longest_leaked);
   }
   const auto kinds = keys_.empty() ? std::size_t{1} : keys_.front().holds.window_kinds();
   const auto& usage =
@@ -272,6 +268,8 @@ struct Step {
   microseconds at{0};
   Act act = Act::kTake;
   std::uint32_t holder = 0;
+
+  auto operator<=>(const Step&) const = default;
 };
 
 /// Gives each request of a traffic to a decider as the first event of a new holder, and with them
@@ -372,16 +370,6 @@ class HolderSimulation {
     return true;
   }
 
-  /// Asks for these too, when the traffic has ended; empty if it was interrupted.
-  std::vector<Decision> ask(std::span<const Arrival> arrivals) {
-    std::vector<Decision> decisions(arrivals.size());
-    try {
-      if (decider_.decide(arrivals, decisions) == arrivals.size()) return decisions;
-    } catch (const Interrupted&) {
-    }
-    return {};
-  }
-
   // ---- Holders ----
 
   /// When the holder renews its lease after this step, if that is allowed; the maximum if never.
@@ -478,8 +466,12 @@ class HolderSimulation {
       for (auto units = plan_.units; units > 1;) ask_for(key, units -= units / 2);
       for (std::int64_t i = 0; i < probed_more(); ++i) ask_for(key, 1);
     }
-    const auto decisions = ask(arrivals);
-    if (decisions.empty()) return false;
+    std::vector<Decision> decisions(arrivals.size());
+    try {
+      if (decider_.decide(arrivals, decisions) < arrivals.size()) return false;
+    } catch (const Interrupted&) {
+      return false;
+    }
     std::vector<std::int64_t> got(free.size());
     for (std::size_t i = 0; i < arrivals.size(); ++i) {
       if (!decisions[i].allowed) continue;
@@ -497,13 +489,6 @@ class HolderSimulation {
     return true;
   }
 
-  struct IsLater {
-    bool operator()(const Step& one, const Step& other) const {
-      return std::tuple(one.at, one.act, one.holder) >
-             std::tuple(other.at, other.act, other.holder);
-    }
-  };
-
   Traffic& traffic_;
   Decider& decider_;
   const HoldRules& rules_;
@@ -518,7 +503,7 @@ class HolderSimulation {
   HolderLifetimes lifetimes_;
   HolderMeasurement measurement_;
   std::unordered_map<std::uint32_t, Holder> holders_;
-  std::priority_queue<Step, std::vector<Step>, IsLater> due_;
+  std::priority_queue<Step, std::vector<Step>, std::greater<>> due_;
   microseconds now_{0};  ///< of the last step
   std::int64_t begun_ = 0;
   std::uint32_t last_holder_ = 0;

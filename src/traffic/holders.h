@@ -149,8 +149,6 @@ class HolderMeasurement {
   void deny(Key& key, const Arrival& event);
   void note_used(const Key& key, const Arrival& event);
   void note_overspent(const Key& key);
-  void end_starved(Key& key, microseconds now);
-  void end_leaked(Key& key, microseconds now);
   void draw(const Key& key, std::uint32_t number, microseconds now);
   std::int64_t most_in_use(const Usage& usage) const;
 

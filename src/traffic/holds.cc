@@ -76,12 +76,11 @@ bool Holds::acquire(std::uint32_t holder) {
 }
 
 bool Holds::renew(std::uint32_t holder) {
-  const auto found = holds_.find(holder);
-  if (found == holds_.end() || found->second.is_given_back) return false;
-  auto& hold = found->second;
-  remove(hold);
-  if (hold.end <= now_) hold.most_units = 1;
-  prolong_lease(hold);
+  auto* hold = known(holder);
+  if (hold == nullptr || hold->is_given_back) return false;
+  remove(*hold);
+  if (hold->end <= now_) hold->most_units = 1;
+  prolong_lease(*hold);
   return true;
 }
 
@@ -93,12 +92,11 @@ void Holds::prolong_lease(Hold& hold) {
 }
 
 void Holds::release(std::uint32_t holder) {
-  const auto found = holds_.find(holder);
-  if (found == holds_.end() || found->second.is_given_back) return;
-  auto& hold = found->second;
-  remove(hold);
-  hold.end = hold.latest_end = hold.forgotten = std::min(hold.end, now_);
-  hold.is_given_back = true;
+  auto* hold = known(holder);
+  if (hold == nullptr || hold->is_given_back) return;
+  remove(*hold);
+  hold->end = hold->latest_end = hold->forgotten = std::min(hold->end, now_);
+  hold->is_given_back = true;
 }
 
 bool Holds::reserve(const Arrival& event) {
@@ -128,14 +126,12 @@ bool Holds::reserve(const Arrival& event) {
 void Holds::settle(const Arrival& event) {
   begin_window(kFromFirst);
   begin_window(kFromSettle);
-  const auto found = holds_.find(event.holder);
-  if (found == holds_.end()) return;
-  auto& hold = found->second;
-  if (hold.is_given_back && !hold.may_be_held_again) return;
-  const bool is_first = !hold.is_given_back && is_certain(hold);
-  remove(hold);
-  hold.is_given_back = true;
-  hold.may_be_held_again = false;
+  auto* hold = known(event.holder);
+  if (hold == nullptr || (hold->is_given_back && !hold->may_be_held_again)) return;
+  const bool is_first = !hold->is_given_back && is_certain(*hold);
+  remove(*hold);
+  hold->is_given_back = true;
+  hold->may_be_held_again = false;
   spend(event.actual, is_first);
 }
 
@@ -156,12 +152,11 @@ void Holds::begin_window(WindowKind kind) {
 }
 
 void Holds::die(std::uint32_t holder) {
-  const auto found = holds_.find(holder);
-  if (found == holds_.end() || !rules_.has_leases) return;
-  auto& hold = found->second;
-  remove(hold);
-  counted_.add(hold.latest_end + rules_.late, hold.most_units);
-  holds_.erase(found);
+  const auto* hold = find(holder);
+  if (hold == nullptr || !rules_.has_leases) return;
+  remove(*hold);
+  counted_.add(hold->latest_end + rules_.late, hold->most_units);
+  holds_.erase(holder);
 }
 
 void Holds::enter(const Hold& hold) {
@@ -201,6 +196,11 @@ microseconds Holds::next_change() const {
 }
 
 const Holds::Hold* Holds::find(std::uint32_t holder) const {
+  const auto found = holds_.find(holder);
+  return found == holds_.end() ? nullptr : &found->second;
+}
+
+Holds::Hold* Holds::known(std::uint32_t holder) {
   const auto found = holds_.find(holder);
   return found == holds_.end() ? nullptr : &found->second;
 }

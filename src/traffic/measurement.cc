@@ -354,7 +354,8 @@ void RepliesSeen::OtherReading::add(const Arrival& arrival, bool allowed) {
   if (!is_possible_ || arrival.cost < 0) return;
   if (keys_.size() == kMostKeys && !keys_.contains(arrival.key)) return;
   auto& key = keys_[arrival.key];
-  if (key.cost == 0 || arrival.place == 1) key = {.begin = arrival.at, .cost = arrival.cost};
+  if (key.cost == 0 || arrival.index_within_key == 1)
+    key = {.begin = arrival.at, .cost = arrival.cost};
   if (key.is_denied) return;
   if (!allowed && key.units == 0) {  // fits() is false from now on
     is_possible_ = false;

@@ -142,7 +142,7 @@ class WorstWindow {
   microseconds from() const noexcept { return from_; }
   microseconds span() const noexcept { return span_; }
   /// The last edge, or multiple of the window since 1970, until the end of that span, and how many
-  /// of its units are not before it; the latter only without refunds, which leave it as it was.
+  /// of its units are not before it. after_edge() ignores refunds.
   microseconds edge() const noexcept { return edge_; }
   std::int64_t after_edge() const noexcept { return after_edge_; }
 

@@ -275,7 +275,7 @@ class DecisionReader {
     return reply_[0];
   }
 
-  /// None for nil, like time_of().
+  /// std::nullopt for nil.
   std::optional<double> value_of(std::string_view word, const ReplyExpression& expression) const {
     return evaluated(word, expression, [&] { return expression.number(reply_, values_); });
   }

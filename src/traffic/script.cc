@@ -152,12 +152,13 @@ class BundledLeaseScript final : public Script {
 constexpr std::size_t kMaxShown = 60;     // bytes of a key or an argument, in a message
 constexpr std::size_t kNumberedKeys = 4;  // {key1} to {key4}
 
-lua::Substitutes substitutes_for(const ForeignLimiter& limiter, const Surroundings& surroundings) {
+lua::Substitutes substitutes_for(const ForeignLimiter& limiter,
+                                 const ScriptEnvironment& environment) {
   std::vector<std::string_view> words;
   for (const auto& argument : limiter.arguments) words.push_back(argument.source());
   auto needed = lua::needed_substitutes(limiter.source, words);
-  if (!surroundings.virtual_clock) needed.time = needed.expiry = false;
-  needed.other_keys = surroundings.virtual_clock || surroundings.keys_only;
+  if (!environment.virtual_clock) needed.time = needed.expiry = false;
+  needed.other_keys = environment.virtual_clock || environment.keys_only;
   return needed;
 }
 
@@ -201,14 +202,14 @@ void require_no_field_ttls(const ForeignLimiter& limiter) {
   }
 }
 
-UsageError no_room(const ForeignLimiter& limiter, const Surroundings& surroundings) {
+UsageError no_room(const ForeignLimiter& limiter, const ScriptEnvironment& environment) {
   return UsageError(
       fmt::format("{} has a function with 60 upvalues, the most that Lua allows, so that {}",
                   escape(limiter.name),
-                  surroundings.keys_only ? "rlctl cannot see which keys it touches"
-                                         : "it cannot get the virtual time"),
-      surroundings.keys_only ? "use --url private: and --clock real, or fewer variables"
-                             : "use --clock real, or fewer variables");
+                  environment.keys_only ? "rlctl cannot see which keys it touches"
+                                        : "it cannot get the virtual time"),
+      environment.keys_only ? "use --url private: and --clock real, or fewer variables"
+                            : "use --clock real, or fewer variables");
 }
 
 /// Throws UsageError if it may find the server's `redis` rather than ours, which sees its keys.
@@ -329,27 +330,27 @@ bool differs_by_key(const SetupStep& step, const ForeignLimiter& limiter) {
 class ForeignScript final : public Script {
  public:
   ForeignScript(const ForeignLimiter& limiter, const limiter::Limit& limit, const Traffic& traffic,
-                std::string prefix, const Surroundings& surroundings)
+                std::string prefix, const ScriptEnvironment& environment)
       : limiter_(limiter),
         limit_(limit),
         traffic_(traffic),
         prefix_(std::move(prefix)),
-        keys_only_(surroundings.keys_only),
-        substitutes_(substitutes_for(limiter, surroundings)) {
+        keys_only_(environment.keys_only),
+        substitutes_(substitutes_for(limiter, environment)) {
     require_usable(limiter, limit);
     names_keys_ = names_numbered_key(limiter);
-    if (surroundings.virtual_clock) require_no_field_ttls(limiter);
+    if (environment.virtual_clock) require_no_field_ttls(limiter);
     for (const auto& step : limiter.setup) {
       steps_.push_back(
           {.limiter = script_of(step, limiter), .differs_by_key = differs_by_key(step, limiter)});
       auto& made = steps_.back();
       made.script =
-          std::make_unique<ForeignScript>(made.limiter, limit, traffic, prefix_, surroundings);
+          std::make_unique<ForeignScript>(made.limiter, limit, traffic, prefix_, environment);
       made.script->is_command_ = step.source.empty();
     }
     if (limiter.ending) {
       ending_ =
-          std::make_unique<ForeignScript>(*limiter.ending, limit, traffic, prefix_, surroundings);
+          std::make_unique<ForeignScript>(*limiter.ending, limit, traffic, prefix_, environment);
     }
     auto text = limiter.function.empty()
                     ? lua::with_substitutes(limiter.source, substitutes_)
@@ -357,7 +358,7 @@ class ForeignScript final : public Script {
     // A source that does not compile is reported with its line when it is loaded.
     const auto scopes = lua::find_scopes(limiter.source);
     if (scopes && keys_only_) require_visible_keys(*scopes, limiter.name);
-    if (scopes && !text) throw no_room(limiter, surroundings);
+    if (scopes && !text) throw no_room(limiter, environment);
     if (!text) substitutes_ = {};
     text_ = text.value_or(limiter.source);
   }
@@ -516,7 +517,7 @@ class ForeignScript final : public Script {
     return {.key = traffic_.key_name(arrival.key),
             .limit = limit_,
             .cost = arrival.cost,
-            .id = arrival.place > 0 ? arrival.place : number,
+            .id = arrival.index_within_key > 0 ? arrival.index_within_key : number,
             .now = arrival.sent_at(),
             .event = event_name(arrival.event),
             .holder = reserves ? std::string_view() : holder,
@@ -858,7 +859,7 @@ redis::Error without_answer(const redis::Error& error, const Script& script, con
 }
 
 std::unique_ptr<Script> make_script(const Candidate& candidate, const Traffic& traffic,
-                                    std::string prefix, const Surroundings& surroundings) {
+                                    std::string prefix, const ScriptEnvironment& environment) {
   if (candidate.is_bundled_lease()) {
     return std::make_unique<BundledLeaseScript>(candidate, traffic, std::move(prefix));
   }
@@ -866,7 +867,7 @@ std::unique_ptr<Script> make_script(const Candidate& candidate, const Traffic& t
     return std::make_unique<BundledScript>(candidate, traffic, std::move(prefix));
   }
   return std::make_unique<ForeignScript>(*candidate.foreign, candidate.limits.front(), traffic,
-                                         std::move(prefix), surroundings);
+                                         std::move(prefix), environment);
 }
 
 }  // namespace rlctl::traffic

@@ -193,7 +193,7 @@ class Script {
 };
 
 /// How a foreign script runs; a bundled one is told everything.
-struct Surroundings {
+struct ScriptEnvironment {
   /// TIME replies the time of the request, and absolute times of expiry count from it.
   bool virtual_clock = true;
   /// The server is not this process's own: a command with a key that is not one of its KEYS is an
@@ -221,6 +221,6 @@ std::string hint_at_denial(const redis::Error& error);
 /// TTLs; a foreign one may set none, and may write other keys too, unless keys_only. Throws
 /// UsageError if the candidate does not support its limits.
 std::unique_ptr<Script> make_script(const Candidate& candidate, const Traffic& traffic,
-                                    std::string prefix, const Surroundings& surroundings = {});
+                                    std::string prefix, const ScriptEnvironment& environment = {});
 
 }  // namespace rlctl::traffic

@@ -51,9 +51,9 @@ struct Arrival {
   std::uint32_t key = 0;          ///< see Traffic::key_name()
   Event event = Event::kRequest;  ///< kRequest unless there is a holder
   std::int64_t cost = 1;  ///< 0: a look; the units of a reservation, also when it is settled
-  /// The number of the request among those of its key, of which the first, 1, finds an empty state;
-  /// 0 if it is not known.
-  std::uint32_t place = 0;
+  /// The position of the request among those of its key: 1 for the first, which finds an empty
+  /// state; 0 if unknown.
+  std::uint32_t index_within_key = 0;
   /// Who asks for a lease or a reservation, or has it; 0: about neither.
   std::uint32_t holder = 0;
   std::int64_t actual = 0;  ///< the actual cost of a settle

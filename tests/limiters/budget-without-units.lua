@@ -5,7 +5,7 @@
 --
 -- $ rlctl lint budget-without-units.lua --reserve 4
 -- ! is not told how many units are reserved; if it can be, put {cost} in --args
--- want: over-budget critical, lost-units critical
+-- want: over-budget critical, leaked-units critical
 
 local used = tonumber(redis.call('GET', KEYS[1]) or 0)
 if ARGV[1] == 'reserve' then return used < tonumber(ARGV[2]) and 1 or 0 end

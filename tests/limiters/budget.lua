@@ -19,7 +19,7 @@ if budget.number ~= number then budget.number, budget.spent = number, 0 end
 for other, its in pairs(budget.holds) do
   if its.ends <= now and its.units > 0 then budget.held, its.units = budget.held - its.units, 0 end
   -- Nothing ends a hold:
-  -- or: -- want: lost-units critical
+  -- or: -- want: leaked-units critical
   if its.ends + hold <= now then budget.holds[other] = nil end
 end
 local its = budget.holds[id]
@@ -41,7 +41,7 @@ if ARGV[1] == 'settle' then
   its.units, its.settled = 0, true
 elseif not its then
   -- One that is asked for again is held twice:
-  -- or: else  -- want: lost-units critical
+  -- or: else  -- want: leaked-units critical
   if budget.spent + budget.held + units > limit then return 0 end
   budget.held, budget.holds[id] = budget.held + units, {units = units, ends = now + hold}
 end

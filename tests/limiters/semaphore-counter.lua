@@ -3,7 +3,7 @@
 -- rlctl: args {event} {limit} {lease_ms}
 --
 -- $ rlctl lint semaphore-counter.lua --concurrency 2 --lease 10s
--- want: lost-slot critical, frees-another critical
+-- want: leaked-slot critical, frees-another critical
 
 local count = tonumber(redis.call('GET', KEYS[1]) or 0)
 if ARGV[1] == 'release' then return count > 0 and redis.call('DECR', KEYS[1]) or 0 end

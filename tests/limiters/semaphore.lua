@@ -15,13 +15,13 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
 -- Dead members stay, while others come, or for ever:
--- or: -- want: lost-slot critical
+-- or: -- want: leaked-slot critical
 -- or: redis.call('PERSIST', KEYS[1])  -- want: endless-lease critical
 -- > 1 slot lost
 if event == 'release' then return redis.call('ZREM', KEYS[1], holder) end
 -- The release of another's slot:
 -- or: if event == 'release' then return #redis.call('ZPOPMIN', KEYS[1]) end
--- want: frees-another critical, lost-slot critical
+-- want: frees-another critical, leaked-slot critical
 -- > 2 held at once, 1 more than the limit
 if event == 'renew' and not redis.call('ZSCORE', KEYS[1], holder) then return 0 end
 if event == 'acquire' and redis.call('ZCARD', KEYS[1]) >= limit then return 0 end

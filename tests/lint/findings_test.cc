@@ -377,7 +377,7 @@ TEST_CASE("leases: each flaw has its name, and a sound semaphore has none") {
     return all;
   };
   CHECK(names({.limit = 2, .held = 2}).empty());
-  CHECK(names({.leak = "x"}) == "lost-slot ");
+  CHECK(names({.leak = "x"}) == "leaked-slot ");
   CHECK(names({.leak = "x", .is_for_ever = true}) == "endless-lease ");
   CHECK(names({.held = 2, .overfilled = "x"}) == "too-many-leases ");
   CHECK(names({.held = 2, .overfilled = "x", .is_by_release = true, .clock = "{now_ms}"}) ==

@@ -39,9 +39,9 @@ inline Candidate candidate(const ForeignLimiter& limiter, const Limit& limit) {
 
 /// The script of a limiter, which must outlive it, for requests of any traffic.
 inline std::unique_ptr<Script> script_of(const Candidate& candidate, std::string prefix = "p:",
-                                         const Surroundings& surroundings = {}) {
+                                         const ScriptEnvironment& environment = {}) {
   static const auto kTraffic = make_traffic(patterns().front(), {.limit = kMinute});
-  return make_script(candidate, *kTraffic, std::move(prefix), surroundings);
+  return make_script(candidate, *kTraffic, std::move(prefix), environment);
 }
 
 /// A server, and runs of a pattern's traffic on it.

@@ -400,8 +400,9 @@ TEST_CASE("another reading fits if every key's first request is allowed and the 
   const auto fits = [](std::initializer_list<Read> reads) {
     RepliesSeen::OtherReading reading;
     for (const auto& [us, allowed, key, cost, place] : reads) {
-      reading.add({.at = kBegin + microseconds{us}, .key = key, .cost = cost, .place = place},
-                  allowed);
+      reading.add(
+          {.at = kBegin + microseconds{us}, .key = key, .cost = cost, .index_within_key = place},
+          allowed);
     }
     return reading.fits({2, 10us, {}});
   };

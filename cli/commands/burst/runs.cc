@@ -426,17 +426,17 @@ class Runs {
     if (candidate.program) return run_program_in_real_time(number);
     const std::string name(name_of(candidate));
     auto& connection = session_.server()->connection();
-    const traffic::Surroundings surroundings{.virtual_clock = false,
-                                             .keys_only = !session_.server()->is_private()};
+    const traffic::ScriptEnvironment environment{.virtual_clock = false,
+                                                 .keys_only = !session_.server()->is_private()};
     const auto prefix = session_.server()->next_prefix();
     const auto names = virtual_traffic().traffic;
-    const auto setup = make_script(candidate, *names, prefix, surroundings);
+    const auto setup = make_script(candidate, *names, prefix, environment);
     const Cleaning cleaning_of_setup(*session_.server(), *setup);
     if (candidate.foreign && !candidate.foreign->setup.empty()) {
       prepare(*setup, connection);
     }
     const auto traffic = traffic_soon(round_trip_of(connection));
-    const auto script = make_script(candidate, *traffic.traffic, prefix, surroundings);
+    const auto script = make_script(candidate, *traffic.traffic, prefix, environment);
     const Cleaning cleaning(*session_.server(), *script);
     auto run = real_run_of(number, name, traffic);
     run.script = script.get();

@@ -160,9 +160,8 @@ Observed observe_leases(const Subject& subject, Connector& connector,
   observed.tested.emplace_back("acquires by new holders, and again by the same");
   observed.tested.emplace_back(
       "releases, also repeated, after the lease had ended, and by holders without a lease");
-  observed.tested.push_back(
-      fmt::format("holders that die; and, after {}, new ones who ask for all slots",
-                  span_text(result.settles)));
+  observed.tested.push_back(fmt::format(
+      "holders that die; and, after {}, new ones who ask for all slots", span_text(result.grace)));
   if (takes_renewals(candidate)) {
     observed.tested.emplace_back("renewals, also after the lease had ended");
   }
@@ -206,7 +205,7 @@ Observed observe_budget(const Subject& subject, const Plan& plan, Connector& con
   }
   // A late settle may write a key anew that has expired.
   auto late = settle;
-  late.at += search.hold + limit.window + result.settles;
+  late.at += search.hold + limit.window + result.grace;
   const auto leaves_key = [&](const rlctl::adversary::Schedule& schedule) {
     return !allows_nothing && (*trial).leaves_endless_key(schedule);
   };
@@ -225,7 +224,7 @@ Observed observe_budget(const Subject& subject, const Plan& plan, Connector& con
       "without a reservation");
   observed.tested.push_back(
       fmt::format("holders that die; and, after {}, one who asks for the whole limit",
-                  span_text(result.settles + limit.window)));
+                  span_text(result.grace + limit.window)));
   if (!candidate.program) observed.tested.emplace_back("whether keys expire");
   if (allows_nothing) note_nothing_allowed(observed, candidate, "what becomes of reservations");
   if (candidate.foreign && !tells_cost(*candidate.foreign)) {

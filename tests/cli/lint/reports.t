@@ -109,7 +109,7 @@ $ rlctl lint excused.lua --args '{now_us} {window_us} {limit} {id}' --json
 $ write counter.lua
 < -- rlctl: allow wrong-limit because it was one more
 < -- rlctl: allow wrong-wait because no wait is told
-< -- rlctl: allow lost-slot because it gives no slots
+< -- rlctl: allow leaked-slot because it gives no slots
 < local count = redis.call('INCR', KEYS[1])
 < if count == 1 then
 <   -- rlctl: allow mixed-units because clients were banned for days
