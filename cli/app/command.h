@@ -58,7 +58,7 @@ struct Command {
   ExitStatus (*report)(const Problem& problem, bool json) = nullptr;
   /// Exits with the states of monitoring plugins: any failure is UNKNOWN.
   bool judges = false;
-  /// What --json prints, besides errors; null: nothing.
+  /// What --json prints, besides errors. Every command has one.
   const JsonOutput* json = nullptr;
   /// For a command that scripts call all the time, and that repeats no command line.
   CommandLine::Declares declares = CommandLine::Declares::kAll;

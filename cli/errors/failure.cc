@@ -50,9 +50,9 @@ constexpr JsonField<Problem> kErrorFields[] = {
      "The first word of the server's error (WRONGTYPE, NOAUTH, READONLY, ...), or a word of rlctl "
      "in lower case. If the server refuses a command inside a script, the code is NOPERM, although "
      "the first word of the error is then ERR.",
-     [](const Problem& problem) { return std::string_view(problem.code); }},
+     [](const Problem& problem) { return problem.code; }},
     {"message", kText, "The error in words, for people.",
-     [](const Problem& problem) { return std::string_view(problem.message); }},
+     [](const Problem& problem) { return problem.message; }},
     {"hint", kTextOrNull, "What to do about it, or null.",
      [](const Problem& problem) { return known_text(problem.hint); }},
     {"units?", kCount,

@@ -206,7 +206,7 @@ std::string contents_of(const std::string& path) {
 std::map<std::string, Json> schemas(const std::string& folder) {
   std::vector<std::pair<std::string_view, const rlctl::JsonOutput*>> outputs;
   for (const auto* command : rlctl::cli::commands()) {
-    if (command->json != nullptr) outputs.emplace_back(command->text.name, command->json);
+    outputs.emplace_back(command->text.name, command->json);
   }
   outputs.emplace_back(rlctl::cli::kVersionCommand.name, &rlctl::cli::kVersionJson);
   const std::array errors{&rlctl::cli::kErrorJson, &rlctl::cli::kFailureJson};

@@ -73,12 +73,11 @@ constexpr JsonField<WrittenFinding> kFindingFields[] = {
      [](const auto& of) { return name_of(of.finding.severity); }},
     {"key", kBytesOrNull, "The key in Redis; null if the finding is about the server.",
      [](const auto& of) { return known_bytes(of.key); }},
-    {"detail", kText, "Why it hurts.",
-     [](const auto& of) { return std::string_view(of.finding.detail); }},
+    {"detail", kText, "Why it hurts.", [](const auto& of) { return of.finding.detail; }},
     {"fix", kText,
      "How to fix it: a command with the server, database and user, but without a password; or "
      "advice, which begins with #, perhaps with a command to run once you know more.",
-     [](const auto& of) { return std::string_view(of.finding.fix); }},
+     [](const auto& of) { return of.finding.fix; }},
 };
 constexpr JsonObject<WrittenFinding> kFinding("finding", "A finding", kFindingFields);
 

@@ -432,8 +432,7 @@ constexpr JsonField<Finding> kCheckFields[] = {
      [](const auto& check) { return check.name; }},
     {"status", JsonType{R"("enum": ["ok", "warning", "failure"])"}, "The result of the check.",
      [](const auto& check) { return name_of(check.severity); }},
-    {"detail", kText, "What was seen.",
-     [](const auto& check) { return std::string_view(check.detail); }},
+    {"detail", kText, "What was seen.", [](const auto& check) { return check.detail; }},
     {"fix", kTextOrNull, "What to do about it, or null.",
      [](const auto& check) { return known_text(check.fix); }},
 };

@@ -38,7 +38,7 @@ constexpr JsonObject<InspectedReservation> kReservation(kReservationFields);
 constexpr JsonField<Inspection> kStateFields[] = {
     {"key", kBytes, "The key in Redis.", [](const auto& of) { return JsonBytes{of.key}; }},
     {"type", kText, "The type that TYPE reports; none if the key does not exist.",
-     [](const auto& of) { return std::string_view(of.content.type); }},
+     [](const auto& of) { return of.content.type; }},
     {"library", kLibrary,
      "The library that wrote the key: rlctl, another one, or the value of --read-as. Null if the "
      "key does not exist or the library is not known.",

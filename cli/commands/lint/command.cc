@@ -138,9 +138,8 @@ constexpr JsonField<FoundInScript> kHeadFields[] = {
     {kPlace, [](const auto& of) { return of.script; }},
 };
 constexpr JsonField<FoundInScript> kEndFields[] = {
-    {"detail", kText, "Why it hurts.",
-     [](const auto& of) { return std::string_view(of.what.detail); }},
-    {"fix", kText, "What to do.", [](const auto& of) { return std::string_view(of.what.fix); }},
+    {"detail", kText, "Why it hurts.", [](const auto& of) { return of.what.detail; }},
+    {"fix", kText, "What to do.", [](const auto& of) { return of.what.fix; }},
     {"excused?", kText,
      "The reason in the comment that excuses the finding: the status does not count it. Present "
      "only if it is excused.",
@@ -155,7 +154,7 @@ constexpr JsonField<FoundInScript> kAtLineFields[] = {
     {"call", kText,
      "The command with its words, control bytes escaped; for unknown-flag, the flag; for "
      "unused-excuse, the words of the comment.",
-     [](const auto& of) { return std::string_view(of.what.what); }},
+     [](const auto& of) { return of.what.what; }},
     {kEnd},
 };
 constexpr JsonObject<FoundInScript> kAtLine("finding", "A finding at a line", kAtLineFields);
@@ -163,7 +162,7 @@ constexpr JsonObject<FoundInScript> kAtLine("finding", "A finding at a line", kA
 constexpr JsonField<FoundInScript> kByScheduleFields[] = {
     {kHead},
     {"schedule", kText, "The requests or events that show the finding.",
-     [](const auto& of) { return std::string_view(of.what.what); }},
+     [](const auto& of) { return of.what.what; }},
     {kEnd},
 };
 constexpr JsonObject<FoundInScript> kBySchedule("shown_by_schedule",
@@ -171,10 +170,8 @@ constexpr JsonObject<FoundInScript> kBySchedule("shown_by_schedule",
                                                 kByScheduleFields);
 
 constexpr JsonField<NotTested> kNotTestedFields[] = {
-    {"what", kText, "The traffic or the finding.",
-     [](const auto& of) { return std::string_view(of.what); }},
-    {"why", kText, "Why it was not tested.",
-     [](const auto& of) { return std::string_view(of.why); }},
+    {"what", kText, "The traffic or the finding.", [](const auto& of) { return of.what; }},
+    {"why", kText, "Why it was not tested.", [](const auto& of) { return of.why; }},
 };
 constexpr JsonObject<NotTested> kNotTested(kNotTestedFields);
 

@@ -543,7 +543,7 @@ Proposal propose(const std::string& name, const std::string& source, Invocation&
 
 constexpr JsonField<Proposal> kProposalFields[] = {
     {"file", json_type::kText, "The file of the script.",
-     [](const auto& proposal) { return std::string_view(proposal.file); }},
+     [](const auto& proposal) { return proposal.file; }},
     {"head", json_type::kStrings, "The lines of the head, each a word and its value.",
      [](const auto& proposal) { return std::span(proposal.head); }},
     {"unknown", json_type::kStrings, "What could not be found out.",
