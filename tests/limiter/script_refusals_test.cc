@@ -379,7 +379,8 @@ TEST_CASE("a truncated or extended state is refused and left unchanged") {
 
 namespace {
 
-/// The offsets of the doubles in an algorithm's state, which follow from the formats in rlctl-stored(7).
+/// The offsets of the doubles in an algorithm's state, which follow from the formats in
+/// rlctl-stored(7).
 std::vector<std::size_t> doubles_of(const Algorithm& algorithm) {
   static const std::map<std::string_view, std::vector<std::size_t>> kOffsets{
       {"fixed-window", {6, 22}}, {"sliding-window-counter", {8, 28}}, {"token-bucket", {7, 15, 27}},
