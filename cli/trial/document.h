@@ -42,6 +42,7 @@ namespace rlctl::cli::trial {
 struct Text {
   Text() = default;
   template <std::convertible_to<std::string_view> Words>
+  // NOLINTNEXTLINE(*-explicit-*): a plain text in a list of texts
   Text(const Words& some, Tone its_tone = Tone::kPlain)
       : words(std::string_view(some)), tone(its_tone) {}
 

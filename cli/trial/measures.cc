@@ -497,8 +497,8 @@ class FieldsOf {
   }
   template <std::size_t row>
   static constexpr JsonField<Run> field_of() {
-    constexpr const Measure& measure = measures[row];
-    return {measure.name, measure.type, measure.about, [](JsonWriter& json, const Run& run) {
+    constexpr const Measure& kMeasure = measures[row];
+    return {kMeasure.name, kMeasure.type, kMeasure.about, [](JsonWriter& json, const Run& run) {
               const auto value = measures[row].of(run);
               if (!value) {
                 json.null();

@@ -201,7 +201,7 @@ class JsonField {
         }) {}
 
   /// The fields of another object that is made from the same Source.
-  constexpr JsonField(const JsonObject<Source>& part)
+  constexpr JsonField(const JsonObject<Source>& part)  // NOLINT(*-explicit-*): a row {part}
       : JsonField(part, [](const Source& source) -> const Source& { return source; }) {}
 
   const JsonFieldInfo& info() const { return info_; }

@@ -7,6 +7,7 @@
 #include <functional>
 #include <queue>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -269,7 +270,9 @@ struct Step {
   Act act = Act::kTake;
   std::uint32_t holder = 0;
 
-  auto operator<=>(const Step&) const = default;
+  bool operator>(const Step& other) const {
+    return std::tie(at, act, holder) > std::tie(other.at, other.act, other.holder);
+  }
 };
 
 /// Gives each request of a traffic to a decider as the first event of a new holder, and with them
