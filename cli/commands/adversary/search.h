@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/app/command.h"
 #include "cli/trial/report.h"
 
 namespace rlctl::cli::adversary {
