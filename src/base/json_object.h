@@ -6,6 +6,7 @@
 #include <optional>
 #include <ranges>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <vector>
@@ -62,17 +63,23 @@ inline constexpr JsonType kAlgorithm{"algorithm"}, kBoolean{R"("type": "boolean"
     kWindowOrNull{"window_or_null"};
 }  // namespace json_type
 
-/// A value that need not be UTF-8, such as a key of Redis: see JsonWriter::bytes_field().
+/// A value that need not be UTF-8, such as a key of Redis: see JsonWriter::bytes_field(). Its bytes
+/// must outlive it, as those of the texts below.
 struct JsonBytes {
+  constexpr explicit JsonBytes(std::string_view some) : bytes(some) {}
+  JsonBytes(std::string&&) = delete;
+
   std::string_view bytes;
 };
 /// A text that is unknown if it is empty.
 inline std::optional<std::string_view> known_text(std::string_view text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
+std::optional<std::string_view> known_text(std::string&& gone) = delete;
 inline std::optional<JsonBytes> known_bytes(std::string_view bytes) {
   return bytes.empty() ? std::nullopt : std::optional(JsonBytes{bytes});
 }
+std::optional<JsonBytes> known_bytes(std::string&& gone) = delete;
 
 struct JsonObjectInfo;
 

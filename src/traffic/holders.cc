@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <compare>
 #include <functional>
 #include <queue>
 #include <span>

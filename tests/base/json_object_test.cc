@@ -74,8 +74,9 @@ TEST_CASE(
   constexpr JsonField<Value> kFields[] = {
       {"a", kCountOrNull, "", [](const auto& value) { return value; }},
       {"b?", kCount, "", [](const auto& value) { return value; }},
-      {"c", kTextOrNull, "", [](const auto&) { return known_text(""); }},
-      {"d?", kText, "", [](const auto& value) { return known_text(value ? "known" : ""); }},
+      {"c", kTextOrNull, "", [](const auto&) { return known_text(std::string_view("")); }},
+      {"d?", kText, "",
+       [](const auto& value) { return known_text(std::string_view(value ? "known" : "")); }},
   };
   CHECK(line<Value>(kFields, std::nullopt) == "{\"a\":null,\"c\":null}\n");
   CHECK(line<Value>(kFields, 1) == "{\"a\":1,\"b\":1,\"c\":null,\"d\":\"known\"}\n");

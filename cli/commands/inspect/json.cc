@@ -63,7 +63,7 @@ constexpr JsonField<Inspection> kStateFields[] = {
      [](const auto& of) { return known_text(of.state.part_of); }},
     {"banned_by", kTextOrNull,
      "The key that denies all requests for this one as long as it exists.",
-     [](const auto& of) { return known_text(of.state.ban ? of.state.ban->key : ""); }},
+     [](const auto& of) { return of.state.ban ? known_text(of.state.ban->key) : std::nullopt; }},
     {"unknown", kTextOrNull, "Why the figures are not known, in words for people.",
      [](const auto& of) { return known_text(of.state.unknown); }},
     {"spent", kCountOrNull,
