@@ -59,10 +59,8 @@ constexpr JsonField<Run> kHintFields[] = {
 constexpr JsonField<WorstSpan> kWorstFields[] = {
     {"allowed", kCount, kWorstAllowedAbout, [](const auto& worst) { return worst.allowed; }},
     {"ratio", kRatio, kWorstRatioAbout, [](const auto& worst) { return worst.ratio; }},
-    {"from_us", kTime, "Where the shortest span that held them begins, in microseconds since 1970.",
-     [](const auto& worst) { return worst.from; }},
-    {"span_us", kDuration, "The length of that span in microseconds.",
-     [](const auto& worst) { return worst.span; }},
+    {"from_us", kTimeOrNull, kWorstFromAbout, [](const auto& worst) { return worst.from; }},
+    {"span_us", kDurationOrNull, kWorstSpanAbout, [](const auto& worst) { return worst.span; }},
 };
 
 constexpr JsonField<std::chrono::microseconds> kTimeFields[] = {

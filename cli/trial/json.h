@@ -59,7 +59,7 @@ extern const JsonObject<Run> kHintJson;
 struct WorstSpan {
   std::int64_t allowed;
   double ratio;
-  std::chrono::microseconds from, span;
+  std::optional<std::chrono::microseconds> from = {}, span = {};  ///< none: nothing was allowed
 };
 /// Fields: allowed, ratio, from_us, span_us.
 extern const JsonObject<WorstSpan> kWorstJson;

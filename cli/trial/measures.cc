@@ -308,13 +308,9 @@ constexpr Measure kWorstMeasures[] = {
      Column{"of", worst_limit_of, has_several_limits}},
     {"span", kNoField, "", of_allowed<&Worst::span>, kNotAsserted, Column{"within", span_of}},
     {"ratio", kRatio, kWorstRatioAbout, of<&Measured::worst, &Worst::ratio>, kNotAsserted},
-    {"from_us", kTimeOrNull,
-     "Where the shortest span that held them begins, in microseconds since 1970; null if nothing "
-     "was allowed.",
-     of_allowed<&Worst::from>, kNotAsserted, Column{"at", moment_of}},
-    {"span_us", kDurationOrNull,
-     "The length of that span in microseconds; null if nothing was allowed.",
-     of_allowed<&Worst::span>, kNotAsserted},
+    {"from_us", kTimeOrNull, kWorstFromAbout, of_allowed<&Worst::from>, kNotAsserted,
+     Column{"at", moment_of}},
+    {"span_us", kDurationOrNull, kWorstSpanAbout, of_allowed<&Worst::span>, kNotAsserted},
 };
 
 constexpr Measure kDenialMeasures[] = {

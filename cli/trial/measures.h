@@ -22,7 +22,11 @@ inline constexpr JsonType kNoField{};
 // What is said of the fields of any worst window.
 inline constexpr std::string_view
     kWorstAllowedAbout = "The number of units.",
-    kWorstRatioAbout = "The units as a multiple of the limit: 1 is a limit that was just kept.";
+    kWorstRatioAbout = "The units as a multiple of the limit: 1 is a limit that was just kept.",
+    kWorstFromAbout =
+        "Where the shortest span that held them begins, in microseconds since 1970; null if "
+        "nothing was allowed.",
+    kWorstSpanAbout = "The length of that span in microseconds; null if nothing was allowed.";
 
 /// Whether --assert can compare a measure.
 enum Asserted : bool { kNotAsserted, kAsserted };

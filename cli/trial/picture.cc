@@ -124,7 +124,7 @@ Plot make_plot(const Report& report) {
 }
 
 bool draws_one_key(const Report& report) {
-  return report.plan.pattern() && traffic_keys(report) > 1;
+  return (report.plan.pattern() || has_holders(report.plan)) && traffic_keys(report) > 1;
 }
 
 std::vector<Step> steps_within_window(const traffic::Timeline& timeline, microseconds window) {

@@ -28,6 +28,8 @@
 //
 //     kRow.append_line(out, row);
 //
+// A Source may be a struct of references, which lives while it is written.
+//
 // The functions are captureless lambdas, which are called by their type, so that the tables are
 // constants. Types that follow from C++ types were rejected: a schema says more, such as that a
 // count is not below 0.
@@ -67,7 +69,7 @@ inline constexpr JsonType kAlgorithm{"algorithm"}, kBoolean{R"("type": "boolean"
 /// must outlive it, as those of the texts below.
 struct JsonBytes {
   constexpr explicit JsonBytes(std::string_view some) : bytes(some) {}
-  JsonBytes(std::string&&) = delete;
+  JsonBytes(const std::string&&) = delete;
 
   std::string_view bytes;
 };
@@ -75,11 +77,11 @@ struct JsonBytes {
 inline std::optional<std::string_view> known_text(std::string_view text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
-std::optional<std::string_view> known_text(std::string&& gone) = delete;
+std::optional<std::string_view> known_text(const std::string&& gone) = delete;
 inline std::optional<JsonBytes> known_bytes(std::string_view bytes) {
   return bytes.empty() ? std::nullopt : std::optional(JsonBytes{bytes});
 }
-std::optional<JsonBytes> known_bytes(std::string&& gone) = delete;
+std::optional<JsonBytes> known_bytes(const std::string&& gone) = delete;
 
 struct JsonObjectInfo;
 

@@ -64,8 +64,12 @@ constexpr JsonField<FindingOf> kFindingFields[] = {
     {"worst", trial::kWorstJson, "The most units that were allowed within any span of one window.",
      [](const auto& of) {
        const auto& score = of.finding.score;
-       return trial::WorstSpan{score.worst, of.search.ratio_of(of.finding), score.worst_from,
-                               score.worst_span};
+       trial::WorstSpan worst{.allowed = score.worst, .ratio = of.search.ratio_of(of.finding)};
+       if (score.worst > 0) {
+         worst.from = score.worst_from;
+         worst.span = score.worst_span;
+       }
+       return worst;
      }},
     {"wrongly_denied", kNumbers, "The numbers of the requests that were denied wrongly, from 0.",
      [](const auto& of) { return std::span(of.finding.score.wrongly_denied); }},

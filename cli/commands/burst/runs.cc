@@ -371,7 +371,7 @@ class Runs {
     }
     if (report.most.both() > 0) holders.key = traffic.key_name(report.most.key);
     if (report.most_ever.both() > 0) holders.ever_key = traffic.key_name(report.most_ever.key);
-    run.hint = trial::holders_hint(run);
+    if (!run.is_bundled) run.hint = trial::holders_hint(run);
     return run;
   }
 
