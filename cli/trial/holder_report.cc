@@ -119,6 +119,7 @@ class HolderJudge {
                                  words_.hold));
     }
     if (found_.renewals_refused > 0) {
+      judge({"refused to renew what was held", Tone::kBad});
       add("refused",
           counted(found_.renewals_refused, "renewal") + " of a lease that had not ended");
     }

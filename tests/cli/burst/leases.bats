@@ -44,6 +44,24 @@ holding() { gojq -c ".runs[0].holding | $1" <<<"$output"; }
   assert_equal "$(holding '[.held, .held_ever, .lapsed]')" '[3,3,0]'
 }
 
+@test "a limiter that renews no lease is not taken for one that keeps its promise" {
+  cat >never.lua <<'END'
+-- rlctl: keys {key}
+-- rlctl: args {limit} {lease_ms} {now_ms} {holder} {event}
+-- rlctl: allowed r == 1
+local limit, lease, now, holder, event = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+if event == 'release' then return redis.call('ZREM', KEYS[1], holder) end
+if event == 'renew' or redis.call('ZCARD', KEYS[1]) >= limit then return 0 end
+redis.call('ZADD', KEYS[1], now + lease, holder)
+redis.call('PEXPIRE', KEYS[1], lease)
+return 1
+END
+  run -0 rlctl burst steady never.lua --concurrency 2 --lease 5s --hold 2s --renew --rate 1/s --requests 10
+  assert_line 'never.lua  refused to renew what was held'
+  assert_line 'refused    10 renewals of a lease that had not ended'
+}
+
 @test "a script acquires, and another releases" {
   run -0 rlctl burst "${zset[@]}" --concurrency 3 --lease 5s --hold 1s --crash 10% --json
   assert_equal "$(holding '[.held, .starved, .leaked, .end_taken, .refused_while_held]')" '[3,0,0,0,null]'
