@@ -4,7 +4,7 @@
 
 namespace rlctl::cli {
 
-/// What `version` prints as JSON.
+/// The object that `rlctl version --json` prints: its schema.
 extern const JsonOutput kVersionJson;
 
 /// Runs rlctl: finds the command, reads its options and runs it. Wipes passwords from argv. Reports

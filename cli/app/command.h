@@ -58,7 +58,7 @@ struct Command {
   ExitStatus (*report)(const Problem& problem, bool json) = nullptr;
   /// Exits with the states of monitoring plugins: any failure is UNKNOWN.
   bool judges = false;
-  /// What --json prints, besides errors. Every command has one.
+  /// The objects of --json, besides errors: their schema. Not null.
   const JsonOutput* json = nullptr;
   /// For a command that scripts call all the time, and that repeats no command line.
   CommandLine::Declares declares = CommandLine::Declares::kAll;

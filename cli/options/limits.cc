@@ -32,10 +32,7 @@ constexpr JsonField<AppliedLimit> kLimitFields[] = {
     {"calendar?",
      json_type::kCalendar,
      {},
-     [](const auto& of) {
-       const auto* calendar = of.limit.calendar;
-       return calendar != nullptr ? std::optional(calendar->text()) : std::nullopt;
-     }},
+     [](const auto& of) { return limiter::text_of(of.limit.calendar); }},
     {"burst", json_type::kBurstOrNull,
      "The requests allowed at once; null if the algorithm has no burst.",
      [](const auto& of) { return limiter::effective_burst(of.algorithm, of.limit); }},

@@ -16,10 +16,7 @@ constexpr JsonField<UsageFigures> kFields[] = {
      "remaining, next_free_us and reset_after_us.",
      [](const auto& of) { return of.usage.window_is_inferred; }},
     {"calendar?", kCalendar, "",
-     [](const auto& of) {
-       return of.usage.calendar != nullptr ? std::optional(of.usage.calendar->text())
-                                           : std::nullopt;
-     }},
+     [](const auto& of) { return limiter::text_of(of.usage.calendar); }},
     {"burst", kBurstOrNull,
      "Its burst: the requests allowed at once. Null if the algorithm has none.",
      [](const auto& of) { return of.usage.burst; }},

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <exception>
+#include <functional>
+#include <optional>
 
 #include "base/text.h"
 #include "cli/errors/failure.h"
@@ -58,7 +60,11 @@ class ReportOutput {
   /// formats cannot state that it was interrupted.
   void finish(const Report& report) {
     flush_lines();
-    const auto document = kind_.make_document(report);
+    // JSON and logs need none.
+    std::optional<Document> made;
+    const auto document = [&]() -> const Document& {
+      return made ? *made : made.emplace(kind_.make_document(report));
+    };
     for (auto& [format, file] : files_) {
       if (report.interrupted && format != ReportFormat::kJson) continue;
       file->write(text_of(format, report, document));
@@ -69,20 +75,21 @@ class ReportOutput {
     if (invocation_.json) {
       out.buffer() += json_of(report, false) + '\n';
     } else {
-      out.buffer() += write_text(document, out.look());
+      out.buffer() += write_text(document(), out.look());
     }
     out.flush();
   }
 
  private:
   /// The text that completes a file.
-  std::string text_of(ReportFormat format, const Report& report, const Document& document) const {
+  std::string text_of(ReportFormat format, const Report& report,
+                      const std::function<const Document&()>& document) const {
     switch (format) {
       case ReportFormat::kSvg:
-        return draw_svg(document);
+        return draw_svg(document());
       case ReportFormat::kHtml:
         return draw_page(fmt::format("rlctl {}: {}", invocation_.command, traffic_name(report)),
-                         write_text(document, {.utf8 = true}), json_of(report, true));
+                         write_text(document(), {.utf8 = true}), json_of(report, true));
       case ReportFormat::kJson:
         return json_of(report, true) + '\n';
       case ReportFormat::kJsonl:

@@ -304,9 +304,9 @@ constexpr Measure kCountMeasures[] = {
 constexpr Measure kWorstMeasures[] = {
     {"allowed", kCount, kWorstAllowedAbout, of<&Measured::worst, &Worst::allowed>, kNotAsserted,
      Column{"worst in {}", worst_of}},
-    {"limit", kNoField, "", of<&Measured::sent>, kNotAsserted,
+    {"", kNoField, "", of<&Measured::sent>, kNotAsserted,
      Column{"of", worst_limit_of, has_several_limits}},
-    {"span", kNoField, "", of_allowed<&Worst::span>, kNotAsserted, Column{"within", span_of}},
+    {"", kNoField, "", of_allowed<&Worst::span>, kNotAsserted, Column{"within", span_of}},
     {"ratio", kRatio, kWorstRatioAbout, of<&Measured::worst, &Worst::ratio>, kNotAsserted},
     {"from_us", kTimeOrNull, kWorstFromAbout, of_allowed<&Worst::from>, kNotAsserted,
      Column{"at", moment_of}},
@@ -366,7 +366,7 @@ constexpr Measure kResetMeasures[] = {
 };
 
 constexpr Measure kMemoryMeasures[] = {
-    {"keys", kNoField, "", of<&Measured::keys>, kNotAsserted,
+    {"", kNoField, "", of<&Measured::keys>, kNotAsserted,
      Column{"keys denied", keys_denied_of, has_several_keys}},
     {"bytes_per_key", kRatioOrNull, "The average size of a key in Redis at the end, or null.",
      bytes_per_key, kAsserted, Column{"bytes/key", bytes_of}},
@@ -426,7 +426,7 @@ constexpr Measure kHolderMeasures[] = {
      of_holders<&HolderReport::longest_starved>},
     {"leaked", kCount, "The most slots or units that no holder had and none could get.",
      of_holders<&HolderReport::leaked>, kAsserted, Column{"leaked", zero_of}},
-    {"lockout", kNoField, "", of<&Measured::longest_shut_out>, kNotAsserted,
+    {"", kNoField, "", of<&Measured::longest_shut_out>, kNotAsserted,
      Column{"longest lockout", shut_out_of}},
     {"died", kCount, "Holders that died.", of_holders<&HolderReport::died>, kNotAsserted,
      Column{"died", nullptr, has_crashes}},

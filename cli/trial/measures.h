@@ -48,7 +48,7 @@ struct Column {
 
 /// One number that describes a run.
 struct Measure {
-  std::string_view name;
+  std::string_view name;   ///< empty: it is only a column, shown if the value is known
   JsonType type;           ///< of its field in JSON
   std::string_view about;  ///< the sentence of the schema about it
   Value (*of)(const Run&);

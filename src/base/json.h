@@ -24,6 +24,12 @@ namespace rlctl {
 /// escaped. JSON cannot hold arbitrary bytes: those that are not UTF-8 become the text \xNN.
 void append_json_string(std::string& out, std::string_view text);
 
+/// A text that is unknown, and null in JSON, if it is empty. It must outlive what is returned.
+inline std::optional<std::string_view> known_text(std::string_view text) {
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+std::optional<std::string_view> known_text(const std::string&& gone) = delete;
+
 /// Appends JSON to a string, compact, on one line. It writes the commas; the caller closes
 /// what it opens.
 ///
@@ -66,10 +72,6 @@ class JsonWriter {
   template <typename Value>
   JsonWriter& field(std::string_view name, const Value& value) {
     return this->name(name).value(value);
-  }
-  /// A text that may not be known: null if it is empty.
-  JsonWriter& known_field(std::string_view name, std::string_view text) {
-    return field(name, text.empty() ? std::nullopt : std::optional(text));
   }
   /// A field for bytes that need not be UTF-8, such as a Redis key. If they are not, a second field
   /// NAME_base64 holds them, since another key may have the same escaped text.

@@ -66,18 +66,14 @@ inline constexpr JsonType kAlgorithm{"algorithm"}, kBoolean{R"("type": "boolean"
 }  // namespace json_type
 
 /// A value that need not be UTF-8, such as a key of Redis: see JsonWriter::bytes_field(). Its bytes
-/// must outlive it, as those of the texts below.
+/// must outlive it.
 struct JsonBytes {
   constexpr explicit JsonBytes(std::string_view some) : bytes(some) {}
   JsonBytes(const std::string&&) = delete;
 
   std::string_view bytes;
 };
-/// A text that is unknown if it is empty.
-inline std::optional<std::string_view> known_text(std::string_view text) {
-  return text.empty() ? std::nullopt : std::optional(text);
-}
-std::optional<std::string_view> known_text(const std::string&& gone) = delete;
+/// Bytes that are unknown if there are none.
 inline std::optional<JsonBytes> known_bytes(std::string_view bytes) {
   return bytes.empty() ? std::nullopt : std::optional(JsonBytes{bytes});
 }
@@ -125,16 +121,21 @@ constexpr JsonArrayOf<Item> array_of(const JsonObject<Item>& items, std::uint8_t
   return {items, least};
 }
 
+/// How the value of a field follows from its source: a lambda without captures. A function would
+/// not do, since the lambda is made anew from its type.
+template <typename Of>
+concept JsonLambda = std::is_empty_v<Of> && std::default_initializable<Of>;
+
 /// A row: a field of an object that is made from a Source.
 ///
-/// If the name ends with ?, the field is missing when its value is std::nullopt or a null pointer;
-/// otherwise it is null then.
+/// If the name of a value or of an object ends with ?, the field is missing when its value is
+/// std::nullopt or a null pointer; otherwise it is null then. An array is never missing.
 template <typename Source>
 class JsonField {
  public:
   /// A value, or a range of values: `Of` returns it, or writes it with a JsonWriter, its first
   /// argument. Rows that are made from a table may have one `Of`, which is told the field.
-  template <typename Of>
+  template <JsonLambda Of>
   constexpr JsonField(std::string_view name, JsonType type, std::string_view about, Of)
       : info_{.name = bare(name),
               .about = about,
@@ -158,7 +159,7 @@ class JsonField {
         }) {}
 
   /// An object: `Of` returns what it is made from, or a pointer or std::optional of that.
-  template <typename Inner, typename Of>
+  template <typename Inner, JsonLambda Of>
   constexpr JsonField(std::string_view name, const JsonObject<Inner>& object,
                       std::string_view about, Of)
       : info_{.name = bare(name),
@@ -181,12 +182,11 @@ class JsonField {
 
   /// An array of objects: `Of` returns a range of what they are made from, or passes each of these
   /// to its second argument.
-  template <typename Item, typename Of>
+  template <typename Item, JsonLambda Of>
   constexpr JsonField(std::string_view name, JsonArrayOf<Item> array, std::string_view about, Of)
-      : info_{.name = bare(name),
+      : info_{.name = name,
               .about = about,
               .kind = Kind::kArray,
-              .may_be_missing = bare(name) != name,
               .least = array.least,
               .object = &array.items},
         write_([](JsonWriter& json, const JsonFieldInfo& field, const Source& source) {
@@ -202,7 +202,7 @@ class JsonField {
         }) {}
 
   /// The fields of another object, which is made from what `Of` returns.
-  template <typename Part, typename Of>
+  template <typename Part, JsonLambda Of>
   constexpr JsonField(const JsonObject<Part>& part, Of)
       : info_{.kind = Kind::kPart, .object = &part},
         write_([](JsonWriter& json, const JsonFieldInfo& field, const Source& source) {

@@ -64,6 +64,12 @@ class CalendarWindow {
 /// it, for messages. Throws UsageError, which names similar zones if the zone does not exist.
 const CalendarWindow* find_calendar_window(std::string_view whole, std::string_view text);
 
+/// The text() of a limit's window; none if it is of fixed length, for which limits have a null
+/// pointer.
+inline std::optional<std::string_view> text_of(const CalendarWindow* window) {
+  return window != nullptr ? std::optional<std::string_view>(window->text()) : std::nullopt;
+}
+
 /// Whether these are the bytes of a whole time zone file, from which the C library reads a zone.
 bool is_zone_data(std::string_view data);
 /// The names of the zones that are installed, sorted, without those that count leap seconds.

@@ -337,8 +337,8 @@ void SaveFile::add(const SavedKey& key) {
   json.begin_object()
       .bytes_field("key", key.key)
       .field("type", key.type)
-      .known_field("library", key.library)
-      .known_field("algorithm", key.algorithm)
+      .field("library", known_text(key.library))
+      .field("algorithm", known_text(key.algorithm))
       .field("expires_at_ms",
              key.expires_at ? std::optional(key.expires_at->count()) : std::nullopt)
       .field("dump_base64", to_base64(key.dump))

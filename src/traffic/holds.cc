@@ -76,7 +76,7 @@ bool Holds::acquire(std::uint32_t holder) {
 }
 
 bool Holds::renew(std::uint32_t holder) {
-  auto* hold = known(holder);
+  auto* hold = mutable_hold(holder);
   if (hold == nullptr || hold->is_given_back) return false;
   remove(*hold);
   if (hold->end <= now_) hold->most_units = 1;
@@ -92,7 +92,7 @@ void Holds::prolong_lease(Hold& hold) {
 }
 
 void Holds::release(std::uint32_t holder) {
-  auto* hold = known(holder);
+  auto* hold = mutable_hold(holder);
   if (hold == nullptr || hold->is_given_back) return;
   remove(*hold);
   hold->end = hold->latest_end = hold->forgotten = std::min(hold->end, now_);
@@ -126,7 +126,7 @@ bool Holds::reserve(const Arrival& event) {
 void Holds::settle(const Arrival& event) {
   begin_window(kFromFirst);
   begin_window(kFromSettle);
-  auto* hold = known(event.holder);
+  auto* hold = mutable_hold(event.holder);
   if (hold == nullptr || (hold->is_given_back && !hold->may_be_held_again)) return;
   const bool is_first = !hold->is_given_back && is_certain(*hold);
   remove(*hold);
@@ -200,9 +200,8 @@ const Holds::Hold* Holds::find(std::uint32_t holder) const {
   return found == holds_.end() ? nullptr : &found->second;
 }
 
-Holds::Hold* Holds::known(std::uint32_t holder) {
-  const auto found = holds_.find(holder);
-  return found == holds_.end() ? nullptr : &found->second;
+Holds::Hold* Holds::mutable_hold(std::uint32_t holder) {
+  return const_cast<Hold*>(find(holder));
 }
 
 bool Holds::is_known(std::uint32_t holder) const {

@@ -170,7 +170,7 @@ class Holds {
     std::int64_t spent = 0;  ///< for certain
   };
 
-  Hold* known(std::uint32_t holder);
+  Hold* mutable_hold(std::uint32_t holder);
   microseconds counted_until(const Hold& hold) const {
     return rules_.works_on ? microseconds::max() : hold.latest_end + rules_.late;
   }

@@ -152,7 +152,7 @@ constexpr std::string_view kAllowed = "allowed", kDelay = "delay", kRemaining = 
 
 // The most that a message shows of a reply: the elements, the bytes of each text before it is
 // escaped, and the bytes of the whole line.
-constexpr std::size_t kMaxElements = 8;
+constexpr std::size_t kMaxElementsShown = 8;
 constexpr std::size_t kMaxBytes = 60;
 constexpr std::size_t kLongestLine = 300;
 
@@ -480,7 +480,7 @@ std::string reply_text(redis::ReplyView reply) {
         auto element = reply[i].type() == ReplyType::kArray ? "[...]" : reply_text(reply[i]);
         if (i > 0) element.insert(0, ", ");
         const bool fits = out.size() + element.size() + kRest.size() <= kLongestLine;
-        if (i == kMaxElements || !fits) return out.append(kRest);
+        if (i == kMaxElementsShown || !fits) return out.append(kRest);
         out += element;
       }
       return out + "]";

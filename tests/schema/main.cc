@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -217,7 +218,11 @@ std::map<std::string, Json> schemas(const std::string& folder) {
   }
   std::map<std::string, Json> schemas;
   auto& common = schemas["common"];
-  common = Json::parse(contents_of(path_of(folder, "common")));
+  common = Json::parse(contents_of(path_of(folder, "common")), nullptr, false);
+  if (common.is_discarded()) {
+    std::fprintf(stderr, "%s cannot be read\n", path_of(folder, "common").c_str());
+    std::exit(2);
+  }
   for (const auto* object : errors) {
     common["$defs"][std::string(object->name)] = Schema("common", owners).definition_of(*object);
   }

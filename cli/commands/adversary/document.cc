@@ -90,7 +90,7 @@ void add_denied(Section& section, const rlctl::adversary::SearchResult& result, 
                              "they end there was not established"});
 }
 
-/// What was found about a limiter.
+/// What a search for schedules of requests found about a limiter.
 Section findings(const Report& report, const Run& run, const traffic::Candidate& candidate) {
   const auto& search = *run.search();
   const auto& result = search.result;

@@ -149,8 +149,8 @@ constexpr JsonField<RunOf> kRunFields[] = {
      "and if the limiter does not behave as one.",
      [](const auto& of) { return of.run.search()->bucket_allows; }},
     {"clock_ahead", kClockAhead,
-     "A request whose clock is ahead, and what it does to those after it; null if it locks no one "
-     "out, or was not tried.",
+     "A request whose clock is ahead, and what it does to those after it; null if nobody is "
+     "locked out, or it was not tried.",
      [](const auto& of) { return of.run.search()->clock_ahead; }},
     {"most", kFinding, "The schedule that allows the most.",
      [](const auto& of) {
@@ -228,8 +228,8 @@ constexpr JsonObject<HoldingFindingOf> kLeaseFinding("lease_finding", "A schedul
 constexpr JsonField<HoldingFindingOf> kBudgetFindingFields[] = {
     {"used", kCount,
      "The most units spent or held in this schedule when a reservation was allowed.", kHeldOf},
-    {"leaked", kCount, "The most units that were lost in it. At least so many are missing.",
-     kLeakedOf},
+    {"leaked", kCount,
+     "The most units that were lost in this schedule: at least this many are missing.", kLeakedOf},
     {"schedule", array_of(kReservationStep, 1), kEventsAbout, kStepsOf},
 };
 constexpr JsonObject<HoldingFindingOf> kBudgetFinding("budget_finding",
@@ -291,7 +291,8 @@ constexpr JsonField<RunOf> kBudgetRunFields[] = {
     {"used", kCount,
      "The most units spent or held when a reservation was allowed, in any schedule.", kMostHeldOf},
     {"leaked", kCount,
-     "The most units that were lost in any schedule. At least so many are missing.", kMostLeakedOf},
+     "The most units that were lost in any schedule: at least this many are missing.",
+     kMostLeakedOf},
     kForEver,
     {"overfilled", kBudgetFinding,
      "The shortest schedule in which more than the limit is spent or held; null if none was "

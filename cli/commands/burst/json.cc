@@ -135,9 +135,15 @@ constexpr JsonField<RunOf> kTopDenied{"top_denied", array_of(kDeniedKey),
                                       "The keys that were denied most, ten at most.",
                                       [](const auto& of) { return std::span(of.run.top_denied); }};
 
-constexpr JsonField<RunOf> kRunFields[] = {
+/// The first fields of a run.
+constexpr JsonField<RunOf> kRunHeadFields[] = {
     {trial::kLimiterJson, kNameOf},
     {trial::kCountGroup.json, kRunOf},
+};
+constexpr JsonObject<RunOf> kRunHead(kRunHeadFields);
+
+constexpr JsonField<RunOf> kRunFields[] = {
+    kRunHead,
     {"worst", kWorst, "The most units that were allowed within any span of one window.", kItself},
     {"worst_keys", array_of(kWorstOfKey),
      "The worst windows of the keys to which anything was allowed, the worst first, of 100 keys at "
@@ -207,23 +213,25 @@ constexpr JsonField<Run> kSpendingFields[] = {
 };
 constexpr JsonObject<Run> kSpending(kSpendingFields);
 
-constexpr JsonField<RunOf> kLeaseRunFields[] = {
-    {trial::kLimiterJson, kNameOf},
-    {trial::kCountGroup.json, kRunOf},
-    {"holding", kHolding, "What became of the leases.", kRunOf},
+/// The last fields of a run of holders.
+constexpr JsonField<RunOf> kDenialsFields[] = {
     {trial::kDenialGroup.json, kRunOf},
     kTopDenied,
     {trial::kHintJson, kRunOf},
 };
+constexpr JsonObject<RunOf> kDenials(kDenialsFields);
+
+constexpr JsonField<RunOf> kLeaseRunFields[] = {
+    kRunHead,
+    {"holding", kHolding, "What became of the leases.", kRunOf},
+    kDenials,
+};
 constexpr JsonObject<RunOf> kLeaseRun("lease_run", "How a limiter gave leases", kLeaseRunFields);
 
 constexpr JsonField<RunOf> kBudgetRunFields[] = {
-    {trial::kLimiterJson, kNameOf},
-    {trial::kCountGroup.json, kRunOf},
+    kRunHead,
     {"spending", kSpending, "What became of the units.", kRunOf},
-    {trial::kDenialGroup.json, kRunOf},
-    kTopDenied,
-    {trial::kHintJson, kRunOf},
+    kDenials,
 };
 constexpr JsonObject<RunOf> kBudgetRun("budget_run", "How a limiter kept a budget",
                                        kBudgetRunFields);
@@ -323,9 +331,7 @@ constexpr JsonObject<DifferenceOf> kDifference(kDifferenceFields);
 constexpr JsonField<Limit> kLimitFields[] = {
     trial::kLimitJson,
     {"calendar?", kCalendar, "",
-     [](const auto& limit) {
-       return limit.calendar != nullptr ? std::optional(limit.calendar->text()) : std::nullopt;
-     }},
+     [](const auto& limit) { return limiter::text_of(limit.calendar); }},
     trial::kBurstJson,
     {"text", kText, "The limit in the words of the other fields, such as 5/60s.",
      [](const auto& limit) { return limiter::format_limit(limit); }},
