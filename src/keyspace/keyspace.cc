@@ -1,0 +1,198 @@
+#include "keyspace/keyspace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "keyspace/call.h"
+
+namespace rlctl::keyspace {
+namespace {
+
+/// The rows of all tables, by name.
+const std::vector<Command>& all_commands() {
+  static const auto kAll = [] {
+    std::vector<Command> all;
+    for (const auto rows : {key_commands(), string_commands(), bit_commands(), hash_commands(),
+                            list_commands(), set_commands(), sorted_set_commands()}) {
+      all.insert(all.end(), rows.begin(), rows.end());
+    }
+    std::ranges::sort(all, {}, &Command::name);
+    return all;
+  }();
+  return kAll;
+}
+
+/// Null if there is no such command.
+const Command* find_command(std::string_view name) {
+  std::array<char, 24> upper{};
+  if (name.size() > upper.size()) return nullptr;
+  std::ranges::transform(name, upper.begin(), [](char c) {
+    return 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  const std::string_view wanted(upper.data(), name.size());
+  const auto& all = all_commands();
+  const auto at = std::ranges::lower_bound(all, wanted, {}, &Command::name);
+  return at != all.end() && at->name == wanted ? &*at : nullptr;
+}
+
+/// What a word and each element of a collection take besides their bytes, about.
+constexpr std::size_t kOverhead = 64;
+
+std::size_t bytes_of(const std::string& text) {
+  return text.size() + kOverhead;
+}
+std::size_t bytes_of(const Field& field) {
+  return bytes_of(field.name) + bytes_of(field.value);
+}
+std::size_t bytes_of(const Scored& scored) {
+  return bytes_of(scored.member);
+}
+template <typename Collection>
+std::size_t bytes_of(const Collection& collection) {
+  std::size_t bytes = 0;
+  for (const auto& element : collection) bytes += bytes_of(element);
+  return bytes;
+}
+
+void mix(std::size_t& hash, std::size_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
+}
+void mix(std::size_t& hash, const std::string& text) {
+  mix(hash, std::hash<std::string>()(text));
+}
+void mix(std::size_t& hash, const Field& field) {
+  mix(hash, field.name);
+  mix(hash, field.value);
+}
+void mix(std::size_t& hash, const Scored& scored) {
+  mix(hash, std::hash<double>()(scored.score));
+  mix(hash, scored.member);
+}
+template <typename Collection>
+void mix(std::size_t& hash, const Collection& collection) {
+  for (const auto& element : collection) mix(hash, element);
+}
+
+}  // namespace
+
+NotImplementedHere::NotImplementedHere(std::string_view what)
+    : std::runtime_error(fmt::format("{} is not implemented here: add -u private:", what)) {}
+
+std::string_view type_name(const Value& value) {
+  constexpr std::array<std::string_view, std::variant_size_v<Value>> kNames = {
+      "string", "list", "hash", "set", "zset"};
+  return kNames[value.index()];
+}
+
+std::vector<CommandInfo> Keyspace::commands() {
+  std::vector<CommandInfo> all;
+  for (const auto& row : all_commands()) all.push_back({row.name, row.arity, row.writes});
+  return all;
+}
+
+void Keyspace::call(std::span<const std::string_view> words, bool read_only, std::string& reply) {
+  const auto* const command = find_command(words.front());
+  if (command == nullptr) throw NotImplementedHere(words.front());
+  const auto count = static_cast<int>(words.size());
+  if (command->arity > 0 ? count != command->arity : count < -command->arity) {
+    reply += "-ERR Wrong number of args calling Redis command from script\r\n";
+    return;
+  }
+  if (command->writes && read_only) {
+    reply += "-ERR Write commands are not allowed from read-only scripts.\r\n";
+    return;
+  }
+  const auto size = reply.size();
+  Call call(*this, command->name, words, reply);
+  try {
+    if (command->writes) {
+      std::size_t bytes = 0;
+      for (const auto word : words) bytes += word.size() + kOverhead;
+      reserve(bytes);
+    }
+    command->run(call);
+  } catch (const ErrorReply& error) {
+    reply.resize(size);
+    reply.append("-").append(error.text).append("\r\n");
+  } catch (const NotImplementedHere&) {
+    reply.resize(size);
+    throw;
+  }
+  call.finish();
+}
+
+void Keyspace::set_time(std::chrono::microseconds now) {
+  // What has expired stays gone.
+  if (now < now_) remove_expired();
+  now_ = now;
+}
+
+std::vector<std::string_view> Keyspace::keys() const {
+  std::vector<std::string_view> names;
+  for (const auto& [name, key] : keys_) {
+    if (!has_expired(key)) names.push_back(name);
+  }
+  return names;
+}
+
+const Key* Keyspace::find(std::string_view name) const {
+  const auto at = keys_.find(name);
+  return at == keys_.end() || has_expired(at->second) ? nullptr : &at->second;
+}
+
+std::chrono::milliseconds Keyspace::ttl(const Key& key) const {
+  return std::chrono::milliseconds{key.expiry.value() - now_ms()};
+}
+
+bool Keyspace::equals(const Keyspace& other) const {
+  const auto names = keys();
+  if (names != other.keys()) return false;
+  return std::ranges::all_of(names, [&](std::string_view name) {
+    const auto &key = *find(name), &its = *other.find(name);
+    if (key.expiry.has_value() != its.expiry.has_value()) return false;
+    if (key.expiry &&
+        *key.expiry * 1000 - now_.count() != *its.expiry * 1000 - other.now_.count()) {
+      return false;
+    }
+    return key.value == its.value || *key.value == *its.value;
+  });
+}
+
+std::size_t Keyspace::hash() const {
+  std::size_t hash = 0;
+  for (const auto& [name, key] : keys_) {
+    if (has_expired(key)) continue;
+    mix(hash, name);
+    mix(hash, key.expiry ? static_cast<std::size_t>(*key.expiry * 1000 - now_.count()) : 0);
+    std::visit([&](const auto& value) { mix(hash, value); }, *key.value);
+  }
+  return hash;
+}
+
+std::int64_t Keyspace::now_ms() const {
+  return std::chrono::floor<std::chrono::milliseconds>(now_).count();
+}
+
+void Keyspace::remove_expired() {
+  std::erase_if(keys_, [&](const auto& key) { return has_expired(key.second); });
+}
+
+void Keyspace::reserve(std::size_t bytes) {
+  if (bytes_at_most_ + bytes > kMostBytes) {
+    // The sum counts what has been removed since, too.
+    remove_expired();
+    bytes_at_most_ = 0;
+    for (const auto& [name, key] : keys_) {
+      bytes_at_most_ += bytes_of(name);
+      std::visit([&](const auto& value) { bytes_at_most_ += bytes_of(value); }, *key.value);
+    }
+    if (bytes_at_most_ + bytes > kMostBytes / 2) {
+      throw NotImplementedHere(fmt::format("a keyspace of more than {} bytes", kMostBytes / 2));
+    }
+  }
+  bytes_at_most_ += bytes;
+}
+
+}  // namespace rlctl::keyspace

@@ -1,0 +1,149 @@
+#pragma once
+
+// The keys of a Redis 7 in this process, under a clock that stands until its user sets it: what the
+// commands of a script read and write when it runs without a server.
+//
+//   keyspace::Keyspace keyspace(std::chrono::seconds{1'700'000'000});
+//   runner.run("", keys, arguments, keyspace, reply);
+//   keyspace.set_time(keyspace.now() + std::chrono::milliseconds{250});
+//
+// Time. The clock counts microseconds since 1970, which TIME replies. Expiry counts milliseconds,
+// as in Redis: a key with a TTL exists until the clock has passed the millisecond in which it
+// expires, and is gone with the first microsecond of the next. The clock may be set back; keys that
+// had expired by then stay gone.
+//
+// Copies. A Keyspace is a value: a copy is another state, which a search can continue from. Copies
+// share the values of their keys until one of them writes to a value. So a copy costs about 0.1 µs
+// for a few keys, and the first write to a key after it costs a copy of that key's value. Copies
+// that share values must stay in one thread.
+//
+// Commands. commands() lists them. Replies and errors are those of Redis 7 for a script, byte for
+// byte, except that a missing array is a nil like any other. A call that cannot be answered as
+// Redis 7 does throws NotImplementedHere; it changes nothing. That concerns
+//   - commands that are not in the list, including names that Redis does not have either;
+//   - random choices: SPOP and SRANDMEMBER, unless there is nothing to choose from;
+//   - COPY into another database; ranges by BYLEX of members with different scores, which Redis
+//     does not define;
+//   - more than kMostBytes in all values together.
+// Redis 7 leaves one thing to chance that is answered all the same: the order of the members of a
+// set, and of the fields of a hash that is large (more than 128 fields, or one of more than 64
+// bytes). Here, a set of integers is in their order, as in Redis if there are at most 512; anything
+// else is in the order of insertion.
+//
+// Other servers differ from Redis 7 in this, as tests/keyspace/differential_test.cc holds:
+//   - words of errors: Redis 6 and Valkey have others;
+//   - scores as text: Redis 8 and Valkey reply the shortest, 0.1, where Redis 7 replies
+//     0.10000000000000001.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "lua/runner.h"
+
+namespace rlctl::keyspace {
+
+/// A call that a Keyspace cannot answer as Redis 7 does. what() names the command and the way out:
+/// "SORT is not implemented here: add -u private:".
+class NotImplementedHere : public std::runtime_error {
+ public:
+  /// `what` is the subject of the sentence.
+  explicit NotImplementedHere(std::string_view what);
+};
+
+struct Field {
+  std::string name, value;
+  bool operator==(const Field&) const = default;
+};
+struct Scored {
+  double score = 0;
+  std::string member;
+  bool operator==(const Scored&) const = default;
+};
+
+using Text = std::string;
+using List = std::deque<std::string>;
+using Hash = std::vector<Field>;        ///< in the order of insertion
+using Set = std::vector<std::string>;   ///< in the order of insertion
+using SortedSet = std::vector<Scored>;  ///< by score, then by the bytes of the member
+/// Only a Text can be empty.
+using Value = std::variant<Text, List, Hash, Set, SortedSet>;
+
+/// As TYPE replies it: "zset".
+std::string_view type_name(const Value& value);
+
+/// Of all values of a Keyspace, about.
+inline constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+
+/// A command that a Keyspace implements.
+struct CommandInfo {
+  std::string_view name;  ///< in upper case
+  int arity = 0;        ///< words with the name; negative: at least so many, as COMMAND INFO has it
+  bool writes = false;  ///< a script with the flag no-writes must not call it
+};
+
+/// Milliseconds since 1970; without one, the key does not expire.
+using Expiry = std::optional<std::int64_t>;
+
+struct Key {
+  /// Never null. Other keys and other Keyspaces may have the same value.
+  std::shared_ptr<const Value> value;
+  Expiry expiry = {};
+};
+
+class Keyspace final : public lua::Commands {
+ public:
+  explicit Keyspace(std::chrono::microseconds now = {}) : now_(now) {}
+
+  /// All commands, by name.
+  static std::vector<CommandInfo> commands();
+
+  /// Throws NotImplementedHere; then nothing is changed, and nothing is appended.
+  void call(std::span<const std::string_view> words, bool read_only, std::string& reply) override;
+
+  std::chrono::microseconds now() const { return now_; }
+  void set_time(std::chrono::microseconds now);
+
+  /// The names of the keys that exist, in the order of their bytes. They are valid until a key is
+  /// written.
+  std::vector<std::string_view> keys() const;
+  /// Null if there is no such key. Valid until the next call or set_time().
+  const Key* find(std::string_view name) const;
+  /// What PTTL replies for a key that expires.
+  std::chrono::milliseconds ttl(const Key& key) const;
+
+  /// Whether the two differ by a shift of time at most: their keys and values are equal, and each
+  /// key expires in as many microseconds from its clock. Times within values are not shifted.
+  bool equals(const Keyspace& other) const;
+  /// Equal for two that are equal by equals().
+  std::size_t hash() const;
+
+ private:
+  friend class Call;
+  using Keys = std::map<std::string, Key, std::less<>>;
+
+  std::int64_t now_ms() const;
+  bool has_expired(const Key& key) const { return key.expiry && now_ms() > *key.expiry; }
+  void remove_expired();
+  /// Throws NotImplementedHere if a command that adds so many bytes might exceed kMostBytes.
+  void reserve(std::size_t bytes);
+
+  std::chrono::microseconds now_;
+  Keys keys_ = {};                 ///< some may have expired
+  std::size_t sweep_at_ = 8;       ///< with so many keys, those that have expired are removed
+  std::size_t bytes_at_most_ = 0;  ///< the values have no more
+};
+
+}  // namespace rlctl::keyspace

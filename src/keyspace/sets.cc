@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "keyspace/call.h"
+
+namespace rlctl::keyspace {
+namespace {
+
+bool contains(const Set* set, std::string_view member) {
+  return set != nullptr && std::ranges::find(*set, member) != set->end();
+}
+
+void sadd(Call& call) {
+  auto& set = call.edit<Set>(call.words[1]);
+  std::int64_t added = 0;
+  for (const auto member : call.words.subspan(2)) {
+    if (contains(&set, member)) continue;
+    set.emplace_back(member);
+    ++added;
+  }
+  call.reply_integer(added);
+}
+
+void srem(Call& call) {
+  std::int64_t removed = 0;
+  if (call.find<Set>(call.words[1]) != nullptr) {
+    auto& set = call.edit<Set>(call.words[1]);
+    for (const auto member : call.words.subspan(2)) {
+      removed += static_cast<std::int64_t>(std::erase(set, member));
+    }
+  }
+  call.reply_integer(removed);
+}
+
+void scard(Call& call) {
+  const auto* const set = call.find<Set>(call.words[1]);
+  call.reply_integer(set == nullptr ? 0 : std::ssize(*set));
+}
+
+void sismember(Call& call) {
+  call.reply_integer(contains(call.find<Set>(call.words[1]), call.words[2]) ? 1 : 0);
+}
+
+void smismember(Call& call) {
+  const auto* const set = call.find<Set>(call.words[1]);
+  call.reply_array(call.words.size() - 2);
+  for (const auto member : call.words.subspan(2)) call.reply_integer(contains(set, member) ? 1 : 0);
+}
+
+/// Replies all members: integers in their order, as Redis stores them.
+void reply_members(Call& call, const Set& set) {
+  call.reply_array(set.size());
+  const bool are_integers = std::ranges::all_of(
+      set, [](const std::string& member) { return to_integer(member).has_value(); });
+  if (!are_integers) {
+    for (const auto& member : set) call.reply_text(member);
+    return;
+  }
+  auto sorted = set;
+  std::ranges::sort(sorted, {}, to_integer);
+  for (const auto& member : sorted) call.reply_text(member);
+}
+
+void smembers(Call& call) {
+  const auto* const set = call.find<Set>(call.words[1]);
+  if (set == nullptr) return call.reply_array(0);
+  reply_members(call, *set);
+}
+
+void smove(Call& call) {
+  const auto from = call.words[1], to = call.words[2], member = call.words[3];
+  const auto* const set = call.find<Set>(from);
+  if (set == nullptr) return call.reply_integer(0);
+  const auto* const other = call.find<Set>(to);
+  if (!contains(set, member)) return call.reply_integer(0);
+  if (from != to) {
+    const bool is_new = !contains(other, member);
+    std::erase(call.edit<Set>(from), member);
+    if (is_new) call.edit<Set>(to).emplace_back(member);
+  }
+  call.reply_integer(1);
+}
+
+/// SPOP and SRANDMEMBER, where chance has nothing to choose.
+template <bool kRemoves>
+void take_members(Call& call) {
+  if (call.words.size() > 3) throw ErrorReply{kSyntax};
+  const bool is_counted = call.words.size() == 3;
+  const auto count = !is_counted ? 1 : kRemoves ? call.count(2) : call.integer(2);
+  const auto* const set = call.find<Set>(call.words[1]);
+  if (set == nullptr || count == 0) {
+    return is_counted ? call.reply_array(0) : call.reply_nil();
+  }
+  if (count < std::ssize(*set)) {
+    throw NotImplementedHere(fmt::format("{} of a random member", call.command));
+  }
+  if (is_counted) {
+    reply_members(call, *set);
+  } else {
+    call.reply_text(set->front());
+  }
+  if (kRemoves) call.remove(call.words[1]);
+}
+
+constexpr Command kSetCommands[] = {
+    {"SADD", -3, kWrites, sadd},
+    {"SCARD", 2, kReads, scard},
+    {"SISMEMBER", 3, kReads, sismember},
+    {"SMEMBERS", 2, kReads, smembers},
+    {"SMISMEMBER", -3, kReads, smismember},
+    {"SMOVE", 4, kWrites, smove},
+    {"SPOP", -2, kWrites, take_members<true>},
+    {"SRANDMEMBER", -2, kReads, take_members<false>},
+    {"SREM", -3, kWrites, srem},
+};
+
+}  // namespace
+
+std::span<const Command> set_commands() {
+  return kSetCommands;
+}
+
+}  // namespace rlctl::keyspace

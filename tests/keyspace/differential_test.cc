@@ -1,0 +1,422 @@
+// needs: server
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "keyspace/keyspace.h"
+#include "redis/server.h"
+#include "support/forwarded_commands.h"
+#include "support/random.h"
+#include "support/standing_clock.h"
+#include "support/stored_contents.h"
+
+// Random calls, on few keys and at times around their expiry, of a Keyspace and of a server whose
+// clock stands at the same time: replies, errors, types, values and TTLs must be equal.
+//
+// The model is Redis 7. On other servers, only what they have and do alike is compared:
+//   - an error is an error, whatever its words;
+//   - scores have few digits, since Redis 8 and Valkey write the shortest text;
+//   - calls in which a server is known to differ (kDifferences) are left out.
+
+namespace keyspace_differential_test {
+
+using namespace rlctl;
+using namespace rlctl::test;
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+
+/// The words of a command, one letter each, which next_word() explains. "?" is up to three of the
+/// options, whose letters are words, too; "[…]" is once to three times what it encloses.
+struct Shape {
+  std::string_view name;
+  std::string_view words = {};
+  std::vector<std::string_view> options = {};
+};
+
+const Shape kShapes[] = {
+    {"COPY", "kk?", {"REPLACE"}},
+    {"DEL", "[k]"},
+    {"EXISTS", "[k]"},
+    {"EXPIRE", "kd?", {"NX", "XX", "GT", "LT", "nonsense"}},
+    {"EXPIREAT", "kD?", {"NX", "XX", "GT", "LT"}},
+    {"EXPIRETIME", "k"},
+    {"PERSIST", "k"},
+    {"PEXPIRE", "kt?", {"NX", "XX", "GT", "lt", "xx", "gt"}},
+    {"PEXPIREAT", "kT?", {"NX", "XX", "GT", "LT"}},
+    {"PEXPIRETIME", "k"},
+    {"PTTL", "k"},
+    {"PUBLISH", "kv"},
+    {"RENAME", "kk"},
+    {"RENAMENX", "kk"},
+    {"TIME", ""},
+    {"TOUCH", "[k]"},
+    {"TTL", "k"},
+    {"TYPE", "k"},
+    {"UNLINK", "[k]"},
+    {"APPEND", "kv"},
+    {"DECR", "k"},
+    {"DECRBY", "ki"},
+    {"GET", "k"},
+    {"GETDEL", "k"},
+    {"GETEX", "k?", {"EX d", "PX t", "EXAT D", "PXAT T", "PERSIST"}},
+    {"GETRANGE", "kii"},
+    {"GETSET", "kv"},
+    {"INCR", "k"},
+    {"INCRBY", "ki"},
+    {"INCRBYFLOAT", "kf"},
+    {"MGET", "[k]"},
+    {"MSET", "[kv]"},
+    {"MSETNX", "[kv]"},
+    {"PSETEX", "ktv"},
+    {"SET", "kv"},
+    {"SET", "kv?", {"EX d", "PX t", "EXAT D", "PXAT T", "KEEPTTL", "NX", "XX", "GET"}},
+    {"SETEX", "kdv"},
+    {"SETNX", "kv"},
+    {"SETRANGE", "kiv"},
+    {"STRLEN", "k"},
+    {"SUBSTR", "kii"},
+    {"BITCOUNT", "k"},
+    {"BITCOUNT", "kii?", {"BIT", "BYTE"}},
+    {"BITFIELD",
+     "k?",
+     {"GET y o", "SET y o i", "INCRBY y o i", "OVERFLOW SAT", "OVERFLOW FAIL", "OVERFLOW WRAP",
+      "OVERFLOW v"}},
+    {"BITFIELD_RO", "k?", {"GET y o", "SET y o i"}},
+    {"GETBIT", "ko"},
+    {"SETBIT", "koi"},
+    {"HDEL", "k[m]"},
+    {"HEXISTS", "km"},
+    {"HGET", "km"},
+    {"HGETALL", "k"},
+    {"HINCRBY", "kmi"},
+    {"HINCRBYFLOAT", "kmf"},
+    {"HKEYS", "k"},
+    {"HLEN", "k"},
+    {"HMGET", "k[m]"},
+    {"HMSET", "k[mv]"},
+    {"HSET", "k[mv]"},
+    {"HSETNX", "kmv"},
+    {"HSTRLEN", "km"},
+    {"HVALS", "k"},
+    {"LINDEX", "ki"},
+    {"LINSERT", "k?mm", {"BEFORE", "AFTER"}},
+    {"LLEN", "k"},
+    {"LMOVE", "kk?", {"LEFT", "RIGHT"}},
+    {"LPOP", "k"},
+    {"LPOP", "ki"},
+    {"LPUSH", "k[m]"},
+    {"LPUSHX", "k[m]"},
+    {"LRANGE", "kii"},
+    {"LREM", "kim"},
+    {"LSET", "kim"},
+    {"LTRIM", "kii"},
+    {"RPOP", "k"},
+    {"RPOP", "ki"},
+    {"RPOPLPUSH", "kk"},
+    {"RPUSH", "k[m]"},
+    {"RPUSHX", "k[m]"},
+    {"SADD", "k[m]"},
+    {"SCARD", "k"},
+    {"SISMEMBER", "km"},
+    {"SMEMBERS", "k"},
+    {"SMISMEMBER", "k[m]"},
+    {"SMOVE", "kkm"},
+    {"SPOP", "k"},
+    {"SPOP", "ki"},
+    {"SRANDMEMBER", "k"},
+    {"SRANDMEMBER", "ki"},
+    {"SREM", "k[m]"},
+    {"ZADD", "k[sm]"},
+    {"ZADD", "k?[sm]", {"NX", "XX", "GT", "LT", "CH", "INCR"}},
+    {"ZCARD", "k"},
+    {"ZCOUNT", "kbb"},
+    {"ZINCRBY", "ksm"},
+    {"ZLEXCOUNT", "kll"},
+    {"ZMSCORE", "k[m]"},
+    {"ZPOPMAX", "k"},
+    {"ZPOPMAX", "ki"},
+    {"ZPOPMIN", "k"},
+    {"ZPOPMIN", "ki"},
+    {"ZRANGE", "kii?", {"REV", "WITHSCORES", "LIMIT i i"}},
+    {"ZRANGE", "kbb?", {"BYSCORE", "REV", "WITHSCORES", "LIMIT i i"}},
+    {"ZRANGE", "kll?", {"BYLEX", "REV", "LIMIT i i"}},
+    {"ZRANGEBYLEX", "kll?", {"LIMIT i i"}},
+    {"ZRANGEBYSCORE", "kbb?", {"WITHSCORES", "LIMIT i i"}},
+    {"ZRANK", "km"},
+    {"ZREM", "k[m]"},
+    {"ZREMRANGEBYLEX", "kll"},
+    {"ZREMRANGEBYRANK", "kii"},
+    {"ZREMRANGEBYSCORE", "kbb"},
+    {"ZREVRANGE", "kii?", {"WITHSCORES"}},
+    {"ZREVRANGEBYLEX", "kll?", {"LIMIT i i"}},
+    {"ZREVRANGEBYSCORE", "kbb?", {"WITHSCORES", "LIMIT i i"}},
+    {"ZREVRANK", "km"},
+    {"ZSCORE", "km"},
+};
+
+constexpr std::string_view kKeys[] = {"k1", "k2", "k3", "k4"};
+constexpr std::string_view kMembers[] = {"a", "b", "c", "d", "1", "2", "10", "-3", "", "A"};
+constexpr std::string_view kIntegers[] = {"0",   "1", "-1", "2",    "-2", "3",  "5",  "-100", "7",
+                                          "100", "1", "0",  "1000", "4",  "-4", "10", "15",   "8"};
+constexpr std::string_view kOddIntegers[] = {"9223372036854775807",
+                                             "-9223372036854775808",
+                                             "9223372036854775808",
+                                             "4611686018427387904",
+                                             "1.5",
+                                             "x",
+                                             "",
+                                             "01",
+                                             "-0",
+                                             "+1",
+                                             " 1",
+                                             "1 ",
+                                             "1e3",
+                                             "-",
+                                             "99999999999999999999999"};
+constexpr std::string_view kValues[] = {
+    "v", "10", "-5", "", "3.25", "hello", "0", "x y", "1e2", "9223372036854775807", "0.1", "007"};
+constexpr std::string_view kFloats[] = {"1",   "0.1",   "-0.1",    "3.0e3", "1e17",   "5e-5",
+                                        "0.2", "-1e17", "10.5",    "0",     "1e-17",  ".5",
+                                        "5.",  "+2",    "100.123", "0x10",  "3.14159"};
+constexpr std::string_view kOddFloats[] = {"inf",   "-inf",     "+inf", "nan",   "x",
+                                           "",      " 1",       "1 ",   "1e400", "1e-400",
+                                           "1e308", "Infinity", "-",    "1,5",   "-0"};
+constexpr std::string_view kScores[] = {"0", "1", "2", "3", "-1", "1.5", "10", "1700000000123456",
+                                        "0", "0"};
+constexpr std::string_view kLongScores[] = {
+    "0.1",  "1e20", "1e-7", "3.3333333333333335", "1e15", "1e16", "123456789012345678",
+    "-0.7", "1e17", "2e22"};
+constexpr std::string_view kLexBounds[] = {"-", "+", "[a", "(a", "[c", "(c", "[", "(", "[1", "(b"};
+constexpr std::string_view kOddLexBounds[] = {"a", "", "-x", "++"};
+constexpr std::string_view kTypes[] = {"u8", "i8", "u4", "i16", "u1", "i64", "u63", "i5", "u32"};
+constexpr std::string_view kOddTypes[] = {"u64", "i65", "u0",  "x8", "u",
+                                          "",    "8",   "i-1", "U8", "u08"};
+constexpr std::string_view kOffsets[] = {"0", "1", "7", "8", "#0", "#1", "#3", "13", "100"};
+constexpr std::string_view kOddOffsets[] = {
+    "-1", "#-1", "x", "", "#", "4294967296", "99999999999999", "#99999999999", "1.5"};
+
+class Calls {
+ public:
+  Calls(Random& random, bool with_long_scores)
+      : random_(random), with_long_scores_(with_long_scores) {}
+
+  std::vector<std::string> next(microseconds now) {
+    now_ = now;
+    const auto& shape = random_.one_of(kShapes);
+    words_ = {std::string(shape.name)};
+    if (random_.percent(5)) words_.front() = lower_case(shape.name);
+    append(shape.words, shape);
+    if (random_.percent(3)) words_.emplace_back(random_.one_of(kValues));
+    if (random_.percent(2)) words_.pop_back();
+    if (words_.empty()) words_ = {"TIME"};
+    return words_;
+  }
+
+ private:
+  void append(std::string_view letters, const Shape& shape) {
+    for (std::size_t i = 0; i < letters.size(); ++i) {
+      if (letters[i] == '[') {
+        const auto end = letters.find(']', i);
+        const auto group = letters.substr(i + 1, end - i - 1);
+        for (auto times = random_.uniform(1, 3); times > 0; --times) append(group, shape);
+        i = end;
+      } else if (letters[i] == '?') {
+        // One option in most calls, so that some are valid.
+        for (auto n = random_.percent(30) ? random_.uniform(0, 3) : 1; n > 0; --n)
+          append_option(shape);
+      } else {
+        words_.push_back(next_word(letters[i]));
+      }
+    }
+  }
+  void append_option(const Shape& shape) {
+    auto option = random_.one_of(shape.options);
+    while (!option.empty()) {
+      const auto word = take_until(option, " ");
+      const bool is_letter = word.size() == 1;
+      words_.push_back(is_letter ? next_word(word.front()) : std::string(word));
+    }
+  }
+
+  template <typename Common, typename Odd>
+  std::string one_of(const Common& common, const Odd& odd, int percent_odd) {
+    return std::string(random_.percent(percent_odd) ? random_.one_of(odd) : random_.one_of(common));
+  }
+  std::string score() {
+    if (with_long_scores_ && random_.percent(30)) return std::string(random_.one_of(kLongScores));
+    return one_of(kScores, kOddFloats, 5);
+  }
+  std::string next_word(char letter) {
+    const auto seconds = now_.count() / 1'000'000, milliseconds = now_.count() / 1000;
+    switch (letter) {
+      case 'k':  // a key
+        return std::string(random_.one_of(kKeys));
+      case 'v':  // a value
+        return std::string(random_.one_of(kValues));
+      case 'm':  // a member, field or element
+        return std::string(random_.one_of(kMembers));
+      case 'i':  // an integer
+        return one_of(kIntegers, kOddIntegers, 10);
+      case 'd':  // a time from now, in seconds
+        return random_.percent(90) ? std::to_string(random_.uniform(-1, 4))
+                                   : one_of(kIntegers, kOddIntegers, 70);
+      case 't':  // in milliseconds
+        return random_.percent(90) ? std::to_string(random_.log_uniform(1, 4000) - 2)
+                                   : one_of(kIntegers, kOddIntegers, 70);
+      case 'D':  // a time since 1970, in seconds
+        return random_.percent(90) ? std::to_string(seconds + random_.uniform(-1, 4))
+                                   : one_of(kIntegers, kOddIntegers, 70);
+      case 'T':  // in milliseconds
+        return random_.percent(90) ? std::to_string(milliseconds + random_.uniform(-2, 2000))
+                                   : one_of(kIntegers, kOddIntegers, 70);
+      case 'f':  // an increment
+        return one_of(kFloats, kOddFloats, 15);
+      case 's':
+        return score();
+      case 'b':  // a bound of a range of scores
+        if (random_.percent(20)) return random_.percent(50) ? "-inf" : "+inf";
+        return (random_.percent(30) ? "(" : "") + score();
+      case 'l':  // a bound of a range of members
+        return one_of(kLexBounds, kOddLexBounds, 8);
+      case 'y':  // a type of BITFIELD
+        return one_of(kTypes, kOddTypes, 8);
+      case 'o':  // an offset of bits
+        return one_of(kOffsets, kOddOffsets, 10);
+      default:
+        return "?";
+    }
+  }
+
+  Random& random_;
+  bool with_long_scores_;
+  microseconds now_{};
+  std::vector<std::string> words_;
+};
+
+/// A call on one side.
+std::string reply_of(lua::Commands& commands, const std::vector<std::string>& words) {
+  const std::vector<std::string_view> views(words.begin(), words.end());
+  std::string reply;
+  commands.call(views, false, reply);
+  return reply;
+}
+
+class Sides {
+ public:
+  Sides() : clock_(1'700'000'000'123'456us), server_(start(clock_)), keyspace_(clock_.now()) {
+    connection_ = redis::Connection::open(server_.url(), 30s);
+    forwarded_.emplace(*connection_);
+    const auto version = redis::version_of(*connection_).value();
+    is_model_ = version.family == "redis" && version.major_number() == 7;
+  }
+
+  bool is_model() const { return is_model_; }
+  microseconds now() const { return clock_.now(); }
+  void set_time(microseconds now) {
+    clock_.set(now);
+    keyspace_.set_time(now);
+  }
+  keyspace::Keyspace& keyspace() { return keyspace_; }
+  lua::Commands& server() { return *forwarded_; }
+  redis::Connection& connection() { return *connection_; }
+  void flush() {
+    connection_->call({"FLUSHALL"});
+    keyspace_ = keyspace::Keyspace(now());
+  }
+
+ private:
+  static redis::PrivateServer start(const StandingClock& clock) {
+    redis::PrivateServer::Options options;
+    options.environment = clock.environment();
+    return redis::PrivateServer(options);
+  }
+
+  StandingClock clock_;
+  redis::PrivateServer server_;
+  std::optional<redis::Connection> connection_;
+  std::optional<ForwardedCommands> forwarded_;
+  keyspace::Keyspace keyspace_;
+  bool is_model_ = false;
+};
+
+/// The next time of a call: often the same, or around the expiry of a key.
+microseconds next_time(Random& random, const keyspace::Keyspace& keyspace) {
+  if (random.percent(50)) return keyspace.now();
+  const auto keys = keyspace.keys();
+  const auto* const key = keys.empty() ? nullptr : keyspace.find(random.one_of(keys));
+  if (key != nullptr && key->expiry && random.percent(60)) {
+    constexpr std::int64_t kAround[] = {-1, 0, 999, 1000};
+    const auto at = *key->expiry * 1000 + random.one_of(kAround);
+    const auto hour_later = keyspace.now() + 1h;
+    if (at > keyspace.now().count() && at < hour_later.count()) return microseconds{at};
+  }
+  return keyspace.now() + microseconds{random.log_uniform(1, 2'000'000)};
+}
+
+/// Whether other servers than the model are known to differ in a call.
+bool may_differ(const std::vector<std::string>& words, const std::string& expected,
+                const std::string& actual) {
+  static_cast<void>(words);
+  return expected.starts_with('-') && actual.starts_with('-');
+}
+
+TEST_CASE("random calls have the same replies and effects as on a server") {
+  Random random;
+  Sides sides;
+  Calls calls(random, sides.is_model());
+  std::map<std::string, std::int64_t> refused;
+  for (std::int64_t i = 0; i < scaled(5'000, 100'000); ++i) {
+    if (i % 500 == 0) sides.flush();
+    sides.set_time(next_time(random, sides.keyspace()));
+    const auto words = calls.next(sides.now());
+    CAPTURE(i);
+    CAPTURE(fmt::format("{}", fmt::join(words, "' '")));
+    std::string actual;
+    try {
+      actual = reply_of(sides.keyspace(), words);
+    } catch (const keyspace::NotImplementedHere& error) {
+      ++refused[error.what()];
+      continue;
+    }
+    const auto expected = reply_of(sides.server(), words);
+    if (!sides.is_model() && may_differ(words, expected, actual)) continue;
+    CHECK(sorted_if_set(words, actual) == sorted_if_set(words, expected));
+    for (const auto key : kKeys) {
+      if (std::ranges::find(words, key) == words.end() && i % 10 != 0) continue;
+      CAPTURE(key);
+      CHECK(stored_contents(sides.keyspace(), key) == stored_contents(sides.server(), key));
+    }
+  }
+  for (const auto& [what, times] : refused) MESSAGE(times << " times: " << what);
+}
+
+TEST_CASE("the table of commands is that of a server") {
+  Sides sides;
+  std::size_t known = 0;
+  for (const auto& command : keyspace::Keyspace::commands()) {
+    CAPTURE(command.name);
+    const auto reply = sides.connection().call({"COMMAND", "INFO", command.name});
+    if (reply.size() != 1 || reply[0].size() < 3) continue;
+    ++known;
+    CHECK(reply[0][1].integer() == command.arity);
+    bool writes = false;
+    for (std::size_t i = 0; i < reply[0][2].size(); ++i) {
+      const auto flag = reply[0][2][i].text();
+      if (flag == "write" || flag == "may_replicate") writes = true;
+    }
+    CHECK(writes == command.writes);
+  }
+  if (sides.is_model()) CHECK(known == keyspace::Keyspace::commands().size());
+}
+
+}  // namespace keyspace_differential_test
