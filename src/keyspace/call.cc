@@ -15,24 +15,30 @@
 namespace rlctl::keyspace {
 namespace {
 
-/// Reads a text as Redis does, with strtod() or strtold().
+/// Reads a text with strtod() or strtold(); std::nullopt for NaN, and if it is not a number.
 template <typename Number, typename Parse>
-std::optional<Number> parse_float(std::string_view text, Parse parse) {
-  const std::string copy(text);
-  if (copy.empty() || std::isspace(static_cast<unsigned char>(copy.front())) != 0) return {};
+std::optional<Number> parse_whole_text(const std::string& text, Parse parse) {
   char* end = nullptr;
   errno = 0;
-  const Number number = parse(copy.c_str(), &end);
-  if (end != copy.c_str() + copy.size() || std::isnan(number)) return {};
-  if (errno == ERANGE && (std::isinf(number) || number == 0)) return {};
+  const Number number = parse(text.c_str(), &end);
+  if (end != text.c_str() + text.size() || std::isnan(number)) return {};
   return number;
 }
 
-std::optional<long double> to_long_double(std::string_view text) {
-  constexpr std::size_t kLongest = 5 * 1024;
-  if (text.size() >= kLongest) return {};
-  return parse_float<long double>(text, std::strtold);
+template <typename Number, typename Parse>
+std::optional<Number> parse_strictly(std::string_view text, Parse parse) {
+  if (text.empty() || std::isspace(static_cast<unsigned char>(text.front())) != 0) return {};
+  const auto number = parse_whole_text<Number>(std::string(text), parse);
+  if (number && errno == ERANGE && (std::isinf(*number) || *number == 0)) return {};
+  return number;
 }
+
+char upper_letter(char c) {
+  return 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+}
+
+/// No float of Redis is longer, as a text.
+constexpr std::size_t kLongestFloat = 5 * 1024;
 
 constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
 constexpr auto kLeast = std::numeric_limits<std::int64_t>::min();
@@ -60,10 +66,14 @@ std::optional<std::int64_t> to_integer(std::string_view text) {
   return is_plain ? number : std::nullopt;
 }
 
+std::string upper_case(std::string_view text) {
+  std::string upper(text);
+  std::ranges::transform(text, upper.begin(), upper_letter);
+  return upper;
+}
+
 bool is_word(std::string_view text, std::string_view upper) {
-  return std::ranges::equal(text, upper, {}, [](char c) {
-    return 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
+  return std::ranges::equal(text, upper, {}, upper_letter);
 }
 
 // ---- Words ----
@@ -172,17 +182,24 @@ void Call::reply_status(std::string_view status) {
 // ---- What tables share ----
 
 std::optional<double> to_double(std::string_view text) {
-  return parse_float<double>(text, std::strtod);
+  return parse_strictly<double>(text, std::strtod);
 }
 
-std::string float_sum(std::string_view text, const char* not_float, std::string_view increment) {
-  const auto number = to_long_double(text);
-  if (!number) throw ErrorReply{not_float};
-  const auto added = to_long_double(increment);
-  if (!added) throw ErrorReply{kNotFloat};
-  const long double sum = *number + *added;
+std::optional<double> to_double_leniently(const std::string& text) {
+  return parse_whole_text<double>(text, std::strtod);
+}
+
+long double to_increment(std::string_view text, const char* error) {
+  const auto number =
+      text.size() < kLongestFloat ? parse_strictly<long double>(text, std::strtold) : std::nullopt;
+  if (!number) throw ErrorReply{error};
+  return *number;
+}
+
+std::string float_sum(long double number, long double increment) {
+  const long double sum = number + increment;
   if (!std::isfinite(sum)) throw ErrorReply{"ERR increment would produce NaN or Infinity"};
-  std::array<char, 5 * 1024> digits{};
+  std::array<char, kLongestFloat> digits{};
   const int size = std::snprintf(digits.data(), digits.size(), "%.17Lf", sum);
   std::string written(digits.data(), static_cast<std::size_t>(size));
   written.erase(written.find_last_not_of('0') + 1);

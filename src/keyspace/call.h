@@ -46,14 +46,16 @@ struct Slice {
 
 /// The integer, if it is written as Redis writes it: without "+", leading zeros or blanks.
 std::optional<std::int64_t> to_integer(std::string_view text);
+/// The text with the letters of ASCII in upper case.
+std::string upper_case(std::string_view text);
 /// Whether two words are equal but for the case of ASCII letters; `upper` is in upper case.
 bool is_word(std::string_view text, std::string_view upper);
 
 class Call {
  public:
   using Words = std::span<const std::string_view>;
-  Call(Keyspace& keyspace, std::string_view command, Words words, std::string& reply)
-      : command(command), words(words), keyspace_(keyspace), reply_(reply) {}
+  Call(Keyspace& keyspace, std::string_view its_command, Words its_words, std::string& reply)
+      : command(its_command), words(its_words), keyspace_(keyspace), reply_(reply) {}
 
   const std::string_view command;  ///< its name in the table
   const Words words;               ///< with the name; as many as the table says
@@ -157,11 +159,15 @@ std::span<const Command> sorted_set_commands();
 
 // ---- What tables share ----
 
-/// A text as strtod() reads it, without blanks in front; std::nullopt for NaN.
+/// A text as strtod() reads it, but for blanks in front; std::nullopt for NaN and what is too large
+/// or too small.
 std::optional<double> to_double(std::string_view text);
-/// A text plus a text, as INCRBYFLOAT has it: in the precision that Redis has on this machine.
-/// Throws ErrorReply: `not_float` for the first one.
-std::string float_sum(std::string_view text, const char* not_float, std::string_view increment);
+/// A text as strtod() reads it: 0 if it is empty; std::nullopt for NaN.
+std::optional<double> to_double_leniently(const std::string& text);
+/// As to_double(), in the precision in which Redis adds on this machine. Throws ErrorReply.
+long double to_increment(std::string_view text, const char* error = kNotFloat);
+/// The sum as INCRBYFLOAT writes it. Throws ErrorReply.
+std::string float_sum(long double number, long double increment);
 /// A number plus a number. Throws ErrorReply.
 std::int64_t integer_sum(std::int64_t number, std::int64_t increment);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "keyspace/call.h"
 
@@ -115,11 +116,11 @@ void hincrby(Call& call) {
 }
 
 void hincrbyfloat(Call& call) {
-  // Redis reads the increment first.
-  float_sum("0", kNotFloat, call.words[3]);
+  const auto increment = to_increment(call.words[3]);
+  if (std::isinf(increment)) throw ErrorReply{"ERR value is NaN or Infinity"};
   const auto* const value = find_field(call.find<Hash>(call.words[1]), call.words[2]);
-  const auto sum =
-      float_sum(value == nullptr ? "0" : *value, "ERR hash value is not a float", call.words[3]);
+  const auto number = value == nullptr ? 0 : to_increment(*value, "ERR hash value is not a float");
+  const auto sum = float_sum(number, increment);
   set_field(call.edit<Hash>(call.words[1]), call.words[2], sum);
   call.reply_text(sum);
 }

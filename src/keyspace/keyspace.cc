@@ -26,12 +26,7 @@ const std::vector<Command>& all_commands() {
 
 /// Null if there is no such command.
 const Command* find_command(std::string_view name) {
-  std::array<char, 24> upper{};
-  if (name.size() > upper.size()) return nullptr;
-  std::ranges::transform(name, upper.begin(), [](char c) {
-    return 'a' <= c && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  });
-  const std::string_view wanted(upper.data(), name.size());
+  const auto wanted = upper_case(name);
   const auto& all = all_commands();
   const auto at = std::ranges::lower_bound(all, wanted, {}, &Command::name);
   return at != all.end() && at->name == wanted ? &*at : nullptr;
@@ -94,7 +89,7 @@ std::vector<CommandInfo> Keyspace::commands() {
 
 void Keyspace::call(std::span<const std::string_view> words, bool read_only, std::string& reply) {
   const auto* const command = find_command(words.front());
-  if (command == nullptr) throw NotImplementedHere(words.front());
+  if (command == nullptr) throw NotImplementedHere(upper_case(words.front()));
   const auto count = static_cast<int>(words.size());
   if (command->arity > 0 ? count != command->arity : count < -command->arity) {
     reply += "-ERR Wrong number of args calling Redis command from script\r\n";

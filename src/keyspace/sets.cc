@@ -83,19 +83,22 @@ void smove(Call& call) {
   call.reply_integer(1);
 }
 
+[[noreturn]] void refuse_to_choose(const Call& call) {
+  throw NotImplementedHere(fmt::format("{} of a random member", call.command));
+}
+
 /// SPOP and SRANDMEMBER, where chance has nothing to choose.
 template <bool kRemoves>
 void take_members(Call& call) {
   if (call.words.size() > 3) throw ErrorReply{kSyntax};
   const bool is_counted = call.words.size() == 3;
   const auto count = !is_counted ? 1 : kRemoves ? call.count(2) : call.integer(2);
+  if (count < 0) refuse_to_choose(call);
   const auto* const set = call.find<Set>(call.words[1]);
   if (set == nullptr || count == 0) {
     return is_counted ? call.reply_array(0) : call.reply_nil();
   }
-  if (count < std::ssize(*set)) {
-    throw NotImplementedHere(fmt::format("{} of a random member", call.command));
-  }
+  if (count < std::ssize(*set)) refuse_to_choose(call);
   if (is_counted) {
     reply_members(call, *set);
   } else {

@@ -23,6 +23,7 @@ std::optional<std::size_t> member_index(const SortedSet& set, std::string_view m
 }
 
 void insert_scored(SortedSet& set, Scored scored) {
+  scored.score += 0.0;  // Redis forgets the sign of -0 where it stores a set as a listpack
   const auto at =
       std::ranges::lower_bound(set, std::tie(scored.score, scored.member), {},
                                [](const Scored& its) { return std::tie(its.score, its.member); });
@@ -188,10 +189,7 @@ struct ScoreBound {
 
 ScoreBound read_score_bound(std::string_view text) {
   const bool is_exclusive = text.starts_with('(');
-  text.remove_prefix(is_exclusive ? 1 : 0);
-  // Redis takes an empty text as 0 here, and blanks in front.
-  text.remove_prefix(std::min(text.find_first_not_of(" \t\n\v\f\r"), text.size()));
-  const auto score = text.empty() ? std::optional(0.0) : to_double(text);
+  const auto score = to_double_leniently(std::string(text.substr(is_exclusive ? 1 : 0)));
   if (!score) throw ErrorReply{"ERR min or max is not a float"};
   return {*score, is_exclusive};
 }

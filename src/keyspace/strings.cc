@@ -239,7 +239,8 @@ void decrby(Call& call) {
 
 void incrbyfloat(Call& call) {
   const auto* const text = call.find<Text>(call.words[1]);
-  auto sum = float_sum(text == nullptr ? "0" : *text, kNotFloat, call.words[2]);
+  const auto increment = to_increment(call.words[2]);
+  auto sum = float_sum(text == nullptr ? 0 : to_increment(*text), increment);
   call.reply_text(sum);
   call.edit<Text>(call.words[1]) = std::move(sum);
 }

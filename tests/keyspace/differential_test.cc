@@ -63,108 +63,108 @@ const Shape kShapes[] = {
     {"TTL", "k"},
     {"TYPE", "k"},
     {"UNLINK", "[k]"},
-    {"APPEND", "kv"},
-    {"DECR", "k"},
-    {"DECRBY", "ki"},
-    {"GET", "k"},
-    {"GETDEL", "k"},
-    {"GETEX", "k?", {"EX d", "PX t", "EXAT D", "PXAT T", "PERSIST"}},
-    {"GETRANGE", "kii"},
-    {"GETSET", "kv"},
-    {"INCR", "k"},
-    {"INCRBY", "ki"},
-    {"INCRBYFLOAT", "kf"},
+    {"APPEND", "1v"},
+    {"DECR", "1"},
+    {"DECRBY", "1i"},
+    {"GET", "1"},
+    {"GETDEL", "1"},
+    {"GETEX", "1?", {"EX d", "PX t", "EXAT D", "PXAT T", "PERSIST"}},
+    {"GETRANGE", "1ii"},
+    {"GETSET", "1v"},
+    {"INCR", "1"},
+    {"INCRBY", "1i"},
+    {"INCRBYFLOAT", "1f"},
     {"MGET", "[k]"},
     {"MSET", "[kv]"},
     {"MSETNX", "[kv]"},
-    {"PSETEX", "ktv"},
-    {"SET", "kv"},
-    {"SET", "kv?", {"EX d", "PX t", "EXAT D", "PXAT T", "KEEPTTL", "NX", "XX", "GET"}},
-    {"SETEX", "kdv"},
-    {"SETNX", "kv"},
-    {"SETRANGE", "kiv"},
-    {"STRLEN", "k"},
-    {"SUBSTR", "kii"},
-    {"BITCOUNT", "k"},
-    {"BITCOUNT", "kii?", {"BIT", "BYTE"}},
+    {"PSETEX", "1tv"},
+    {"SET", "1v"},
+    {"SET", "1v?", {"EX d", "PX t", "EXAT D", "PXAT T", "KEEPTTL", "NX", "XX", "GET"}},
+    {"SETEX", "1dv"},
+    {"SETNX", "1v"},
+    {"SETRANGE", "1iv"},
+    {"STRLEN", "1"},
+    {"SUBSTR", "1ii"},
+    {"BITCOUNT", "1"},
+    {"BITCOUNT", "1ii?", {"BIT", "BYTE"}},
     {"BITFIELD",
      "k?",
      {"GET y o", "SET y o i", "INCRBY y o i", "OVERFLOW SAT", "OVERFLOW FAIL", "OVERFLOW WRAP",
       "OVERFLOW v"}},
-    {"BITFIELD_RO", "k?", {"GET y o", "SET y o i"}},
-    {"GETBIT", "ko"},
-    {"SETBIT", "koi"},
-    {"HDEL", "k[m]"},
-    {"HEXISTS", "km"},
-    {"HGET", "km"},
-    {"HGETALL", "k"},
-    {"HINCRBY", "kmi"},
-    {"HINCRBYFLOAT", "kmf"},
-    {"HKEYS", "k"},
-    {"HLEN", "k"},
-    {"HMGET", "k[m]"},
-    {"HMSET", "k[mv]"},
-    {"HSET", "k[mv]"},
-    {"HSETNX", "kmv"},
-    {"HSTRLEN", "km"},
-    {"HVALS", "k"},
-    {"LINDEX", "ki"},
-    {"LINSERT", "k?mm", {"BEFORE", "AFTER"}},
-    {"LLEN", "k"},
-    {"LMOVE", "kk?", {"LEFT", "RIGHT"}},
-    {"LPOP", "k"},
-    {"LPOP", "ki"},
-    {"LPUSH", "k[m]"},
-    {"LPUSHX", "k[m]"},
-    {"LRANGE", "kii"},
-    {"LREM", "kim"},
-    {"LSET", "kim"},
-    {"LTRIM", "kii"},
-    {"RPOP", "k"},
-    {"RPOP", "ki"},
-    {"RPOPLPUSH", "kk"},
-    {"RPUSH", "k[m]"},
-    {"RPUSHX", "k[m]"},
-    {"SADD", "k[m]"},
-    {"SCARD", "k"},
-    {"SISMEMBER", "km"},
-    {"SMEMBERS", "k"},
-    {"SMISMEMBER", "k[m]"},
-    {"SMOVE", "kkm"},
-    {"SPOP", "k"},
-    {"SPOP", "ki"},
-    {"SRANDMEMBER", "k"},
-    {"SRANDMEMBER", "ki"},
-    {"SREM", "k[m]"},
-    {"ZADD", "k[sm]"},
-    {"ZADD", "k?[sm]", {"NX", "XX", "GT", "LT", "CH", "INCR"}},
-    {"ZCARD", "k"},
-    {"ZCOUNT", "kbb"},
-    {"ZINCRBY", "ksm"},
-    {"ZLEXCOUNT", "kll"},
-    {"ZMSCORE", "k[m]"},
-    {"ZPOPMAX", "k"},
-    {"ZPOPMAX", "ki"},
-    {"ZPOPMIN", "k"},
-    {"ZPOPMIN", "ki"},
-    {"ZRANGE", "kii?", {"REV", "WITHSCORES", "LIMIT i i"}},
-    {"ZRANGE", "kbb?", {"BYSCORE", "REV", "WITHSCORES", "LIMIT i i"}},
-    {"ZRANGE", "kll?", {"BYLEX", "REV", "LIMIT i i"}},
-    {"ZRANGEBYLEX", "kll?", {"LIMIT i i"}},
-    {"ZRANGEBYSCORE", "kbb?", {"WITHSCORES", "LIMIT i i"}},
-    {"ZRANK", "km"},
-    {"ZREM", "k[m]"},
-    {"ZREMRANGEBYLEX", "kll"},
-    {"ZREMRANGEBYRANK", "kii"},
-    {"ZREMRANGEBYSCORE", "kbb"},
-    {"ZREVRANGE", "kii?", {"WITHSCORES"}},
-    {"ZREVRANGEBYLEX", "kll?", {"LIMIT i i"}},
-    {"ZREVRANGEBYSCORE", "kbb?", {"WITHSCORES", "LIMIT i i"}},
-    {"ZREVRANK", "km"},
-    {"ZSCORE", "km"},
+    {"BITFIELD_RO", "1?", {"GET y o", "SET y o i"}},
+    {"GETBIT", "1o"},
+    {"SETBIT", "1oi"},
+    {"HDEL", "3[m]"},
+    {"HEXISTS", "3m"},
+    {"HGET", "3m"},
+    {"HGETALL", "3"},
+    {"HINCRBY", "3mi"},
+    {"HINCRBYFLOAT", "3mf"},
+    {"HKEYS", "3"},
+    {"HLEN", "3"},
+    {"HMGET", "3[m]"},
+    {"HMSET", "3[mv]"},
+    {"HSET", "3[mv]"},
+    {"HSETNX", "3mv"},
+    {"HSTRLEN", "3m"},
+    {"HVALS", "3"},
+    {"LINDEX", "2i"},
+    {"LINSERT", "2?mm", {"BEFORE", "AFTER"}},
+    {"LLEN", "2"},
+    {"LMOVE", "22?", {"LEFT", "RIGHT"}},
+    {"LPOP", "2"},
+    {"LPOP", "2i"},
+    {"LPUSH", "2[m]"},
+    {"LPUSHX", "2[m]"},
+    {"LRANGE", "2ii"},
+    {"LREM", "2im"},
+    {"LSET", "2im"},
+    {"LTRIM", "2ii"},
+    {"RPOP", "2"},
+    {"RPOP", "2i"},
+    {"RPOPLPUSH", "22"},
+    {"RPUSH", "2[m]"},
+    {"RPUSHX", "2[m]"},
+    {"SADD", "4[m]"},
+    {"SCARD", "4"},
+    {"SISMEMBER", "4m"},
+    {"SMEMBERS", "4"},
+    {"SMISMEMBER", "4[m]"},
+    {"SMOVE", "44m"},
+    {"SPOP", "4"},
+    {"SPOP", "4i"},
+    {"SRANDMEMBER", "4"},
+    {"SRANDMEMBER", "4i"},
+    {"SREM", "4[m]"},
+    {"ZADD", "5[sm]"},
+    {"ZADD", "5?[sm]", {"NX", "XX", "GT", "LT", "CH", "INCR"}},
+    {"ZCARD", "5"},
+    {"ZCOUNT", "5bb"},
+    {"ZINCRBY", "5sm"},
+    {"ZLEXCOUNT", "5ll"},
+    {"ZMSCORE", "5[m]"},
+    {"ZPOPMAX", "5"},
+    {"ZPOPMAX", "5i"},
+    {"ZPOPMIN", "5"},
+    {"ZPOPMIN", "5i"},
+    {"ZRANGE", "5ii?", {"REV", "WITHSCORES", "LIMIT i i"}},
+    {"ZRANGE", "5bb?", {"BYSCORE", "REV", "WITHSCORES", "LIMIT i i"}},
+    {"ZRANGE", "5ll?", {"BYLEX", "REV", "LIMIT i i"}},
+    {"ZRANGEBYLEX", "5ll?", {"LIMIT i i"}},
+    {"ZRANGEBYSCORE", "5bb?", {"WITHSCORES", "LIMIT i i"}},
+    {"ZRANK", "5m"},
+    {"ZREM", "5[m]"},
+    {"ZREMRANGEBYLEX", "5ll"},
+    {"ZREMRANGEBYRANK", "5ii"},
+    {"ZREMRANGEBYSCORE", "5bb"},
+    {"ZREVRANGE", "5ii?", {"WITHSCORES"}},
+    {"ZREVRANGEBYLEX", "5ll?", {"LIMIT i i"}},
+    {"ZREVRANGEBYSCORE", "5bb?", {"WITHSCORES", "LIMIT i i"}},
+    {"ZREVRANK", "5m"},
+    {"ZSCORE", "5m"},
 };
 
-constexpr std::string_view kKeys[] = {"k1", "k2", "k3", "k4"};
+constexpr std::string_view kKeys[] = {"string", "list", "hash", "set", "zset", "any"};
 constexpr std::string_view kMembers[] = {"a", "b", "c", "d", "1", "2", "10", "-3", "", "A"};
 constexpr std::string_view kIntegers[] = {"0",   "1", "-1", "2",    "-2", "3",  "5",  "-100", "7",
                                           "100", "1", "0",  "1000", "4",  "-4", "10", "15",   "8"};
@@ -188,9 +188,9 @@ constexpr std::string_view kValues[] = {
 constexpr std::string_view kFloats[] = {"1",   "0.1",   "-0.1",    "3.0e3", "1e17",   "5e-5",
                                         "0.2", "-1e17", "10.5",    "0",     "1e-17",  ".5",
                                         "5.",  "+2",    "100.123", "0x10",  "3.14159"};
-constexpr std::string_view kOddFloats[] = {"inf",   "-inf",     "+inf", "nan",   "x",
-                                           "",      " 1",       "1 ",   "1e400", "1e-400",
-                                           "1e308", "Infinity", "-",    "1,5",   "-0"};
+constexpr std::string_view kOddFloats[] = {"inf",  "-inf",     "+inf", "nan",   "x",
+                                           "",     " 1",       "1 ",   "1e400", "1e-400",
+                                           "1e30", "Infinity", "-",    "1,5",   "-0"};
 constexpr std::string_view kScores[] = {"0", "1", "2", "3", "-1", "1.5", "10", "1700000000123456",
                                         "0", "0"};
 constexpr std::string_view kLongScores[] = {
@@ -217,8 +217,7 @@ class Calls {
     if (random_.percent(5)) words_.front() = lower_case(shape.name);
     append(shape.words, shape);
     if (random_.percent(3)) words_.emplace_back(random_.one_of(kValues));
-    if (random_.percent(2)) words_.pop_back();
-    if (words_.empty()) words_ = {"TIME"};
+    if (words_.size() > 1 && random_.percent(2)) words_.pop_back();
     return words_;
   }
 
@@ -259,7 +258,14 @@ class Calls {
   std::string next_word(char letter) {
     const auto seconds = now_.count() / 1'000'000, milliseconds = now_.count() / 1000;
     switch (letter) {
-      case 'k':  // a key
+      case '1':  // a key that has mostly the first of the types, and so on
+      case '2':
+      case '3':
+      case '4':
+      case '5':
+        if (random_.percent(85)) return std::string(kKeys[letter - '1']);
+        return std::string(random_.one_of(kKeys));
+      case 'k':  // any key
         return std::string(random_.one_of(kKeys));
       case 'v':  // a value
         return std::string(random_.one_of(kValues));
@@ -390,12 +396,20 @@ TEST_CASE("random calls have the same replies and effects as on a server") {
     }
     const auto expected = reply_of(sides.server(), words);
     if (!sides.is_model() && may_differ(words, expected, actual)) continue;
-    CHECK(sorted_if_set(words, actual) == sorted_if_set(words, expected));
+    const auto reply_here = sorted_if_set(words, actual);
+    const auto reply_there = sorted_if_set(words, expected);
+    CHECK(reply_here == reply_there);
+    bool are_equal = reply_here == reply_there;
     for (const auto key : kKeys) {
       if (std::ranges::find(words, key) == words.end() && i % 10 != 0) continue;
       CAPTURE(key);
-      CHECK(stored_contents(sides.keyspace(), key) == stored_contents(sides.server(), key));
+      const auto here = stored_contents(sides.keyspace(), key);
+      const auto there = stored_contents(sides.server(), key);
+      CHECK(here == there);
+      are_equal = are_equal && here == there;
     }
+    // A difference is reported once.
+    if (!are_equal) sides.flush();
   }
   for (const auto& [what, times] : refused) MESSAGE(times << " times: " << what);
 }
@@ -409,10 +423,10 @@ TEST_CASE("the table of commands is that of a server") {
     if (reply.size() != 1 || reply[0].size() < 3) continue;
     ++known;
     CHECK(reply[0][1].integer() == command.arity);
-    bool writes = false;
+    // COMMAND does not show that Redis takes PUBLISH for a command that writes.
+    bool writes = command.name == "PUBLISH";
     for (std::size_t i = 0; i < reply[0][2].size(); ++i) {
-      const auto flag = reply[0][2][i].text();
-      if (flag == "write" || flag == "may_replicate") writes = true;
+      if (reply[0][2][i].text() == "write") writes = true;
     }
     CHECK(writes == command.writes);
   }
