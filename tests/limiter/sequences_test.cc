@@ -432,9 +432,9 @@ void run(const std::vector<Sequence>& sequences) {
     REQUIRE_MESSAGE(!(sequence.algorithms.empty() || sequence.lines.empty()), sequence.heading);
     for (const auto& name : sequence.algorithms) {
       Run run(server, algorithm(name), sequence.start);
-      for (const auto& [number, words] : sequence.lines) {
-        INFO("tests/", sequence.file, ":", number, ": ", name, ": ", sequence.heading);
-        CHECK_NOTHROW(run.line(words));
+      for (const auto& line : sequence.lines) {
+        INFO("tests/", sequence.file, ":", line.first, ": ", name, ": ", sequence.heading);
+        CHECK_NOTHROW(run.line(line.second));
       }
       CHECK_NOTHROW(run.line({}));
     }

@@ -130,12 +130,12 @@ TEST_CASE("a key that is in KEYS twice is found if a request counts it twice") {
       Row{"ZADD ann 9 a", "1", "ZADD ann 9 a", "0", false},
       Row{"INCR ann", "1", "PEXPIRE ann 9", "1", false},
   };
-  for (const auto& [first, reply, second, again, is_found] : rows) {
-    CAPTURE(second);
-    auto seen = observe({{call(2, first, reply), call(2, second, again)}});
+  for (const auto& row : rows) {
+    CAPTURE(row.second);
+    auto seen = observe({{call(2, row.first, row.reply), call(2, row.second, row.again)}});
     CHECK(found(seen).empty());
     seen.requests[0].keys = {"ann", "ann"};
-    CHECK(found(seen) == (is_found ? Found{"2 doubled-key!"} : Found{}));
+    CHECK(found(seen) == (row.is_found ? Found{"2 doubled-key!"} : Found{}));
   }
   // Two fields of one hash are written by lines of their own.
   auto seen = observe({{call(2, "HSET ann n 1", "1"), call(3, "HSET ann at 9", "1")}});

@@ -266,9 +266,10 @@ constexpr Difference kDifferences[] = {
 TEST_CASE("what a script sees here and not on Redis 7 is known") {
   TestServer evaluating;
   TestServer forwarded;
-  for (const auto& [source, reply, why] : kDifferences) {
-    CAPTURE(source);
-    CAPTURE(why);
+  for (const auto& row : kDifferences) {
+    const auto& [source, reply, why] = row;
+    CAPTURE(row.source);
+    CAPTURE(row.why);
     CHECK(run_on(forwarded.connection(), std::string(source)).starts_with(reply));
     if (!is_model(evaluating.connection())) continue;
     CHECK_FALSE(to_resp(evaluating.call({"EVAL", source, "0"})).starts_with(reply));

@@ -185,8 +185,9 @@ TEST_CASE("a server that refuses the connection has executed nothing of what was
       {"ERR max number of clients reached", Failure::kNotNow},
       {"ERR max number of clients + cluster connections reached", Failure::kNotNow},
       {"DENIED Redis is running in protected mode", Failure::kRefused}};
-  for (const auto& [text, failure] : refusals) {
-    CAPTURE(text);
+  for (const auto& row : refusals) {
+    const auto& [text, failure] = row;
+    CAPTURE(row.first);
     const auto message = text.starts_with("ERR ") ? text.substr(4) : text;
     ScriptedServer server([sent = "-" + text + "\r\n"](Peer& peer) {
       peer.read_until("PING\r\n");

@@ -97,8 +97,9 @@ TEST_CASE("a private server answers on a socket that only its user can reach, wi
   auto connection = Connection::open(server.url(), 120s);
   const char* const options[][2] = {
       {"port", "0"}, {"save", ""}, {"appendonly", "no"}, {"maxmemory", "67108864"}};
-  for (const auto& [option, value] : options) {
-    CAPTURE(option);
+  for (const auto& row : options) {
+    const auto& [option, value] = row;
+    CAPTURE(row[0]);
     CHECK(connection.call({"CONFIG", "GET", option})[1].text() == value);
   }
   // The terminal's Ctrl-C does not reach it.

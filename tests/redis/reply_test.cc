@@ -50,9 +50,10 @@ TEST_CASE("a reply that never ends is refused once it exceeds a bound") {
                                   {"*1000000000\r\n*1\r\n", "$-1\r\n*1\r\n", kElements},
                                   {"*9\r\n*9\r\n*1000000000\r\n", "+\r\n", kElements},
                                   {"*1000000000\r\n", "$4\r\nabcd\r\n", kElements}};
-  for (const auto& [first, rest, refusal] : kEndless) {
-    CAPTURE(first);
-    CAPTURE(rest);
+  for (const auto& row : kEndless) {
+    const auto& [first, rest, refusal] = row;
+    CAPTURE(row.first);
+    CAPTURE(row.rest);
     ReplyReader reader;
     std::size_t fed = 0;
     bool is_whole = false;
@@ -64,7 +65,7 @@ TEST_CASE("a reply that never ends is refused once it exceeds a bound") {
     std::string often;
     for (int i = 0; i < 500; ++i) often += rest;
     const auto error = error_of([&] {
-      feed(first);
+      feed(row.first);
       while (fed <= 2 * kBounds.bytes) feed(often);
     });
     CHECK_FALSE(is_whole);

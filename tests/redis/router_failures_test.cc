@@ -195,8 +195,9 @@ TEST_CASE("a node that sends no RESP, or too many replies, answers for its keys 
   const char* const cases[][2] = {{"HTTP/1.1 400 Bad Request\r\n", "protocol"},
                                   {"$-5\r\n", "protocol"},
                                   {"+low bar\r\n+more\r\n", "low bar"}};
-  for (const auto& [bytes, answer] : cases) {
-    CAPTURE(bytes);
+  for (const auto& row : cases) {
+    const auto& [bytes, answer] = row;
+    CAPTURE(row[0]);
     FakeCluster cluster;
     cluster.serve(cluster.low, "low", first(1, "GET", {bytes}));
     auto connection = Connection::open(cluster.url(), kLong);

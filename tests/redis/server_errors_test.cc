@@ -110,8 +110,9 @@ TEST_CASE("errors of a script and of a command in it are rejections, recognized 
       {"return redis.error_reply('MYCODE no')", "MYCODE", "MYCODE no"},
       {"return redis.call('INCR', KEYS[1])", "ERR", "value is not an integer or out of range"},
       {"error('no')", "ERR", "user_script:1: no"}};
-  for (const auto& [script, code, message] : cases) {
-    CAPTURE(script);
+  for (const auto& row : cases) {
+    const auto& [script, code, message] = row;
+    CAPTURE(row[0]);
     const auto error = to_error(connection.call({"EVAL", script, "1", "s"}));
     CHECK(error.failure() == Failure::kRejected);
     CHECK(error.code() == code);

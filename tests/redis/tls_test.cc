@@ -423,8 +423,9 @@ TEST_CASE("a file that cannot be used for TLS is an input error that names it") 
       {{.cert = cert, .key = file("server.key")},
        "the private key " + file("server.key") + " does not belong to the client certificate"},
       {{.cert = cert, .key = encrypted}, "it has a passphrase"}};
-  for (const auto& [tls, message] : cases) {
-    CAPTURE(message);
+  for (const auto& row : cases) {
+    const auto& [tls, message] = row;
+    CAPTURE(row.second);
     CHECK(contains(test::refusal_of([&tls = tls] { return make_tls_context(Url{.tls = tls}); }),
                    message));
   }

@@ -66,8 +66,9 @@ TEST_CASE("transcript: a file that is none is refused with its line") {
       {"## a\nout\n$ x\n", "t.t:2: a test begins with a command: $ rlctl …"},
       {"## a\n$ x\nout\n< in\n", "t.t:4: standard input is above the output"},
       {"## a\n$ x\n[1]\nout\n", "t.t:4: the status is the last line of a command"}};
-  for (const auto& [text, message] : rows) {
-    CAPTURE(text);
+  for (const auto& row : rows) {
+    const auto& [text, message] = row;
+    CAPTURE(row.first);
     try {
       static_cast<void>(read(text));
       FAIL_CHECK("it is read");

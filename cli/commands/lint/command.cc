@@ -241,7 +241,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
                     : subject.conduct == Conduct::kBudget
                         ? observe_budget(subject, plan, connector, programs, invocation)
                     : is_program ? observe_program(subject, programs)
-                                 : observe(subject, plan, connector, invocation);
+                                 : observe(subject, connector, invocation);
     for (const auto& warning : observed.warnings) {
       warn(fmt::format("warning: {}: {}", place, warning), invocation.command);
     }

@@ -70,10 +70,8 @@ void require_exact(const ldb::Call& call, const std::string& place) {
 /// One attempt to observe a script.
 class Observer {
  public:
-  Observer(const Subject& subject, const Plan& plan, Connector& connector,
-           const Invocation& invocation)
+  Observer(const Subject& subject, Connector& connector, const Invocation& invocation)
       : subject_(subject),
-        plan_(plan),
         connector_(connector),
         invocation_(invocation),
         debuggee_(subject.debuggee),
@@ -636,7 +634,6 @@ class Observer {
   }
 
   const Subject& subject_;
-  const Plan& plan_;
   Connector& connector_;
   const Invocation& invocation_;
   Progress progress_{is_terminal(STDERR_FILENO)};
@@ -669,8 +666,7 @@ class Observer {
 
 }  // namespace
 
-Observed observe(const Subject& subject, const Plan& plan, Connector& connector,
-                 const Invocation& invocation) {
+Observed observe(const Subject& subject, Connector& connector, const Invocation& invocation) {
   // A busy machine can make keys whose TTL is about to end expire during a request, even within the
   // script, since time goes on under the debugger; or the script takes so long.
   constexpr int kAttempts = 5;
@@ -679,10 +675,10 @@ Observed observe(const Subject& subject, const Plan& plan, Connector& connector,
     std::vector<Request> unscaled;
     Subject typed = subject;
     if (subject.unscaled) typed.candidate.limits.front() = *subject.unscaled;
-    Observer observer(subject, plan, connector, invocation);
+    Observer observer(subject, connector, invocation);
     try {
       if (subject.unscaled) {
-        Observer light(typed, plan, connector, invocation);
+        Observer light(typed, connector, invocation);
         light.send_once();
         unscaled = std::move(light.seen().requests);
       }

@@ -79,8 +79,7 @@ struct Observed {
 /// Redis' debugger each command that the script calls. Shows the progress on stderr. Throws what
 /// starting the server throws, redis::Error and ProblemError, which name the request, if the script
 /// fails or does not end, and Interrupted.
-Observed observe(const Subject& subject, const Plan& plan, Connector& connector,
-                 const Invocation& invocation);
+Observed observe(const Subject& subject, Connector& connector, const Invocation& invocation);
 /// Sends traffic to a program, in virtual time, and judges its answers. Shows the progress on
 /// stderr. Throws what exec::ProgramDecider throws.
 Observed observe_program(const Subject& subject, const exec::Settings& settings);
