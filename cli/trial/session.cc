@@ -13,10 +13,11 @@
 namespace rlctl::cli::trial {
 namespace {
 
-bool asks_server(const Plan& plan) {
-  return !plan.model && std::ranges::any_of(plan.candidates, [](const auto& each) {
-    return each.program == nullptr;
-  });
+/// Scripts run in this process unless the command line names a server, or time is the real one.
+bool asks_server(const Plan& plan, const ConnectionOptions& connection) {
+  return !plan.model && (plan.is_real() || names_server(connection)) &&
+         std::ranges::any_of(plan.candidates,
+                             [](const auto& each) { return each.program == nullptr; });
 }
 
 }  // namespace
@@ -27,7 +28,9 @@ bool shows_progress(const Plan& plan) {
 
 Session::Session(const Plan& plan, Invocation& invocation)
     : plan_(plan), invocation_(invocation), progress_(shows_progress(plan)) {
-  if (asks_server(plan)) server_ = std::make_unique<Server>(invocation, plan.candidates);
+  if (asks_server(plan, invocation.connection)) {
+    server_ = std::make_unique<Server>(invocation, plan.candidates);
+  }
   if (!has_programs(plan)) return;
   programs_ = program_settings(plan.exec, invocation.connection, invocation.configuration,
                                invocation.interrupt);

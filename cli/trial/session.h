@@ -19,7 +19,7 @@ class Session {
   Session(const Plan& plan, Invocation& invocation);
 
   const Interrupt& interrupt() const { return invocation_.interrupt; }
-  /// Null if no limiter needs one.
+  /// Null if no script runs on one.
   Server* server() { return server_.get(); }
   const exec::Settings& programs() const { return programs_; }
 

@@ -112,12 +112,20 @@ std::vector<Answers> HolderModelTrial::run(std::span<const Schedule> schedules) 
 
 std::vector<Answers> ForgetfulTrial::run(std::span<const Schedule> schedules) {
   std::vector<Answers> answers;
+  contents_.clear();
   for (const auto& schedule : schedules) {
     decider_.forget();
     answers.push_back(std::move(answers_of(decider_, {&schedule, 1}).front()));
     if (!first_) first_ = {schedule, answers.back()};
+    if (!notes_contents_) continue;
+    if (auto contents = decider_.contents()) contents_.push_back(*std::move(contents));
   }
   return answers;
+}
+
+bool ForgetfulTrial::leaves_endless_key(const Schedule& schedule) {
+  static_cast<void>(run({&schedule, 1}));
+  return decider_.has_endless_key();
 }
 
 std::vector<microseconds> ForgetfulTrial::ttls(const Schedule& schedule) {
@@ -409,6 +417,28 @@ void ModelBranching::run(std::span<Branch> branches) {
     model = models_[branch.from]->clone();
     const limiter::KeyAndLimit key{.key = model.get(), .limit = limit_};
     branch.answer = answer_of(limiter::decide({&key, 1}, cost, at));
+  }
+}
+
+// ---- Scripts in the engine ----
+
+void EngineBranching::run(std::span<Branch> branches) {
+  requests_sent_ += static_cast<std::int64_t>(branches.size());
+  for (auto& branch : branches) {
+    if (branch.from == kEmpty) {
+      decider_.forget();
+    } else {
+      decider_.set_state(states_[branch.from]);
+    }
+    const auto index = static_cast<std::uint32_t>(decider_.state().calls + 1);
+    const auto arrival = arrival_of(branch.request, 0, index);
+    limiter::Decision decision;
+    if (decider_.decide({&arrival, 1}, {&decision, 1}) == 0) throw Interrupted();
+    branch.answer = answer_of(decision);
+    if (!branch.is_kept) continue;
+    branch.state = numbers_.take();
+    if (states_.size() <= branch.state) states_.resize(branch.state + std::size_t{1});
+    states_[branch.state] = decider_.state();
   }
 }
 

@@ -19,6 +19,7 @@
 #include "limiter/model.h"
 #include "redis/connection.h"
 #include "redis/server.h"
+#include "traffic/engine.h"
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 #include "traffic/virtual_run.h"
@@ -86,6 +87,10 @@ class ForgetfulTrial final : public Trial {
   explicit ForgetfulTrial(traffic::ForgetfulDecider& decider) : decider_(decider) {}
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
   std::vector<microseconds> ttls(const Schedule& schedule) override;
+  bool leaves_endless_key(const Schedule& schedule) override;
+  /// From now on contents() tells what the decider tells.
+  void note_contents() { notes_contents_ = true; }
+  std::vector<std::string> contents() const override { return contents_; }
   /// Runs the schedule again, and the first one of all. Throws UsageError if either has other
   /// answers than before.
   bool confirms(const Schedule& schedule, const Answers& answers) override;
@@ -93,6 +98,8 @@ class ForgetfulTrial final : public Trial {
  private:
   traffic::ForgetfulDecider& decider_;
   std::optional<std::pair<Schedule, Answers>> first_ = {};  ///< the first schedule that was run
+  bool notes_contents_ = false;
+  std::vector<std::string> contents_;
 };
 
 /// Provides any number of keys, for a Script.
@@ -242,6 +249,26 @@ class ModelBranching final : public Branching {
   std::int64_t requests_sent_ = 0;
   StateNumbers numbers_;
   std::vector<std::unique_ptr<limiter::KeyModel>> models_;  ///< by state
+};
+
+/// A script that runs in the engine, whose keys are copied for each state.
+class EngineBranching final : public Branching {
+ public:
+  /// The decider must outlive this.
+  explicit EngineBranching(traffic::EngineDecider& decider) : decider_(decider) {}
+  void run(std::span<Branch> branches) override;
+  void forget(State state) override {
+    states_[state] = traffic::EngineState();
+    numbers_.give_back(state);
+  }
+  std::int64_t requests_sent() const override { return requests_sent_; }
+  std::size_t at_once() const override { return 1; }
+
+ private:
+  traffic::EngineDecider& decider_;
+  std::int64_t requests_sent_ = 0;
+  StateNumbers numbers_;
+  std::vector<traffic::EngineState> states_;  ///< by state; none for kEmpty
 };
 
 /// Any limiter on trial. Replays a schedule from its beginning to learn what follows it, once for

@@ -224,7 +224,7 @@ std::int64_t expiry_time(const Call& call, std::int64_t amount, TimeUnit unit) {
     if (amount > kMost / 1000 || amount < kLeast / 1000) throw invalid_expiry(call);
     amount *= 1000;
   }
-  const auto base = unit.is_relative ? call.now_ms() : 0;
+  const auto base = call.base_of(unit);
   if (amount > kMost - base) throw invalid_expiry(call);
   return amount + base;
 }

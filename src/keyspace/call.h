@@ -22,6 +22,11 @@
 
 namespace rlctl::keyspace {
 
+/// How a word gives a time: in seconds or milliseconds, from now or from 1970.
+struct TimeUnit {
+  bool is_seconds = false, is_relative = false;
+};
+
 /// Ends a command. The reply is this error, with its code.
 struct ErrorReply {
   std::string text;
@@ -72,8 +77,12 @@ class Call {
 
   // ---- Keys ----
 
-  std::chrono::microseconds now() const { return keyspace_.now_; }
+  std::chrono::microseconds shown_time() const { return keyspace_.now_ - keyspace_.ahead_; }
   std::int64_t now_ms() const { return keyspace_.now_ms(); }
+  /// The milliseconds between 1970 and what a time in this unit counts from.
+  std::int64_t base_of(TimeUnit unit) const {
+    return unit.is_relative ? keyspace_.now_ms() : keyspace_.ahead_ms();
+  }
   /// Null if there is no such key.
   const Key* find_key(std::string_view name) const { return keyspace_.find(name); }
   /// The value of a key; null if there is no such key. Throws ErrorReply if it has another type.
@@ -171,10 +180,6 @@ std::string float_sum(long double number, long double increment);
 /// A number plus a number. Throws ErrorReply.
 std::int64_t integer_sum(std::int64_t number, std::int64_t increment);
 
-/// How a word gives a time: in seconds or milliseconds, from now or from 1970.
-struct TimeUnit {
-  bool is_seconds = false, is_relative = false;
-};
 /// The expiry that an integer gives. Throws ErrorReply if it does not fit.
 std::int64_t expiry_time(const Call& call, std::int64_t amount, TimeUnit unit);
 /// The error for an expiry.

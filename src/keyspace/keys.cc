@@ -71,10 +71,10 @@ void time(Call& call) {
   constexpr std::int64_t kMicroseconds = 1'000'000;
   std::string digits;
   call.reply_array(2);
-  append_number(digits, call.now().count() / kMicroseconds);
+  append_number(digits, call.shown_time().count() / kMicroseconds);
   call.reply_text(digits);
   digits.clear();
-  append_number(digits, call.now().count() % kMicroseconds);
+  append_number(digits, call.shown_time().count() % kMicroseconds);
   call.reply_text(digits);
 }
 
@@ -145,7 +145,7 @@ void reply_expiry(Call& call, TimeUnit unit) {
   const auto* const key = call.find_key(call.words[1]);
   if (key == nullptr) return call.reply_integer(-2);
   if (!key->expiry) return call.reply_integer(-1);
-  const auto time = *key->expiry - (unit.is_relative ? call.now_ms() : 0);
+  const auto time = *key->expiry - call.base_of(unit);
   call.reply_integer(unit.is_seconds ? (time + 500) / 1000 : time);
 }
 

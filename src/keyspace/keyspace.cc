@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "keyspace/call.h"
 
@@ -51,23 +52,24 @@ std::size_t bytes_of(const Collection& collection) {
   return bytes;
 }
 
-void mix(std::size_t& hash, std::size_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
+// The size comes first, so that no two values have one text.
+void add_text(std::string& out, std::string_view text) {
+  fmt::format_to(std::back_inserter(out), "{}:{}", text.size(), text);
 }
-void mix(std::size_t& hash, const std::string& text) {
-  mix(hash, std::hash<std::string>()(text));
+void add_text(std::string& out, const Field& field) {
+  add_text(out, field.name);
+  add_text(out, field.value);
 }
-void mix(std::size_t& hash, const Field& field) {
-  mix(hash, field.name);
-  mix(hash, field.value);
+void add_text(std::string& out, const Scored& scored) {
+  fmt::format_to(std::back_inserter(out), "{} ", scored.score);
+  add_text(out, scored.member);
 }
-void mix(std::size_t& hash, const Scored& scored) {
-  mix(hash, std::hash<double>()(scored.score));
-  mix(hash, scored.member);
+void add_text(std::string& out, const Text& text) {
+  add_text(out, std::string_view(text));
 }
 template <typename Collection>
-void mix(std::size_t& hash, const Collection& collection) {
-  for (const auto& element : collection) mix(hash, element);
+void add_text(std::string& out, const Collection& collection) {
+  for (const auto& element : collection) add_text(out, element);
 }
 
 }  // namespace
@@ -118,10 +120,11 @@ void Keyspace::call(std::span<const std::string_view> words, bool read_only, std
   call.finish();
 }
 
-void Keyspace::set_time(std::chrono::microseconds now) {
+void Keyspace::set_time(std::chrono::microseconds now, std::chrono::microseconds shown) {
   // What has expired stays gone.
   if (now < now_) remove_expired();
   now_ = now;
+  ahead_ = now - shown;
 }
 
 std::vector<std::string_view> Keyspace::keys() const {
@@ -142,32 +145,31 @@ std::chrono::milliseconds Keyspace::ttl(const Key& key) const {
 }
 
 bool Keyspace::equals(const Keyspace& other) const {
-  const auto names = keys();
-  if (names != other.keys()) return false;
-  return std::ranges::all_of(names, [&](std::string_view name) {
-    const auto &key = *find(name), &its = *other.find(name);
-    if (key.expiry.has_value() != its.expiry.has_value()) return false;
-    if (key.expiry &&
-        *key.expiry * 1000 - now_.count() != *its.expiry * 1000 - other.now_.count()) {
-      return false;
-    }
-    return key.value == its.value || *key.value == *its.value;
-  });
+  return to_text() == other.to_text();
 }
 
 std::size_t Keyspace::hash() const {
-  std::size_t hash = 0;
+  return std::hash<std::string>()(to_text());
+}
+
+std::string Keyspace::to_text() const {
+  std::string text;
   for (const auto& [name, key] : keys_) {
     if (has_expired(key)) continue;
-    mix(hash, name);
-    mix(hash, key.expiry ? static_cast<std::size_t>(*key.expiry * 1000 - now_.count()) : 0);
-    std::visit([&](const auto& value) { mix(hash, value); }, *key.value);
+    add_text(text, name);
+    text += type_name(*key.value);
+    if (key.expiry) text += '@' + std::to_string(*key.expiry * 1000 - now_.count());
+    text += ' ';
+    std::visit([&](const auto& value) { add_text(text, value); }, *key.value);
   }
-  return hash;
+  return text;
 }
 
 std::int64_t Keyspace::now_ms() const {
   return std::chrono::floor<std::chrono::milliseconds>(now_).count();
+}
+std::int64_t Keyspace::ahead_ms() const {
+  return now_ms() - std::chrono::floor<std::chrono::milliseconds>(now_ - ahead_).count();
 }
 
 void Keyspace::remove_expired() {

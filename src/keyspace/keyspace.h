@@ -114,7 +114,10 @@ class Keyspace final : public lua::Commands {
   void call(std::span<const std::string_view> words, bool read_only, std::string& reply) override;
 
   std::chrono::microseconds now() const { return now_; }
-  void set_time(std::chrono::microseconds now);
+  void set_time(std::chrono::microseconds now) { set_time(now, now); }
+  /// Shows commands another time than that by which keys expire: TIME replies it, and absolute
+  /// times of expiry count from it. So a clock can step back for which no key lives longer.
+  void set_time(std::chrono::microseconds now, std::chrono::microseconds shown);
 
   /// The names of the keys that exist, in the order of their bytes. They are valid until a key is
   /// written.
@@ -129,21 +132,25 @@ class Keyspace final : public lua::Commands {
   bool equals(const Keyspace& other) const;
   /// Equal for two that are equal by equals().
   std::size_t hash() const;
+  /// A text that is equal for two that are equal by equals(), and for no others.
+  std::string to_text() const;
 
  private:
   friend class Call;
   using Keys = std::map<std::string, Key, std::less<>>;
 
   std::int64_t now_ms() const;
+  std::int64_t ahead_ms() const;
   bool has_expired(const Key& key) const { return key.expiry && now_ms() > *key.expiry; }
   void remove_expired();
   /// Throws NotImplementedHere if a command that adds so many bytes might exceed kMostBytes.
   void reserve(std::size_t bytes);
 
   std::chrono::microseconds now_;
-  Keys keys_ = {};                 ///< some may have expired
-  std::size_t sweep_at_ = 8;       ///< with so many keys, those that have expired are removed
-  std::size_t bytes_at_most_ = 0;  ///< the values have no more
+  std::chrono::microseconds ahead_{0};  ///< of the time that is shown
+  Keys keys_ = {};                      ///< some may have expired
+  std::size_t sweep_at_ = 8;            ///< with so many keys, those that have expired are removed
+  std::size_t bytes_at_most_ = 0;       ///< the values have no more
 };
 
 }  // namespace rlctl::keyspace

@@ -29,6 +29,11 @@ redis::Error script_is_gone() {
           "NOSCRIPT", "someone ran SCRIPT FLUSH; run the command again"};
 }
 
+void load_bundled(ScriptHost& host, const limiter::Algorithm& algorithm) {
+  limiter::require_loaded(
+      host.call(std::array<std::string_view, 3>{"SCRIPT", "LOAD", algorithm.script}));
+}
+
 /// The script of a bundled algorithm.
 class BundledScript final : public Script {
  public:
@@ -42,9 +47,7 @@ class BundledScript final : public Script {
   }
 
   std::string_view name() const override { return algorithm_.name; }
-  void load(redis::Connection& connection) override {
-    limiter::load_script(connection, algorithm_.script);
-  }
+  void load(ScriptHost& host) override { load_bundled(host, algorithm_); }
   limiter::ScriptCall call(const Arrival& arrival) override {
     request_.keys = redis_keys(arrival.key);
     request_.cost = arrival.cost;
@@ -108,9 +111,7 @@ class BundledLeaseScript final : public Script {
         lease_(std::to_string(candidate.limits.front().window.count())) {}
 
   std::string_view name() const override { return algorithm_.name; }
-  void load(redis::Connection& connection) override {
-    limiter::load_script(connection, algorithm_.script);
-  }
+  void load(ScriptHost& host) override { load_bundled(host, algorithm_); }
   limiter::ScriptCall call(const Arrival& arrival) override {
     if (arrival.key >= redis_keys_.size()) redis_keys_.resize(arrival.key + std::size_t{1});
     auto& key = redis_keys_[arrival.key];
@@ -378,17 +379,18 @@ class ForeignScript final : public Script {
   bool may_read_ttl() const override {
     return traffic::may_read_ttl(limiter_) || (ending_ && ending_->may_read_ttl());
   }
-  void load(redis::Connection& connection) override {
-    for (const auto& step : steps_) step.script->load(connection);
-    if (ending_) ending_->load(connection);
-    if (keys_only_) require_key_names(connection);
+  void load(ScriptHost& host) override {
+    for (const auto& step : steps_) step.script->load(host);
+    if (ending_) ending_->load(host);
+    if (keys_only_) require_key_names(host);
     if (limiter_.function.empty()) {
-      auto accepted = load_accepted(connection, text_, limiter_.name);
+      auto accepted = load_accepted(host, text_, limiter_.name);
       sha1_ = std::move(accepted.sha1);
       change_ = std::move(accepted.change);
       return;
     }
-    const auto reply = connection.call({"FUNCTION", "LOAD", "REPLACE", text_});
+    const auto reply =
+        host.call(std::array<std::string_view, 4>{"FUNCTION", "LOAD", "REPLACE", text_});
     if (reply.is_error()) throw error_of(reply, limiter_.name, limiter_.source);
   }
   std::string change() const override { return change_; }
@@ -433,15 +435,14 @@ class ForeignScript final : public Script {
     std::sort(sorted.begin(), sorted.end());
     return sorted;
   }
-  std::size_t prepare(redis::Connection& connection, const Arrival& arrival) override {
-    std::size_t queued = 0;
+  std::vector<limiter::ScriptCall> preparation(const Arrival& arrival) override {
+    std::vector<limiter::ScriptCall> calls;
     for (auto& step : steps_) {
       if (!step.done.insert(step.differs_by_key ? arrival.key : 0).second) continue;
-      step.script->call(arrival).append_to(connection);
+      calls.push_back(step.script->call(arrival));
       prepared_.emplace_back(&step, arrival);
-      ++queued;
     }
-    return queued;
+    return calls;
   }
   void require_prepared(redis::ReplyView reply) override {
     const auto [step, arrival] = prepared_.front();
@@ -456,8 +457,9 @@ class ForeignScript final : public Script {
 
  private:
   /// Throws redis::Error if the user may not ask what other_keys.lua asks.
-  static void require_key_names(redis::Connection& connection) {
-    const auto reply = connection.call({"COMMAND", "GETKEYS", "GET", "key"});
+  static void require_key_names(ScriptHost& host) {
+    const auto reply =
+        host.call(std::array<std::string_view, 4>{"COMMAND", "GETKEYS", "GET", "key"});
     if (reply.is_error()) throw redis::to_error(reply);
   }
 
@@ -679,12 +681,12 @@ void require_usable(const ForeignLimiter& limiter, const limiter::Limit& limit) 
   if (limiter.ending) require_usable(*limiter.ending, limit);
 }
 
-AcceptedScript load_accepted(redis::Connection& connection, const std::string& source,
-                             std::string_view name) {
+AcceptedScript load_accepted(ScriptHost& host, const std::string& source, std::string_view name) {
   AcceptedScript accepted{.source = source};
   std::optional<redis::Error> error;  // the first
   const auto loads = [&] {
-    const auto reply = connection.call({"SCRIPT", "LOAD", accepted.source});
+    const auto reply =
+        host.call(std::array<std::string_view, 3>{"SCRIPT", "LOAD", accepted.source});
     if (!reply.is_error()) {
       accepted.sha1 = reply.text();
     } else if (!error) {
@@ -829,8 +831,24 @@ std::string hint_at_denial(const redis::Error& error) {
                      escape(error.code()));
 }
 
+redis::Reply ScriptServer::call(redis::Arguments words) {
+  return connection_.call(words);
+}
+
+void Script::load(redis::Connection& connection) {
+  ScriptServer server(connection);
+  load(server);
+}
+
+std::size_t queue_preparation(Script& script, redis::Connection& connection,
+                              const Arrival& arrival) {
+  const auto calls = script.preparation(arrival);
+  for (const auto& call : calls) call.append_to(connection);
+  return calls.size();
+}
+
 bool prepare(Script& script, redis::Connection& connection, const Arrival& arrival) {
-  const auto queued = script.prepare(connection, arrival);
+  const auto queued = queue_preparation(script, connection, arrival);
   // After an error, the keys are removed through the same connection, so no reply may be left.
   std::vector<redis::Reply> replies;
   while (replies.size() < queued) replies.push_back(connection.read());

@@ -24,6 +24,8 @@
 
 namespace rlctl::traffic {
 
+class ScriptHost;
+
 // ---- Foreign limiters ----
 
 inline constexpr std::string_view kKeysWord = "keys", kArgumentsWord = "args", kSetupWord = "setup",
@@ -74,9 +76,8 @@ struct AcceptedScript {
   std::string source = {};
   std::string change = {};  ///< for a warning; empty if nothing was changed
 };
-/// Loads a script. Throws redis::Error, with the script's name, if the server accepts no form.
-AcceptedScript load_accepted(redis::Connection& connection, const std::string& source,
-                             std::string_view name);
+/// Loads a script. Throws redis::Error, with the script's name, if the host accepts no form.
+AcceptedScript load_accepted(ScriptHost& host, const std::string& source, std::string_view name);
 /// Which KEYS or ARGV the source uses beyond these numbers of them, as a hint; empty if none, or if
 /// it is not valid Lua. (An argument that is used may still be optional.)
 std::string missing_element(std::string_view source, std::size_t keys, std::size_t arguments);
@@ -131,6 +132,25 @@ inline constexpr const char* kUseRealClock = "use --clock real, with a pattern o
 
 // ---- Scripts ----
 
+/// Where scripts are loaded: a server, or the engine in this process (engine.h).
+class ScriptHost {
+ public:
+  virtual ~ScriptHost() = default;
+  /// The reply to SCRIPT LOAD or FUNCTION LOAD REPLACE; the last word is the source.
+  virtual redis::Reply call(redis::Arguments words) = 0;
+};
+
+/// A server.
+class ScriptServer final : public ScriptHost {
+ public:
+  /// The connection must outlive this.
+  explicit ScriptServer(redis::Connection& connection) : connection_(connection) {}
+  redis::Reply call(redis::Arguments words) override;
+
+ private:
+  redis::Connection& connection_;
+};
+
 /// The script of a candidate: the call for each request, and how to read its reply. One serves any
 /// number of connections. Memory grows with the number of different keys.
 class Script {
@@ -149,10 +169,12 @@ class Script {
   /// What the expressions of a foreign script read; null for a bundled one.
   virtual const limiter::Limit* limit() const { return nullptr; }
 
-  /// Loads it into the server. Throws redis::Error; for a foreign script that does not compile,
-  /// with the file's name and line.
-  virtual void load(redis::Connection& connection) = 0;
-  /// What load() had to change so that the server takes it, for a warning; empty if nothing.
+  /// Loads it. Throws redis::Error; for a foreign script that does not compile, with the file's
+  /// name and line.
+  virtual void load(ScriptHost& host) = 0;
+  /// Loads it into a server. Throws redis::Error if the user may not ask what the script asks, too.
+  void load(redis::Connection& connection);
+  /// What load() had to change so that the host takes it, for a warning; empty if nothing.
   virtual std::string change() const { return {}; }
   /// The call for a request, as of its arrival. Valid until the next call().
   virtual limiter::ScriptCall call(const Arrival& arrival) = 0;
@@ -176,15 +198,13 @@ class Script {
   /// Every key in Redis that call() or prepare() has named.
   virtual std::vector<std::string> keys() const = 0;
 
-  /// Queues the calls that prepare the keys for this request, and returns how many: the caller must
-  /// read each reply, in order, and pass it to require_prepared(). What names the key is sent once
-  /// for each key, all else once. None without a setup.
-  virtual std::size_t prepare(redis::Connection& /*connection*/, const Arrival& /*arrival*/) {
-    return 0;
-  }
+  /// The calls that prepare the keys for this request: the caller must make them, and pass each
+  /// reply, in order, to require_prepared(). What names the key is called once for each key, all
+  /// else once. None without a setup. Valid until the next preparation().
+  virtual std::vector<limiter::ScriptCall> preparation(const Arrival& /*arrival*/) { return {}; }
   /// Throws redis::Error, with the command and the reply, if it could not be prepared.
   virtual void require_prepared(redis::ReplyView /*reply*/) {}
-  /// The keys were removed: prepare() queues everything again.
+  /// The keys were removed: preparation() has everything again.
   virtual void restart() {}
 
  private:
@@ -201,6 +221,10 @@ struct ScriptEnvironment {
   bool keys_only = false;
 };
 
+/// Queues the calls of Script::preparation(), and returns how many: the caller must read as many
+/// replies for Script::require_prepared().
+std::size_t queue_preparation(Script& script, redis::Connection& connection,
+                              const Arrival& arrival);
 /// Prepares the keys for a request, and waits until that is done; returns whether anything was to
 /// be done. Throws redis::Error.
 bool prepare(Script& script, redis::Connection& connection, const Arrival& arrival);

@@ -177,7 +177,8 @@ void ScriptDecider::send(const Arrival& arrival) {
     last_key_ = arrival.key;
     if (aging_->advance(latest_, call.keys)) in_flight_.push_back(Call::kAging);
   }
-  in_flight_.insert(in_flight_.end(), script_.prepare(connection_, arrival), Call::kSetup);
+  in_flight_.insert(in_flight_.end(), queue_preparation(script_, connection_, arrival),
+                    Call::kSetup);
   in_flight_.push_back(Call::kRequest);
   call.append_to(connection_);
 }

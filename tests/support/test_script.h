@@ -27,8 +27,8 @@ class TestScript final : public traffic::Script {
       : text_(std::move(text)), key_(std::move(key)), unit_(unit), limit_(limit) {}
 
   std::string_view name() const override { return "test"; }
-  void load(redis::Connection& connection) override {
-    sha1_ = connection.call({"SCRIPT", "LOAD", text_}).text();
+  void load(traffic::ScriptHost& host) override {
+    sha1_ = host.call(std::array<std::string_view, 3>{"SCRIPT", "LOAD", text_}).text();
   }
   limiter::ScriptCall call(const traffic::Arrival& arrival) override {
     words_ = {name_of_key(arrival.key), std::to_string(arrival.at / unit_),
@@ -70,7 +70,7 @@ class WatchedScript final : public traffic::Script {
       : script_(script), on_call_(std::move(on_call)), on_reply_(std::move(on_reply)) {}
 
   std::string_view name() const override { return script_.name(); }
-  void load(redis::Connection& connection) override { script_.load(connection); }
+  void load(traffic::ScriptHost& host) override { script_.load(host); }
   limiter::ScriptCall call(const traffic::Arrival& arrival) override {
     on_call_();
     return script_.call(arrival);

@@ -18,6 +18,7 @@
 #include "cli/trial/server.h"
 #include "cli/trial/session.h"
 #include "exec/program.h"
+#include "traffic/engine.h"
 #include "traffic/measurement.h"
 #include "traffic/virtual_run.h"
 
@@ -60,22 +61,29 @@ traffic::Outcome outcome_of(const rlctl::adversary::Finding& finding, const Plan
   return recorder.finish(true);
 }
 
-/// A limiter on trial: the model of an algorithm, a program, or a script on a server,
-/// whose keys are removed at the end. Ctrl-C ends it.
+/// A limiter on trial: the model of an algorithm, a program, a script in this process, or one on a
+/// server, whose keys are removed at the end. Ctrl-C ends it.
 class LimiterTrial {
  public:
-  /// `server`: null for models; `reserves`: it is asked for reservations. The references must
-  /// outlive this. Throws what make_script(), exec::Program and the trials throw.
-  LimiterTrial(const traffic::Candidate& candidate, trial::Server* server,
-               const exec::Settings& programs, bool reserves);
+  /// The arguments must outlive this. Throws what make_script(), exec::Program and the trials
+  /// throw.
+  LimiterTrial(const traffic::Candidate& candidate, const Plan& plan, trial::Session& session);
 
   rlctl::adversary::Trial& trial() { return *trial_; }
-  /// The script that is asked on the server; null for a model or a program.
+  /// Null for a model or a program.
   const traffic::Script* script() const { return script_.get(); }
-  /// Null if it is not a script.
+  /// Null if it is not a script on a server.
   rlctl::adversary::ScriptTrial* script_trial() { return script_trial_; }
+  /// Null if it is not a script in this process.
+  traffic::EngineDecider* engine() { return engine_ ? &*engine_ : nullptr; }
+  /// From now on the trial tells what each schedule leaves, if it knows.
+  void note_contents() {
+    if (script_trial_ != nullptr) script_trial_->note_contents();
+    if (forgetful_trial_ != nullptr) forgetful_trial_->note_contents();
+  }
   /// The replies that a script gave during the search; empty for a model or a program.
   traffic::RepliesSeen replies() const {
+    if (engine_) return engine_->replies();
     return script_trial_ == nullptr ? traffic::RepliesSeen{} : script_trial_->decider().replies();
   }
   /// Nothing more will be tried. Throws what exec::Program::finish() throws.
@@ -84,44 +92,60 @@ class LimiterTrial {
   }
 
  private:
+  void try_forgetful(traffic::ForgetfulDecider& decider);
+  void try_on(trial::Server& server, const traffic::Candidate& candidate);
+
   rlctl::adversary::TrialKeys keys_;
   std::unique_ptr<traffic::Script> script_;
   std::optional<trial::Cleaning> cleaning_;
   std::optional<exec::ProgramDecider> program_;
+  std::optional<traffic::EngineDecider> engine_;
   std::unique_ptr<rlctl::adversary::Trial> trial_;
   rlctl::adversary::ScriptTrial* script_trial_ = nullptr;
+  rlctl::adversary::ForgetfulTrial* forgetful_trial_ = nullptr;
 };
 
-LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, trial::Server* server,
-                           const exec::Settings& programs, bool reserves) {
+LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, const Plan& plan,
+                           trial::Session& session) {
+  const bool reserves = plan.reserve.has_value();
   if (candidate.program) {
-    program_.emplace(candidate, keys_, programs);
-    trial_ = std::make_unique<rlctl::adversary::ForgetfulTrial>(*program_);
-    return;
-  }
-  if (server == nullptr && (reserves || candidate.is_bundled_lease())) {
+    program_.emplace(candidate, keys_, session.programs());
+    try_forgetful(*program_);
+  } else if (plan.model && (reserves || candidate.is_bundled_lease())) {
     trial_ =
         std::make_unique<rlctl::adversary::HolderModelTrial>(candidate.limits.front(), !reserves);
-    return;
-  }
-  if (server == nullptr) {
+  } else if (plan.model) {
     trial_ = std::make_unique<rlctl::adversary::ModelTrial>(candidate);
-    return;
+  } else if (auto* const server = session.server()) {
+    try_on(*server, candidate);
+  } else {
+    script_ = traffic::make_script(candidate, keys_, "", {.virtual_clock = false});
+    engine_.emplace(*script_, session.interrupt());
+    try_forgetful(*engine_);
   }
-  const auto prefix = server->next_prefix();
-  script_ = traffic::make_script(candidate, keys_, prefix, {.keys_only = !server->is_private()});
-  cleaning_.emplace(*server, *script_);
-  auto& connection = server->connection();
+}
+
+void LimiterTrial::try_forgetful(traffic::ForgetfulDecider& decider) {
+  auto trial = std::make_unique<rlctl::adversary::ForgetfulTrial>(decider);
+  forgetful_trial_ = trial.get();
+  trial_ = std::move(trial);
+}
+
+void LimiterTrial::try_on(trial::Server& server, const traffic::Candidate& candidate) {
+  const auto prefix = server.next_prefix();
+  script_ = traffic::make_script(candidate, keys_, prefix, {.keys_only = !server.is_private()});
+  cleaning_.emplace(server, *script_);
+  auto& connection = server.connection();
   // The bundled scripts keep all of their state in their KEYS.
   rlctl::adversary::StateScope scope;
   if (candidate.foreign) {
-    scope = {.server = server->private_server(),
+    scope = {.server = server.private_server(),
              .keys = traffic::origin_of(candidate.foreign->origins, traffic::kKeysWord),
              .ttl_tolerance = std::min(microseconds{20'000}, candidate.limits.front().window / 10)};
   }
   auto trial = std::make_unique<rlctl::adversary::ScriptTrial>(connection, *script_, scope);
-  trial->decider().stop_at(server->interrupt(), server->timeout(),
-                           server->is_private() ? std::chrono::microseconds{0} : server->timeout());
+  trial->decider().stop_at(server.interrupt(), server.timeout(),
+                           server.is_private() ? std::chrono::microseconds{0} : server.timeout());
   script_trial_ = trial.get();
   trial_ = std::move(trial);
 }
@@ -168,8 +192,7 @@ class Searches {
   Run search(std::size_t number, bool one_at_a_time) {
     const auto& candidate = plan_.candidates[number];
     Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
-    LimiterTrial limiter(candidate, plan_.model ? nullptr : session_.server(), session_.programs(),
-                         plan_.reserve.has_value());
+    LimiterTrial limiter(candidate, plan_, session_);
     if (limiter.script() != nullptr) session_.warn_of_change(*limiter.script());
     auto* script = limiter.script_trial();
     if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
@@ -245,7 +268,7 @@ class Searches {
     findings.tick = request.tick;
     const std::string_view most = plan_.reserve ? "units" : "held";
     if (const auto& events = search_.exhaustive) {
-      if (auto* script = limiter.script_trial()) script->note_contents();
+      limiter.note_contents();
       result = rlctl::adversary::search_all_holdings(
           limiter.trial(), request, *events, session_.interrupt(), on_schedules(number, most));
     } else {
@@ -280,6 +303,11 @@ class Searches {
     if (auto* script = limiter.script_trial()) {
       return rlctl::adversary::search_all(*script, request, *search_.exhaustive, interrupt,
                                           on_progress);
+    }
+    if (auto* engine = limiter.engine()) {
+      rlctl::adversary::EngineBranching branching(*engine);
+      return rlctl::adversary::search_all(branching, limiter.trial(), request, *search_.exhaustive,
+                                          interrupt, on_progress);
     }
     if (candidate.program) {
       rlctl::adversary::ReplayBranching replay(limiter.trial());

@@ -18,6 +18,7 @@
 #include "cli/trial/session.h"
 #include "exec/program.h"
 #include "exec/real_run.h"
+#include "traffic/engine.h"
 #include "traffic/measurement.h"
 #include "traffic/virtual_run.h"
 
@@ -319,6 +320,10 @@ class Runs {
       decider = std::make_unique<traffic::BudgetModelDecider>(candidate.limits);
     } else if (plan_.model) {
       decider = std::make_unique<traffic::ModelDecider>(candidate);
+    } else if (session_.server() == nullptr) {
+      script = make_script(candidate, *traffic, "", {.virtual_clock = false});
+      decider = std::make_unique<traffic::EngineDecider>(*script, invocation_.interrupt);
+      session_.warn_of_change(*script);
     } else {
       script = make_script(candidate, *traffic, session_.server()->next_prefix(),
                            {.keys_only = !session_.server()->is_private()});

@@ -391,7 +391,8 @@ class Session {
     const auto& debuggee = plan_.debuggee;
     auto connection = place_->connect();
     try {
-      auto accepted = traffic::load_accepted(connection, debuggee.source, debuggee.name);
+      traffic::ScriptServer server(connection);
+      auto accepted = traffic::load_accepted(server, debuggee.source, debuggee.name);
       if (!accepted.change.empty() && !plan_.quiet) {
         warn(fmt::format("warning: {}: {}", escape(debuggee.name), accepted.change),
              invocation_.command);

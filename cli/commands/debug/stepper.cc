@@ -23,7 +23,8 @@ namespace {
 void require_compiles(redis::Connection& connection, ldb::Debuggee& debuggee) {
   if (lua::read_shebang(debuggee.source)) {
     try {
-      debuggee.source = traffic::load_accepted(connection, debuggee.source, debuggee.name).source;
+      traffic::ScriptServer server(connection);
+      debuggee.source = traffic::load_accepted(server, debuggee.source, debuggee.name).source;
     } catch (const redis::Error&) {
       // find_compile_error() tells the reason.
     }

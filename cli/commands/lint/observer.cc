@@ -81,7 +81,8 @@ class Observer {
       setup_ = traffic::make_script(subject.candidate, names_, "");
       setup_->load(connection_);
     }
-    auto accepted = traffic::load_accepted(connection_, debuggee_.source, subject.debuggee.name);
+    traffic::ScriptServer server(connection_);
+    auto accepted = traffic::load_accepted(server, debuggee_.source, subject.debuggee.name);
     debuggee_.source = std::move(accepted.source);
     // An unknown flag is a finding.
     if (lua::unknown_flags(debuggee_.shown).empty()) change_ = std::move(accepted.change);

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/wait.h"
+#include "keyspace/keyspace.h"
+#include "limiter/check.h"
+#include "lua/runner.h"
+#include "redis/reply.h"
+#include "traffic/script.h"
+#include "traffic/virtual_run.h"
+
+// The engine: scripts run in this process as Redis 7 runs them (lua/runner.h), on keys that are in
+// this process, too (keyspace/keyspace.h), without a server. Their time is that of the requests,
+// for TIME and for TTLs.
+
+namespace rlctl::traffic {
+
+/// The scripts and the libraries of functions that a Script has loaded. Every number of keyspaces
+/// may be given to them.
+class Engine final : public ScriptHost {
+ public:
+  /// Ctrl-C ends a script that runs.
+  explicit Engine(const Interrupt& interrupt) { bounds_.interrupt = &interrupt; }
+
+  /// Answers SCRIPT LOAD and FUNCTION LOAD REPLACE as a server does.
+  redis::Reply call(redis::Arguments words) override;
+  /// Calls a script or a function that is loaded. Throws lua::RanTooLong, Interrupted, and
+  /// keyspace::NotImplementedHere.
+  redis::Reply run(const limiter::ScriptCall& call, keyspace::Keyspace& keys);
+
+ private:
+  lua::Runner& runner_of(const limiter::ScriptCall& call);
+
+  lua::Bounds bounds_;
+  std::map<std::string, std::shared_ptr<lua::Runner>, std::less<>> scripts_;  ///< by SHA1
+  /// By each of their functions.
+  std::map<std::string, std::shared_ptr<lua::Runner>, std::less<>> libraries_;
+  redis::ReplyReader reader_;
+  std::string bytes_;  ///< of the last reply; reused, so that a reply allocates little
+};
+
+/// What a script has stored, and how often it was called for that.
+struct EngineState {
+  keyspace::Keyspace keys;
+  std::int64_t calls = 0;
+};
+
+/// Decides by a script that runs in the engine. TIME replies the time of a request, which may step
+/// back. No key lives longer for that: TTLs follow the latest time of any request.
+class EngineDecider final : public ForgetfulDecider {
+ public:
+  /// Loads the script, which must have been made without a virtual clock of its own. The arguments
+  /// must outlive this. Throws redis::Error if the script does not compile.
+  EngineDecider(Script& script, const Interrupt& interrupt);
+
+  /// Throws what Script::parse() throws, with details of the request; redis::Error if the script
+  /// runs for too long; UsageError for a command that the keyspace does not have.
+  std::size_t decide(std::span<const Arrival> arrivals,
+                     std::span<limiter::Decision> decisions) override;
+  RepliesSeen replies() const override { return replies_; }
+  void forget() override;
+  std::vector<std::chrono::microseconds> ttls() override;
+  bool has_endless_key() override;
+  std::optional<std::string> contents() override { return state_.keys.to_text(); }
+
+  /// What the requests since forget() or the last set_state() have left. A search continues from
+  /// there as often as it likes. A script with a setup must not be given a state.
+  const EngineState& state() const { return state_; }
+  void set_state(const EngineState& state) { state_ = state; }
+
+ private:
+  limiter::Decision answer(const Arrival& arrival);
+  redis::Reply run(const limiter::ScriptCall& call, const Arrival& arrival);
+
+  Script& script_;
+  const Interrupt& interrupt_;
+  Engine engine_;
+  EngineState state_;
+  RepliesSeen replies_;
+};
+
+}  // namespace rlctl::traffic
