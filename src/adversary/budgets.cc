@@ -26,15 +26,14 @@ class BudgetRules final : public HoldingRules {
     return {one.schedule(), ScheduleBuilder(one).settle(1, units()).schedule(),
             begin().reserve(limit()).settle(1, limit()).reserve(1).schedule()};
   }
-  Schedule with_probe(Schedule schedule) const override {
-    if (schedule.empty()) return schedule;
-    const auto at = schedule.back().at + search().limit.window + 2 * search().hold + grace();
-    schedule.push_back({.at = on_tick(at) + search().tick,
-                        .cost = limit(),
-                        .event = Event::kReserve,
-                        .holder = last_holder(schedule) + 1,
-                        .hold = search().hold});
-    return schedule;
+  /// A new holder asks for everything, long after all others are gone.
+  Schedule probe_after(microseconds last, std::uint32_t last_holder) const override {
+    const auto at = last + search().limit.window + 2 * search().hold + grace();
+    return {{.at = on_tick(at) + search().tick,
+             .cost = limit(),
+             .event = Event::kReserve,
+             .holder = last_holder + 1,
+             .hold = search().hold}};
   }
 
   std::vector<Schedule> known_schedules() const override {
@@ -92,7 +91,7 @@ class BudgetRules final : public HoldingRules {
     return all;
   }
 
-  Schedule random_schedule(traffic::Random& random) const override {
+  Schedule new_schedule(traffic::Random& random) const override {
     constexpr std::int64_t kMost = 30;
     const auto length = 2 + below(random, std::min(3 * (limit() / units()) + 8, kMost));
     auto builder = begin();
@@ -184,11 +183,11 @@ class BudgetRules final : public HoldingRules {
     }
     return events;
   }
-  std::string state_of(const Schedule& schedule, const Answers& answers) const override {
-    auto state = HoldingRules::state_of(schedule, answers);
+  std::string state_key(const Schedule& schedule, const Answers& answers) const override {
+    auto key = HoldingRules::state_key(schedule, answers);
     // Events to come are about these, denied ones too.
-    for (const auto units : units_by_id(schedule)) state += '/' + std::to_string(units);
-    return state;
+    for (const auto units : units_by_id(schedule)) key += '/' + std::to_string(units);
+    return key;
   }
 
  private:

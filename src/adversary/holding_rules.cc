@@ -17,45 +17,51 @@ traffic::HoldRules rules_of(const HoldingSearch& search, microseconds grace) {
           .late = is_budget ? 0us : grace};
 }
 
-}  // namespace
+void sort_distinct(std::vector<microseconds>& times) {
+  std::ranges::sort(times);
+  times.erase(std::unique(times.begin(), times.end()), times.end());
+}
+
+/// Numbers the holders in the order in which they come.
+Schedule renumbered(Schedule schedule) {
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers;
+  for (auto& request : schedule) {
+    const auto next = static_cast<std::uint32_t>(numbers.size() + 1);
+    request.holder = numbers.try_emplace(request.holder, next).first->second;
+  }
+  return schedule;
+}
+
+/// The schedule without the events of each holder, then without each event.
+std::vector<Schedule> without_some(const Schedule& schedule) {
+  std::vector<Schedule> all;
+  for (std::uint32_t holder = 1; holder <= last_holder(schedule); ++holder) {
+    all.push_back(schedule);
+    if (std::erase_if(all.back(), [&](const Request& each) { return each.holder == holder; }) == 0)
+      all.pop_back();
+  }
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    all.push_back(schedule);
+    all.back().erase(all.back().begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return all;
+}
 
 // ---- What a schedule shows ----
 
-HoldingScore holding_score_of(const Schedule& schedule, const Answers& answers,
-                              const HoldingSearch& search, microseconds grace) {
+/// What a schedule shows, and each of its events.
+struct Followed {
+  HoldingScore score = {};
+  std::vector<HoldingStep> steps = {};
+};
+Followed follow(const Schedule& schedule, const Answers& answers, const HoldingSearch& search,
+                microseconds grace) {
+  using ByKind = std::array<std::int64_t, traffic::kWindowKinds>;
   std::array<HoldingScore, traffic::kWindowKinds> scores;
-  HoldingScore leaks;
+  std::vector<ByKind> spent(schedule.size());
+  Followed followed;
+  auto& [score, steps] = followed;
   traffic::Holds holds(rules_of(search, grace));
-  for (std::size_t i = 0; i < schedule.size(); ++i) {
-    const auto event = arrival_of(schedule[i]);
-    const bool is_taken = holds.add(event, answers[i].allowed);
-    for (std::size_t kind = 0; is_taken && kind < holds.window_kinds(); ++kind) {
-      const auto used = holds.held() + holds.spent(static_cast<traffic::WindowKind>(kind));
-      if (used <= scores[kind].held) continue;
-      scores[kind].held = used;
-      scores[kind].held_at = i;
-    }
-    const bool is_denial =
-        event.event == traffic::vocabulary_of(event.event).take && !answers[i].allowed;
-    if (!is_denial || holds.is_known(event.holder)) continue;
-    const auto leaked = search.limit.limit - holds.most_counted() - event.cost + 1;
-    if (leaked <= leaks.leaked) continue;
-    if (leaks.leaked == 0) leaks.leaked_at = i;
-    leaks.leaked = leaked;
-  }
-  const auto kinds = std::span(scores).first(holds.window_kinds());
-  auto score = *std::ranges::min_element(kinds, {}, &HoldingScore::held);
-  score.leaked = leaks.leaked;
-  score.leaked_at = leaks.leaked_at;
-  return score;
-}
-
-std::vector<HoldingStep> holding_steps_of(const Schedule& schedule, const Answers& answers,
-                                          const HoldingSearch& search) {
-  std::vector<HoldingStep> steps;
-  std::vector<std::array<std::int64_t, traffic::kWindowKinds>> spent(schedule.size());
-  std::array<std::int64_t, traffic::kWindowKinds> most{};
-  traffic::Holds holds(rules_of(search, 0us));
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     const auto event = arrival_of(schedule[i]);
     const auto note = holds.note_on(event);
@@ -63,14 +69,36 @@ std::vector<HoldingStep> holding_steps_of(const Schedule& schedule, const Answer
     steps.push_back({.held = holds.held(), .note = note});
     for (std::size_t kind = 0; kind < holds.window_kinds(); ++kind) {
       spent[i][kind] = holds.spent(static_cast<traffic::WindowKind>(kind));
-      if (is_taken) most[kind] = std::max(most[kind], holds.held() + spent[i][kind]);
+      const auto used = holds.held() + spent[i][kind];
+      if (is_taken && used > scores[kind].held) scores[kind] = {.held = used, .held_at = i};
     }
+    const bool is_denial =
+        event.event == traffic::vocabulary_of(event.event).take && !answers[i].allowed;
+    if (!is_denial || holds.is_known(event.holder)) continue;
+    const auto leaked = search.limit.limit - holds.most_counted() - event.cost + 1;
+    if (leaked > 0 && score.leaked == 0) score.leaked_at = i;
+    score.leaked = std::max(score.leaked, leaked);
   }
-  if (search.has_leases) return steps;
-  const auto kinds = std::span(most).first(holds.window_kinds());
-  const auto lowest = static_cast<std::size_t>(std::ranges::min_element(kinds) - kinds.begin());
-  for (std::size_t i = 0; i < steps.size(); ++i) steps[i].spent = spent[i][lowest];
-  return steps;
+  const auto kinds = std::span(scores).first(holds.window_kinds());
+  const auto lowest = std::ranges::min_element(kinds, {}, &HoldingScore::held);
+  score.held = lowest->held;
+  score.held_at = lowest->held_at;
+  if (search.has_leases) return followed;
+  const auto kind = static_cast<std::size_t>(lowest - kinds.begin());
+  for (std::size_t i = 0; i < steps.size(); ++i) steps[i].spent = spent[i][kind];
+  return followed;
+}
+
+}  // namespace
+
+HoldingScore holding_score_of(const Schedule& schedule, const Answers& answers,
+                              const HoldingSearch& search, microseconds grace) {
+  return follow(schedule, answers, search, grace).score;
+}
+
+std::vector<HoldingStep> holding_steps_of(const Schedule& schedule, const Answers& answers,
+                                          const HoldingSearch& search) {
+  return follow(schedule, answers, search, 0us).steps;
 }
 
 // ---- Rules ----
@@ -92,8 +120,7 @@ void HoldingRules::set_ttls(std::vector<microseconds> ttls) {
     for (const auto edge : edges_) gaps_.push_back(std::max(0us, ttl + edge));
   }
   for (auto& gap : gaps_) gap = whole(gap);
-  std::sort(gaps_.begin(), gaps_.end());
-  gaps_.erase(std::unique(gaps_.begin(), gaps_.end()), gaps_.end());
+  sort_distinct(gaps_);
 }
 
 traffic::Holds HoldingRules::ledger_after(const Schedule& schedule, const Answers& answers) const {
@@ -104,14 +131,95 @@ traffic::Holds HoldingRules::ledger_after(const Schedule& schedule, const Answer
   return holds;
 }
 
-microseconds HoldingRules::gap_of(traffic::Random& random) const {
-  return gaps_[static_cast<std::size_t>(below(random, static_cast<std::int64_t>(gaps_.size())))];
+bool HoldingRules::shows(bool is_leak, Schedule& schedule, Answers& answers) const {
+  const auto score = score_of(schedule, answers);
+  if (is_leak ? score.leaked == 0 : score.held <= search_.limit.limit) return false;
+  const auto length = (is_leak ? score.leaked_at : score.held_at) + 1;
+  schedule.resize(length);
+  answers.resize(length);
+  return true;
 }
 
-std::uint32_t last_holder(const Schedule& schedule) {
-  std::uint32_t last = 0;
-  for (const auto& request : schedule) last = std::max(last, request.holder);
-  return last;
+std::vector<Schedule> HoldingRules::next_known() {
+  return std::exchange(gave_known_, true) ? std::vector<Schedule>{} : known_schedules();
+}
+
+void HoldingRules::judge(Schedule schedule, Answers answers) {
+  const auto score = score_of(schedule, answers);
+  result_.held = std::max(result_.held, score.held);
+  result_.leaked = std::max(result_.leaked, score.leaked);
+  if (score.held > search_.limit.limit) keep(result_.overfilled, false, schedule, answers);
+  if (score.leaked > 0) keep(result_.leak, true, std::move(schedule), std::move(answers));
+}
+
+/// Keeps the schedule, up to where it shows something, if it is shorter than the one so far.
+void HoldingRules::keep(std::optional<HoldingFinding>& known, bool is_leak, Schedule schedule,
+                        Answers answers) const {
+  shows(is_leak, schedule, answers);
+  if (known && known->schedule.size() <= schedule.size()) return;
+  const auto score = score_of(schedule, answers);
+  known = {std::move(schedule), std::move(answers), score};
+}
+
+std::vector<Request> HoldingRules::requests_after(const Schedule& schedule,
+                                                  const Answers& answers) const {
+  std::vector<microseconds> times{search_.base};
+  if (!schedule.empty()) times = times_after(schedule, answers);
+  sort_distinct(times);
+  const auto events = events_after(schedule);
+  std::vector<Request> requests;
+  for (const auto at : times) {
+    for (auto event : events) {
+      event.at = at;
+      requests.push_back(event);
+    }
+  }
+  return requests;
+}
+
+std::string HoldingRules::state_key(const Schedule& schedule, const Answers& answers) const {
+  return std::to_string(schedule.back().at.count()) + '|' + std::to_string(last_holder(schedule)) +
+         '|' + ledger_after(schedule, answers).state_key();
+}
+
+void HoldingRules::simplify(Shrinking& finding) const {
+  const auto take_first_of = [&](std::vector<Schedule> candidates) {
+    for (auto& schedule : candidates) schedule = renumbered(std::move(schedule));
+    return finding.take_first_of(std::move(candidates));
+  };
+  for (bool is_simpler = true; is_simpler;) {
+    is_simpler = take_first_of(without_some(finding.schedule()));
+    is_simpler |= take_first_of(simpler(finding.schedule()));
+    for (std::size_t i = 1; i < finding.schedule().size(); ++i) {
+      is_simpler |= take_first_of(with_smaller_gap(finding.schedule(), i));
+    }
+  }
+}
+
+/// The schedule in which this event comes sooner after the one before it, and all that follow,
+/// too; then the same without those.
+std::vector<Schedule> HoldingRules::with_smaller_gap(const Schedule& schedule,
+                                                     std::size_t event) const {
+  const auto gap = schedule[event].at - schedule[event - 1].at;
+  std::vector<microseconds> gaps(gaps_.begin(), gaps_.end());
+  const auto shortest = durations_.front();
+  for (int times = 2; times * shortest < gap && times <= 8; ++times) {
+    gaps.push_back(times * shortest);
+  }
+  std::vector<Schedule> all;
+  for (const auto smaller : gaps) {
+    if (smaller >= gap) continue;
+    for (const bool moves_all : {true, false}) {
+      all.push_back(schedule);
+      const auto last = moves_all ? schedule.size() : event + 1;
+      for (auto i = event; i < last; ++i) all.back()[i].at -= gap - smaller;
+    }
+  }
+  return all;
+}
+
+microseconds HoldingRules::gap_of(traffic::Random& random) const {
+  return gaps_[static_cast<std::size_t>(below(random, static_cast<std::int64_t>(gaps_.size())))];
 }
 
 std::int64_t below(traffic::Random& random, std::int64_t count) {

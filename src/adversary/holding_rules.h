@@ -1,86 +1,96 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "adversary/engine.h"
 #include "adversary/holdings.h"
 #include "adversary/schedule.h"
 #include "traffic/holds.h"
 #include "traffic/pattern.h"
 
-// What differs between the searches of leases (leases.cc) and of reservations (budgets.cc). The
-// search itself is in holdings.cc.
+// The rules of a search for holders (engine.h), and what differs between those of leases
+// (leases.cc) and of reservations (budgets.cc).
 
 namespace rlctl::adversary {
 
 /// Longer than whatever ends at all.
 inline constexpr microseconds kYear = std::chrono::hours{8760};
 
-/// Which events there are of leases or of reservations, and when they may come.
-class HoldingRules {
+/// The rules of leases or of reservations: which events there are, and when they may come.
+class HoldingRules : public Rules {
  public:
   /// `durations`: after which something of a holder ends, the shortest first.
   HoldingRules(const HoldingSearch& search, std::vector<microseconds> durations);
-  virtual ~HoldingRules() = default;
 
-  /// Sets what follows from how long keys live: the critical times, and how long something may stay
-  /// taken.
-  void set_ttls(std::vector<microseconds> ttls);
   /// Schedules that leave what a limiter stores.
   virtual std::vector<Schedule> typical_schedules() const = 0;
+  /// Sets what follows from how long keys live, sorted: the critical times, and how long something
+  /// may stay taken.
+  void set_ttls(std::vector<microseconds> ttls);
+  /// A unit may stay occupied this long after its hold ended.
+  microseconds grace() const { return grace_; }
 
   HoldingScore score_of(const Schedule& schedule, const Answers& answers) const {
     return holding_score_of(schedule, answers, search_, grace_);
   }
-  /// A schedule with new holders at its end, who ask for everything at one instant, long after
-  /// everybody else is gone.
-  virtual Schedule with_probe(Schedule schedule) const = 0;
-  /// Schedules under which limiters are known to fail.
-  virtual std::vector<Schedule> known_schedules() const = 0;
-  virtual Schedule random_schedule(traffic::Random& random) const = 0;
+  /// Whether the answers show a leak, or else that too much is held. Cuts what comes after that.
+  bool shows(bool is_leak, Schedule& schedule, Answers& answers) const;
 
+  std::vector<Schedule> next_known() override;
+  bool learns() const override { return false; }
+  void judge(Schedule schedule, Answers answers) override;
+  std::int64_t most() const override { return result_.held; }
+  std::vector<Request> requests_after(const Schedule& schedule,
+                                      const Answers& answers) const override;
+  bool merges_states() const override { return true; }
+  std::string state_key(const Schedule& schedule, const Answers& answers) const override;
+  void simplify(Shrinking& finding) const override;
+
+  /// The findings so far, without totals.
+  const HoldingSearchResult& result() const { return result_; }
+
+ protected:
+  virtual std::vector<Schedule> known_schedules() const = 0;
   /// Schedules of as many events with simpler numbers, none of which leads back to the schedule.
   virtual std::vector<Schedule> simpler(const Schedule& /*schedule*/) const { return {}; }
-
   /// In an exhaustive search, the times at which the next event may come, unsorted.
   virtual std::vector<microseconds> times_after(const Schedule& schedule,
                                                 const Answers& answers) const = 0;
   /// In an exhaustive search, the events that may come next; their times are not set.
   virtual std::vector<Request> events_after(const Schedule& schedule) const = 0;
-  /// State key: schedules with equal keys have equal futures.
-  virtual std::string state_of(const Schedule& schedule, const Answers& answers) const {
-    return ledger_after(schedule, answers).state_key();
-  }
 
-  /// A unit may stay occupied this long after its hold ended.
-  microseconds grace() const { return grace_; }
-  std::span<const microseconds> gaps() const { return gaps_; }
-  std::span<const microseconds> durations() const { return durations_; }
-  microseconds whole(microseconds time) const { return time - time % search_.tick; }
-
- protected:
   const HoldingSearch& search() const { return search_; }
+  std::span<const microseconds> gaps() const { return gaps_; }
   std::span<const microseconds> edges() const { return edges_; }
+  std::span<const microseconds> durations() const { return durations_; }
   traffic::Holds ledger_after(const Schedule& schedule, const Answers& answers) const;
   /// The time as one that a search may use.
   microseconds on_tick(microseconds time) const {
     return search_.base + whole(time - search_.base);
   }
+  microseconds whole(microseconds time) const { return time - time % search_.tick; }
   /// One of the gaps, by chance.
   microseconds gap_of(traffic::Random& random) const;
 
  private:
+  void keep(std::optional<HoldingFinding>& known, bool is_leak, Schedule schedule,
+            Answers answers) const;
+  std::vector<Schedule> with_smaller_gap(const Schedule& schedule, std::size_t event) const;
+
   HoldingSearch search_;
   std::vector<microseconds> durations_;
   std::vector<microseconds> gaps_, edges_;  ///< critical gaps; moments around the end of something
   microseconds grace_{0};
+  bool gave_known_ = false;  ///< next_known() was called
+  HoldingSearchResult result_;
 };
-
-std::uint32_t last_holder(const Schedule& schedule);
 
 /// A number from 0 to count - 1.
 std::int64_t below(traffic::Random& random, std::int64_t count);

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "adversary/exhaustive.h"
+#include "adversary/engine.h"
 #include "adversary/schedule.h"
 #include "adversary/search.h"
 #include "adversary/trial.h"
@@ -40,12 +40,7 @@ struct HoldingScore {
   std::size_t leaked_at = 0;  ///< the index of the first such event
 };
 
-/// A schedule, the answers to it, and what they show.
-struct HoldingFinding {
-  Schedule schedule = {};
-  Answers answers = {};
-  HoldingScore score = {};
-};
+using HoldingFinding = Found<HoldingScore>;
 
 /// An event of a schedule.
 struct HoldingStep {
@@ -55,19 +50,16 @@ struct HoldingStep {
   std::string_view note = {};
 };
 
-struct HoldingSearchResult {
+struct HoldingSearchResult : SearchTotals {
   std::int64_t held = 0;    ///< the most that were held at once in any schedule
   std::int64_t leaked = 0;  ///< the most that were leaked in any schedule
   /// The shortest schedule that was found to hold more than the limit, or to leak something.
   /// Holders have the numbers from 1 in the order in which they come.
   std::optional<HoldingFinding> overfilled = {}, leak = {};
   bool leaks_for_ever = false;  ///< it is still taken a year later
-  /// How many schedules an exhaustive search tried: all within bounds, unless `interrupted`.
-  std::optional<std::int64_t> tried = {};
-  std::int64_t undecided = 0;  ///< as in SearchResult
-  microseconds grace{0};       ///< see HoldingRules::grace()
-  std::int64_t requests_sent = 0;
-  bool interrupted = false;
+  microseconds grace{0};        ///< see HoldingRules::grace()
+
+  std::vector<const HoldingFinding*> findings() const;
 };
 
 /// What is searched, and how.
@@ -85,6 +77,8 @@ struct HoldingSearch {
   std::uint64_t seed = 1;
   microseconds base{0};  ///< no event is earlier
   microseconds tick{1};  ///< times are the base plus multiples of this
+  /// Instead of a number of tries, try every schedule of up to this many events at critical times.
+  std::optional<int> exhaustive = {};
 };
 
 /// `grace`: see HoldingRules::grace().
@@ -99,17 +93,12 @@ std::vector<HoldingStep> holding_steps_of(const Schedule& schedule, const Answer
 microseconds latest_time(microseconds ends, std::optional<int> events);
 
 /// Tries schedules under which limiters are known to fail, then random ones until the tries are
-/// used up, each with its probe. Then shrinks what was found. The same search gives the same
-/// result. Throws what the trial throws, and UsageError if the tries are too few for the leases.
-/// `worst` of the progress is the most that was held.
+/// used up; or every schedule of a few events, of which those that leave equal contents, and equal
+/// holders, are extended only once, but all count. Each is followed by a probe: new holders who ask
+/// for everything. Then shrinks what was found. The same search gives the same result. Throws what
+/// the trial throws, and UsageError if the tries are too few for the leases. `worst` of the
+/// progress is the most that was held.
 HoldingSearchResult search_holdings(Trial& trial, const HoldingSearch& search,
-                                    const Interrupt& interrupt,
-                                    const OnSearchProgress& on_progress = {});
-/// Tries every schedule of at most `events` events at critical times, each with its probe, and
-/// shrinks what was found. Schedules that leave equal contents, and equal holders, are extended
-/// only once; they all count.
-HoldingSearchResult search_all_holdings(Trial& trial, const HoldingSearch& search, int events,
-                                        const Interrupt& interrupt,
-                                        const OnExhaustiveProgress& on_progress = {});
+                                    const Interrupt& interrupt, const OnProgress& on_progress = {});
 
 }  // namespace rlctl::adversary

@@ -18,14 +18,14 @@ class LeaseRules final : public HoldingRules {
     return {begin().take().schedule(), full.schedule(),
             ScheduleBuilder(full).each(Event::kRelease, 1, 1).schedule()};
   }
-  Schedule with_probe(Schedule schedule) const override {
-    if (schedule.empty()) return schedule;
-    const auto at = schedule.back().at + lease() + grace();
-    const auto last = last_holder(schedule);
+  /// New holders ask for everything at one instant, long after all others are gone.
+  Schedule probe_after(microseconds last, std::uint32_t last_holder) const override {
+    Schedule probe;
     for (std::int64_t i = 1; i <= search().limit.limit; ++i) {
-      schedule.push_back({.at = at, .holder = last + static_cast<std::uint32_t>(i)});
+      probe.push_back(
+          {.at = last + lease() + grace(), .holder = last_holder + static_cast<std::uint32_t>(i)});
     }
-    return schedule;
+    return probe;
   }
   std::vector<Schedule> known_schedules() const override {
     const auto limit = search().limit.limit;
@@ -73,7 +73,7 @@ class LeaseRules final : public HoldingRules {
     return all;
   }
 
-  Schedule random_schedule(traffic::Random& random) const override {
+  Schedule new_schedule(traffic::Random& random) const override {
     constexpr std::int64_t kMost = 40;
     const auto length = 2 + below(random, std::min(3 * search().limit.limit + 6, kMost));
     auto builder = begin();

@@ -134,6 +134,12 @@ std::int64_t requests_of(std::span<const Schedule> schedules) {
   return requests;
 }
 
+std::uint32_t last_holder(const Schedule& schedule) {
+  std::uint32_t last = 0;
+  for (const auto& request : schedule) last = std::max(last, request.holder);
+  return last;
+}
+
 bool steps_back(const Schedule& schedule) {
   return !std::is_sorted(schedule.begin(), schedule.end(), is_earlier);
 }

@@ -71,6 +71,13 @@ struct Answer {
 };
 /// One for each request of a schedule.
 using Answers = std::vector<Answer>;
+/// A schedule, the answers to it, and what they show.
+template <typename Score>
+struct Found {
+  Schedule schedule = {};
+  Answers answers = {};
+  Score score = {};
+};
 
 /// Whether the requests differ in their times at most: in what a report says of them.
 inline bool are_alike(const Request& one, const Request& other) {
@@ -85,6 +92,8 @@ struct Instant {
 };
 std::vector<Instant> instants_of(const Schedule& schedule);
 
+/// The highest number of a holder; 0 if there is none.
+std::uint32_t last_holder(const Schedule& schedule);
 bool steps_back(const Schedule& schedule);
 /// The schedule moved by a time, which may be negative.
 Schedule shifted(Schedule schedule, microseconds by);

@@ -74,11 +74,11 @@ std::string run_budget_model(const limiter::Limit& limit, const Schedule& schedu
   const auto& stored = model.stored();
   if (!stored) return contents;
   const auto last = schedule.back().at;
-  if (stored->end > last) contents += std::to_string(stored->spent);
+  if (stored->end > last) contents += fmt::format("{}<{}", stored->spent, stored->end.count());
   for (const auto& [id, its] : stored->reservations) {
     if (its.forgotten_at <= last) continue;
-    contents += ' ' + id + (its.is_settled ? '-' : '+') + std::to_string(its.units) + '@' +
-                std::to_string(its.held_until.count());
+    contents += fmt::format(" {}{}{}@{}<{}", id, its.is_settled ? '-' : '+', its.units,
+                            its.held_until.count(), its.forgotten_at.count());
   }
   return contents;
 }
@@ -112,13 +112,10 @@ std::vector<Answers> HolderModelTrial::run(std::span<const Schedule> schedules) 
 
 std::vector<Answers> ForgetfulTrial::run(std::span<const Schedule> schedules) {
   std::vector<Answers> answers;
-  contents_.clear();
   for (const auto& schedule : schedules) {
     decider_.forget();
     answers.push_back(std::move(answers_of(decider_, {&schedule, 1}).front()));
     if (!first_) first_ = {schedule, answers.back()};
-    if (!notes_contents_) continue;
-    if (auto contents = decider_.contents()) contents_.push_back(*std::move(contents));
   }
   return answers;
 }
@@ -385,6 +382,25 @@ std::vector<Answers> ScriptTrial::run(std::span<const Schedule> schedules) {
   return answers;
 }
 
+std::unique_ptr<Branching> Trial::branching() {
+  return std::make_unique<ReplayBranching>(*this);
+}
+
+std::unique_ptr<Branching> ModelTrial::branching() {
+  return std::make_unique<ModelBranching>(candidate_);
+}
+
+std::unique_ptr<Branching> EngineTrial::branching() {
+  return std::make_unique<EngineBranching>(decider_);
+}
+
+std::unique_ptr<Branching> ScriptTrial::branching() {
+  note_contents();
+  return Trial::branching();
+}
+
+// ---- States ----
+
 Branching::State StateNumbers::take() {
   if (free_.empty()) return next_++;
   const auto state = free_.back();
@@ -403,12 +419,12 @@ ModelBranching::ModelBranching(const traffic::Candidate& candidate)
 void ModelBranching::run(std::span<Branch> branches) {
   requests_sent_ += static_cast<std::int64_t>(branches.size());
   for (auto& branch : branches) {
-    const auto at = branch.request.at;
-    const auto cost = branch.request.cost;
+    const auto at = branch.requests.front().at;
+    const auto cost = branch.requests.front().cost;
     if (!branch.is_kept) {
       // A refund is always allowed.
-      branch.answer = cost < 0 ? Answer{.allowed = true}
-                               : answer_of(models_[branch.from]->peek(limit_, cost, at));
+      branch.answers = {cost < 0 ? Answer{.allowed = true}
+                                 : answer_of(models_[branch.from]->peek(limit_, cost, at))};
       continue;
     }
     branch.state = numbers_.take();
@@ -416,53 +432,77 @@ void ModelBranching::run(std::span<Branch> branches) {
     auto& model = models_[branch.state];
     model = models_[branch.from]->clone();
     const limiter::KeyAndLimit key{.key = model.get(), .limit = limit_};
-    branch.answer = answer_of(limiter::decide({&key, 1}, cost, at));
+    branch.answers = {answer_of(limiter::decide({&key, 1}, cost, at))};
   }
 }
 
 // ---- Scripts in the engine ----
 
 void EngineBranching::run(std::span<Branch> branches) {
-  requests_sent_ += static_cast<std::int64_t>(branches.size());
   for (auto& branch : branches) {
-    if (branch.from == kEmpty) {
-      decider_.forget();
-    } else {
-      decider_.set_state(states_[branch.from]);
-    }
-    const auto index = static_cast<std::uint32_t>(decider_.state().calls + 1);
-    const auto arrival = arrival_of(branch.request, 0, index);
+    begin_at(branch.from);
+    branch.answers = ask(branch.requests);
+    if (branch.is_kept) branch.state = kept_state();
+  }
+}
+
+void EngineBranching::begin_at(State state) {
+  if (state == kEmpty) return decider_.forget();
+  decider_.set_state(states_[state].left);
+}
+
+Answers EngineBranching::ask(const Schedule& requests) {
+  auto index = static_cast<std::uint32_t>(decider_.state().calls);
+  Answers answers;
+  for (const auto& request : requests) {
+    const auto arrival = arrival_of(request, request.client, ++index);
     limiter::Decision decision;
     if (decider_.decide({&arrival, 1}, {&decision, 1}) == 0) throw Interrupted();
-    branch.answer = answer_of(decision);
-    if (!branch.is_kept) continue;
-    branch.state = numbers_.take();
-    if (states_.size() <= branch.state) states_.resize(branch.state + std::size_t{1});
-    states_[branch.state] = decider_.state();
+    answers.push_back(answer_of(decision));
   }
+  requests_sent_ += static_cast<std::int64_t>(requests.size());
+  return answers;
+}
+
+Branching::State EngineBranching::kept_state() {
+  const auto [known, is_new] = numbers_by_contents_.try_emplace(decider_.state().keys.to_text());
+  if (is_new) {
+    known->second = numbers_.take();
+    if (states_.size() <= known->second) states_.resize(known->second + std::size_t{1});
+    states_[known->second] = {.left = decider_.state(), .contents = &known->first};
+  }
+  ++states_[known->second].users;
+  return known->second;
+}
+
+void EngineBranching::forget(State state) {
+  auto& its = states_[state];
+  if (--its.users > 0) return;
+  numbers_by_contents_.erase(*its.contents);
+  its = {};
+  numbers_.give_back(state);
 }
 
 // ---- Replays ----
 
 std::size_t ReplayBranching::HashOfStep::operator()(const Step& step) const noexcept {
-  const auto& [from, request] = step;
+  const auto& [from, requests] = step;
+  const auto& request = requests.front();
   auto hash = static_cast<std::uint64_t>(request.at.count()) * 0x9e3779b97f4a7c15U;
   hash ^= (std::uint64_t{from} << 20U) ^ static_cast<std::uint64_t>(request.cost);
+  hash ^= (std::uint64_t{request.holder} << 8U) ^ static_cast<std::uint64_t>(request.event);
   return static_cast<std::size_t>((hash ^ (hash >> 29U)) * 0xbf58476d1ce4e5b9U);
 }
 
 void ReplayBranching::run(std::span<Branch> branches) {
-  // Beyond this many, states that no schedule uses are dropped.
-  constexpr std::size_t kMaxStates = 20'000;
   using Stage = Known::Stage;
-  if (states_.size() > kMaxStates) drop_unused();
+  if (states_.size() > max_states_) drop_unused();
   std::vector<Known*> all, queue;
   for (const auto& branch : branches) {
-    const Step step(branch.from, branch.request);
-    auto& known = known_.try_emplace(step, Known{.branch = branch}).first->second;
+    Step step(branch.from, branch.requests);
+    auto& known = known_.try_emplace(std::move(step), Known{.branch = branch}).first->second;
     all.push_back(&known);
-    const bool is_enough =
-        !branch.is_kept || known.branch.is_kept || known.branch.depends_on_chance;
+    const bool is_enough = !branch.is_kept || known.branch.is_kept || known.branch.answers.empty();
     if (known.stage == Stage::kAnswered && is_enough) continue;
     if (known.stage != Stage::kQueued) queue.push_back(&known);
     known.stage = Stage::kQueued;
@@ -475,9 +515,8 @@ void ReplayBranching::run(std::span<Branch> branches) {
   }
   for (std::size_t i = 0; i < branches.size(); ++i) {
     auto& branch = branches[i];
-    branch.answer = all[i]->branch.answer;
-    branch.depends_on_chance = all[i]->branch.depends_on_chance;
-    if (!branch.is_kept || branch.depends_on_chance) continue;
+    branch.answers = all[i]->branch.answers;
+    if (!branch.is_kept || branch.answers.empty()) continue;
     branch.state = all[i]->branch.state;
     ++users_[branch.state];
   }
@@ -486,8 +525,9 @@ void ReplayBranching::run(std::span<Branch> branches) {
 void ReplayBranching::replay(std::span<Known* const> queue) {
   std::vector<Schedule> schedules;
   for (const auto* known : queue) {
-    schedules.push_back(schedules_[known->branch.from]);
-    schedules.back().push_back(known->branch.request);
+    const auto& requests = known->branch.requests;
+    auto& schedule = schedules.emplace_back(schedules_[known->branch.from]);
+    schedule.insert(schedule.end(), requests.begin(), requests.end());
   }
   replayed_ += static_cast<std::int64_t>(queue.size());
   requests_sent_ += requests_of(schedules);
@@ -497,9 +537,9 @@ void ReplayBranching::replay(std::span<Known* const> queue) {
   for (std::size_t i = 0; i < queue.size(); ++i) {
     auto& [branch, stage] = *queue[i];
     stage = Known::Stage::kAnswered;
-    branch.depends_on_chance = answers[i].empty();
-    if (branch.depends_on_chance) continue;
-    branch.answer = answers[i].back();
+    branch.answers.clear();
+    if (answers[i].empty()) continue;
+    branch.answers.assign(answers[i].end() - std::ssize(branch.requests), answers[i].end());
     if (branch.is_kept) {
       branch.state = state_after(std::move(schedules[i]),
                                  contents.empty() ? std::nullopt : std::optional(contents[i]));
@@ -540,6 +580,7 @@ void ReplayBranching::drop_unused() {
     numbers_.give_back(state);
     return true;
   });
+  max_states_ = std::max(kMinStates, 2 * states_.size());
 }
 
 }  // namespace rlctl::adversary

@@ -25,14 +25,43 @@
 #include "traffic/virtual_run.h"
 
 // Runs schedules against a limiter: an algorithm's model, a script on a server, or anything else
-// that can forget what it holds. A random search (search.h) gives whole schedules to a Trial, each
-// of which begins with an empty state. An exhaustive one (exhaustive.h) extends schedules by a
-// request at a time, and gives each request to a Branching together with the state that it follows.
-// cli/commands/adversary/limiter.cc makes the trial of each limiter.
+// that can forget what it holds. A random search gives whole schedules to a Trial, each of which
+// begins with an empty state. An exhaustive one extends schedules by a request at a time, and gives
+// each request to a Branching together with the state that it follows.
 
 namespace rlctl::adversary {
 
-// ---- Whole schedules ----
+// ---- Limiters ----
+
+/// A limiter that answers any number of requests from the same state.
+class Branching {
+ public:
+  /// The number of a state. Numbers of forgotten states are used again.
+  using State = std::uint32_t;
+  /// Before any request.
+  static constexpr State kEmpty = 0;
+
+  /// Requests from a state; run() sets the answers and what follows them.
+  struct Branch {
+    State from = kEmpty;
+    Schedule requests = {};  ///< not before the requests that led to the state
+    bool is_kept = false;    ///< the state after a single request is needed
+    Answers answers = {};    ///< empty if they depend on chance; the state is not kept then
+    State state = kEmpty;    ///< the one after the request, if it is kept
+  };
+
+  virtual ~Branching() = default;
+  /// Answers each branch independently of the others. Throws what the limiter throws.
+  virtual void run(std::span<Branch> branches) = 0;
+  virtual void forget(State state) = 0;
+  /// The requests that were sent, with those that are sent again to reach a state.
+  virtual std::int64_t requests_sent() const = 0;
+  /// How many branches are worth giving to one run().
+  virtual std::size_t at_once() const = 0;
+  /// Whether it is unknown which states are equal, so that every schedule was sent from its
+  /// beginning.
+  virtual bool sends_each_whole() const { return false; }
+};
 
 /// A limiter on trial.
 class Trial {
@@ -52,7 +81,14 @@ class Trial {
   /// Whether a schedule really has these answers. If not, the trial is more careful from now on,
   /// and the caller must repeat the search.
   virtual bool confirms(const Schedule& /*schedule*/, const Answers& /*answers*/) { return true; }
+  /// Whether schedules run one at a time, each on an empty limiter, since they would disturb each
+  /// other.
+  virtual bool is_apart() const { return false; }
+  /// The limiter for an exhaustive search, which must not outlive this.
+  virtual std::unique_ptr<Branching> branching();
 };
+
+// ---- Trials ----
 
 /// A trial of the models in C++.
 class ModelTrial final : public Trial {
@@ -60,6 +96,7 @@ class ModelTrial final : public Trial {
   /// Throws UsageError if the algorithm does not support these limits.
   explicit ModelTrial(const traffic::Candidate& candidate);
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
+  std::unique_ptr<Branching> branching() override;
 
  private:
   traffic::Candidate candidate_;
@@ -81,16 +118,13 @@ class HolderModelTrial final : public Trial {
 
 /// A trial of a decider that can forget everything: runs schedules one after another, each on an
 /// empty state.
-class ForgetfulTrial final : public Trial {
+class ForgetfulTrial : public Trial {
  public:
   /// The decider must outlive this.
   explicit ForgetfulTrial(traffic::ForgetfulDecider& decider) : decider_(decider) {}
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
   std::vector<microseconds> ttls(const Schedule& schedule) override;
   bool leaves_endless_key(const Schedule& schedule) override;
-  /// From now on contents() tells what the decider tells.
-  void note_contents() { notes_contents_ = true; }
-  std::vector<std::string> contents() const override { return contents_; }
   /// Runs the schedule again, and the first one of all. Throws UsageError if either has other
   /// answers than before.
   bool confirms(const Schedule& schedule, const Answers& answers) override;
@@ -98,8 +132,18 @@ class ForgetfulTrial final : public Trial {
  private:
   traffic::ForgetfulDecider& decider_;
   std::optional<std::pair<Schedule, Answers>> first_ = {};  ///< the first schedule that was run
-  bool notes_contents_ = false;
-  std::vector<std::string> contents_;
+};
+
+/// A trial of a script in the engine.
+class EngineTrial final : public ForgetfulTrial {
+ public:
+  /// The decider must outlive this.
+  explicit EngineTrial(traffic::EngineDecider& decider)
+      : ForgetfulTrial(decider), decider_(decider) {}
+  std::unique_ptr<Branching> branching() override;
+
+ private:
+  traffic::EngineDecider& decider_;
 };
 
 /// Provides any number of keys, for a Script.
@@ -139,8 +183,7 @@ class ScriptTrial final : public Trial {
   /// What sends the requests of all schedules. If an interrupt ends its decide(), run() throws
   /// Interrupted.
   traffic::ScriptDecider& decider() { return decider_; }
-  /// Whether schedules run one at a time, each on an empty database.
-  bool is_apart() const { return is_apart_; }
+  bool is_apart() const override { return is_apart_; }
   /// From now on contents() tells what the keys hold and when they expire, unless schedules run one
   /// at a time.
   void note_contents() { notes_contents_ = true; }
@@ -152,6 +195,8 @@ class ScriptTrial final : public Trial {
   /// Runs the schedule again, alone on an empty server; true without that if all schedules run so,
   /// or only named keys may hold state.
   bool confirms(const Schedule& schedule, const Answers& answers) override;
+  /// Calls note_contents().
+  std::unique_ptr<Branching> branching() override;
 
  private:
   /// A key that a request has named in its KEYS, as the first one.
@@ -192,37 +237,6 @@ class ScriptTrial final : public Trial {
 
 // ---- Requests that follow a state ----
 
-/// A limiter that answers any number of requests from the same state.
-class Branching {
- public:
-  /// The number of a state. Numbers of forgotten states are used again.
-  using State = std::uint32_t;
-  /// Before any request.
-  static constexpr State kEmpty = 0;
-
-  /// A request from a state; run() sets the answer and what follows it.
-  struct Branch {
-    State from = kEmpty;
-    Request request = {};  ///< not before the requests that led to the state
-    bool is_kept = false;  ///< the state after it is needed
-    Answer answer = {};
-    State state = kEmpty;            ///< the one after the request, if it is kept
-    bool depends_on_chance = false;  ///< true of the answer; the state is not kept
-  };
-
-  virtual ~Branching() = default;
-  /// Answers each branch independently of the others. Throws what the limiter throws.
-  virtual void run(std::span<Branch> branches) = 0;
-  virtual void forget(State state) = 0;
-  /// The requests that were sent, with those that are sent again to reach a state.
-  virtual std::int64_t requests_sent() const = 0;
-  /// How many branches are worth giving to one run().
-  virtual std::size_t at_once() const = 0;
-  /// Whether it is unknown which states are equal, so that every schedule was sent from its
-  /// beginning.
-  virtual bool sends_each_whole() const { return false; }
-};
-
 /// Numbers for states, from 1; those given back are taken again.
 class StateNumbers {
  public:
@@ -257,18 +271,26 @@ class EngineBranching final : public Branching {
   /// The decider must outlive this.
   explicit EngineBranching(traffic::EngineDecider& decider) : decider_(decider) {}
   void run(std::span<Branch> branches) override;
-  void forget(State state) override {
-    states_[state] = traffic::EngineState();
-    numbers_.give_back(state);
-  }
+  void forget(State state) override;
   std::int64_t requests_sent() const override { return requests_sent_; }
   std::size_t at_once() const override { return 1; }
 
  private:
+  struct Kept {
+    traffic::EngineState left = {};
+    const std::string* contents = nullptr;  ///< of `left`
+    std::int64_t users = 0;                 ///< how many branches use it
+  };
+
+  void begin_at(State state);
+  Answers ask(const Schedule& requests);
+  State kept_state();
+
   traffic::EngineDecider& decider_;
   std::int64_t requests_sent_ = 0;
   StateNumbers numbers_;
-  std::vector<traffic::EngineState> states_;  ///< by state; none for kEmpty
+  std::vector<Kept> states_;  ///< by number; none for kEmpty
+  std::unordered_map<std::string, State> numbers_by_contents_;
 };
 
 /// Any limiter on trial. Replays a schedule from its beginning to learn what follows it, once for
@@ -290,8 +312,8 @@ class ReplayBranching final : public Branching {
   std::int64_t replayed() const { return replayed_; }
 
  private:
-  static constexpr std::size_t kReplayedAtOnce = 512;
-  using Step = std::pair<State, Request>;
+  static constexpr std::size_t kReplayedAtOnce = 512, kMinStates = 20'000;
+  using Step = std::pair<State, Schedule>;
   struct HashOfStep {
     std::size_t operator()(const Step& step) const noexcept;
   };
@@ -307,6 +329,7 @@ class ReplayBranching final : public Branching {
   Trial& trial_;
   std::int64_t requests_sent_ = 0, replayed_ = 0;
   bool sends_each_whole_ = false;
+  std::size_t max_states_ = kMinStates;  ///< beyond that, states that no schedule uses are dropped
   StateNumbers numbers_;
   /// By state: of the schedules that reach it, the one that ends earliest, so that it may be
   /// followed by whatever may follow the others.

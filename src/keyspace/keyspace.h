@@ -105,7 +105,8 @@ struct Key {
 
 class Keyspace final : public lua::Commands {
  public:
-  explicit Keyspace(std::chrono::microseconds now = {}) : now_(now) {}
+  Keyspace() = default;
+  explicit Keyspace(std::chrono::microseconds now) : now_(now) {}
 
   /// All commands, by name.
   static std::vector<CommandInfo> commands();
@@ -146,7 +147,7 @@ class Keyspace final : public lua::Commands {
   /// Throws NotImplementedHere if a command that adds so many bytes might exceed kMostBytes.
   void reserve(std::size_t bytes);
 
-  std::chrono::microseconds now_;
+  std::chrono::microseconds now_{0};
   std::chrono::microseconds ahead_{0};  ///< of the time that is shown
   Keys keys_ = {};                      ///< some may have expired
   std::size_t sweep_at_ = 8;            ///< with so many keys, those that have expired are removed

@@ -66,7 +66,6 @@ class EngineDecider final : public ForgetfulDecider {
   void forget() override;
   std::vector<std::chrono::microseconds> ttls() override;
   bool has_endless_key() override;
-  std::optional<std::string> contents() override { return state_.keys.to_text(); }
 
   /// What the requests since forget() or the last set_state() have left. A search continues from
   /// there as often as it likes. A script with a setup must not be given a state.

@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -60,9 +59,6 @@ class ForgetfulDecider : public Decider {
   virtual std::vector<std::chrono::microseconds> ttls() { return {}; }
   /// Whether a key is left that never expires; false if unknown.
   virtual bool has_endless_key() { return false; }
-  /// What is stored now, and for how long: equal texts mean that every request that follows is
-  /// answered alike. std::nullopt if unknown.
-  virtual std::optional<std::string> contents() { return std::nullopt; }
 };
 
 /// Uses the models in C++, without a server. Memory grows with the number of keys and the contents

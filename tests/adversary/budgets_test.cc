@@ -67,14 +67,16 @@ TEST_CASE("budgets: nothing is found in budget, nor in its model") {
     CHECK_FALSE(result.leak);
     CHECK(result.requests_sent >= kExact.tries);
   }
-  trial.note_contents();
-  const auto on_server = search_all_holdings(trial, kExact, 2, Interrupt());
-  const auto by_model = search_all_holdings(model, kExact, 2, Interrupt());
+  auto all = kExact;
+  all.exhaustive = 2;
+  const auto on_server = search_holdings(trial, all, Interrupt());
+  const auto by_model = search_holdings(model, all, Interrupt());
   CHECK(on_server.tried == by_model.tried);
   CHECK(by_model.tried.value_or(0) > 200);
   CHECK(on_server.held == 10);
   CHECK(on_server.leaked == 0);
-  const auto longer = search_all_holdings(model, kExact, 3, Interrupt());
+  all.exhaustive = 3;
+  const auto longer = search_holdings(model, all, Interrupt());
   CHECK(longer.held == 10);
   CHECK(longer.leaked == 0);
 }

@@ -1,6 +1,4 @@
 // needs: server
-#include "adversary/exhaustive.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "adversary/search.h"
 #include "support/limiters.h"
 #include "support/random.h"
 #include "support/test_script.h"
@@ -127,8 +126,9 @@ class BruteForce {
 
 Totals totals_of(Branching& limiter, int requests, std::vector<std::int64_t> costs = {1}) {
   const Interrupt interrupt;
-  const auto found = exhaust(limiter, {.limit = kTwo, .costs = std::move(costs), .base = kBase},
-                             requests, interrupt);
+  const auto found = exhaust(
+      limiter, {.limit = kTwo, .costs = std::move(costs), .base = kBase, .exhaustive = requests},
+      interrupt);
   return {.tried = *found.tried,
           .undecided = found.undecided,
           .worst = found.most.score.worst,
@@ -275,7 +275,7 @@ return 1)";
   ScriptSearch search(script);
   const Interrupt interrupt;
   const auto found =
-      exhaust(search.replay, {.limit = three, .costs = {1}, .base = kBase}, 5, interrupt);
+      exhaust(search.replay, {.limit = three, .base = kBase, .exhaustive = 5}, interrupt);
   CHECK(found.most.score.worst == 4);
 }
 
@@ -325,21 +325,20 @@ local count = redis.call('INCR', KEYS[1])
 if count == 3 then redis.call('SET', 'open', 1) end
 return (count <= tonumber(ARGV[3]) or redis.call('GET', 'open') == 'never') and 1 or 0)",
                     1us, "", kTwo);
-  ScriptSearch search(script);
-  auto& trial = search.trial;
-  const auto result = search_all(trial, {.limit = kTwo, .base = kBase}, 3, Interrupt());
+  ScriptSearch on_server(script);
+  auto& trial = on_server.trial;
+  const auto result = search(trial, {.limit = kTwo, .base = kBase, .exhaustive = 3}, Interrupt());
   CHECK(trial.is_apart());
   CHECK(result.most.score.worst == 2);
   CHECK(*result.tried > 500);
   CHECK(result.sent_each_whole);
-  CHECK(search.server.call({"DBSIZE"}).integer() == 0);
+  CHECK(on_server.server.call({"DBSIZE"}).integer() == 0);
 }
 
 TEST_CASE("an exhaustive search shrinks what it finds") {
   const rlctl::traffic::Candidate candidate{&algorithm("fixed-window"), {kTwo}};
-  ModelBranching limiter(candidate);
   ModelTrial trial(candidate);
-  const auto result = search_all(limiter, trial, {.limit = kTwo, .base = kBase}, 6, Interrupt());
+  const auto result = search(trial, {.limit = kTwo, .base = kBase, .exhaustive = 6}, Interrupt());
   CHECK(result.most.score.worst == 4);
   CHECK(result.most.schedule.size() == 4);
   REQUIRE(result.tried);

@@ -57,9 +57,10 @@ TEST_CASE("leases: nothing is found in concurrency, nor in its model") {
     CHECK_FALSE(result.leak);
     CHECK(result.requests_sent >= request.tries);
   }
-  trial.note_contents();
-  const auto on_server = search_all_holdings(trial, request, 3, Interrupt());
-  const auto by_model = search_all_holdings(model, request, 3, Interrupt());
+  auto all = request;
+  all.exhaustive = 3;
+  const auto on_server = search_holdings(trial, all, Interrupt());
+  const auto by_model = search_holdings(model, all, Interrupt());
   CHECK(on_server.tried == by_model.tried);
   CHECK(on_server.held == 2);
   CHECK(on_server.leaked == 0);

@@ -352,7 +352,7 @@ TEST_CASE("an interrupt ends a search of a script within a batch of schedules") 
   trial.decider().stop_at(interrupt, 30s, 30s);
   // A batch has some 10,000 requests.
   const auto result = search(trial, {.limit = {100, 60s, {}}, .base = kBase}, interrupt,
-                             [&](std::int64_t, std::int64_t, std::int64_t) { is_armed = true; });
+                             [&](std::int64_t, double, std::int64_t) { is_armed = true; });
   CHECK(result.interrupted);
   CHECK(result.most.score.worst == 5);
   CHECK(calls_since < 2000);

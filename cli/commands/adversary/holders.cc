@@ -157,6 +157,7 @@ rlctl::adversary::HoldingSearch holder_request_of(const traffic::Candidate& cand
   auto search = holder_search_of(plan, candidate.is_bundled());
   search.renews = takes_renewals(candidate);
   search.tries = plan.search()->tries;
+  search.exhaustive = plan.search()->exhaustive;
   search.seed = plan.request.seed;
   search.base = search_base(plan);
   const auto longest = plan.reserve ? search.hold : plan.leases.lease;

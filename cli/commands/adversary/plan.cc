@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "adversary/exhaustive.h"
+#include "adversary/search.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/adversary/holders.h"
@@ -44,18 +44,17 @@ void require_conclusive(const Plan& plan) {
 void require_room(const Plan& plan, const Options& given) {
   const auto& request = plan.request;
   const auto& search = *plan.search();
-  const rlctl::adversary::SearchRequest searched{
-      .limit = request.limit, .costs = plan.costs, .tries = search.tries};
+  const rlctl::adversary::SearchRequest searched{.limit = request.limit,
+                                                 .costs = plan.costs,
+                                                 .tries = search.tries,
+                                                 .exhaustive = search.exhaustive};
   constexpr std::string_view kTries = "--tries";
   if (!search.exhaustive) {
     parsed(given.is_given(kTries) ? ValueOrigin{std::string(kTries)} : plan.origins.limit,
            [&] { rlctl::adversary::require_enough_tries(searched); });
   }
-  const auto latest = search.exhaustive
-                          ? rlctl::adversary::latest_time(searched, *search.exhaustive)
-                          : rlctl::adversary::latest_time(searched);
   // The base is the beginning of the next window.
-  const auto needed = request.limit.window + latest;
+  const auto needed = request.limit.window + rlctl::adversary::latest_time(searched);
   if (request.start + needed <= limiter::kLatestNow) return;
   refuse_value(plan.origins.limit,
                fmt::format("the search needs {} before the year 2096, where the times of the "

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "adversary/exhaustive.h"
 #include "adversary/holdings.h"
+#include "adversary/search.h"
 #include "adversary/trial.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -72,14 +72,9 @@ class LimiterTrial {
   rlctl::adversary::Trial& trial() { return *trial_; }
   /// Null for a model or a program.
   const traffic::Script* script() const { return script_.get(); }
-  /// Null if it is not a script on a server.
-  rlctl::adversary::ScriptTrial* script_trial() { return script_trial_; }
-  /// Null if it is not a script in this process.
-  traffic::EngineDecider* engine() { return engine_ ? &*engine_ : nullptr; }
-  /// From now on the trial tells what each schedule leaves, if it knows.
-  void note_contents() {
-    if (script_trial_ != nullptr) script_trial_->note_contents();
-    if (forgetful_trial_ != nullptr) forgetful_trial_->note_contents();
+  /// See ScriptDecider::send_one_at_a_time(); only a server needs it.
+  void send_one_at_a_time() {
+    if (script_trial_ != nullptr) script_trial_->decider().send_one_at_a_time();
   }
   /// The replies that a script gave during the search; empty for a model or a program.
   traffic::RepliesSeen replies() const {
@@ -92,7 +87,6 @@ class LimiterTrial {
   }
 
  private:
-  void try_forgetful(traffic::ForgetfulDecider& decider);
   void try_on(trial::Server& server, const traffic::Candidate& candidate);
 
   rlctl::adversary::TrialKeys keys_;
@@ -102,7 +96,6 @@ class LimiterTrial {
   std::optional<traffic::EngineDecider> engine_;
   std::unique_ptr<rlctl::adversary::Trial> trial_;
   rlctl::adversary::ScriptTrial* script_trial_ = nullptr;
-  rlctl::adversary::ForgetfulTrial* forgetful_trial_ = nullptr;
 };
 
 LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, const Plan& plan,
@@ -110,7 +103,7 @@ LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, const Plan& plan
   const bool reserves = plan.reserve.has_value();
   if (candidate.program) {
     program_.emplace(candidate, keys_, session.programs());
-    try_forgetful(*program_);
+    trial_ = std::make_unique<rlctl::adversary::ForgetfulTrial>(*program_);
   } else if (plan.model && (reserves || candidate.is_bundled_lease())) {
     trial_ =
         std::make_unique<rlctl::adversary::HolderModelTrial>(candidate.limits.front(), !reserves);
@@ -121,14 +114,8 @@ LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, const Plan& plan
   } else {
     script_ = traffic::make_script(candidate, keys_, "", {.virtual_clock = false});
     engine_.emplace(*script_, session.interrupt());
-    try_forgetful(*engine_);
+    trial_ = std::make_unique<rlctl::adversary::EngineTrial>(*engine_);
   }
-}
-
-void LimiterTrial::try_forgetful(traffic::ForgetfulDecider& decider) {
-  auto trial = std::make_unique<rlctl::adversary::ForgetfulTrial>(decider);
-  forgetful_trial_ = trial.get();
-  trial_ = std::move(trial);
 }
 
 void LimiterTrial::try_on(trial::Server& server, const traffic::Candidate& candidate) {
@@ -172,21 +159,14 @@ class Searches {
  private:
   /// Callbacks that show the progress of the search against limiter `number`: how much was tried,
   /// and the most that was found so far.
-  rlctl::adversary::OnSearchProgress on_events(std::size_t number, std::string_view what,
-                                               std::string_view most) {
-    return [=, this](std::int64_t sent, std::int64_t of, std::int64_t found) {
-      show(number, as_double(sent) / as_double(of),
-           fmt::format("{} {}, {} {}", grouped(sent), what, most, found));
-    };
-  }
-  rlctl::adversary::OnExhaustiveProgress on_schedules(std::size_t number, std::string_view most) {
+  rlctl::adversary::OnProgress on_progress(std::size_t number, std::string_view what,
+                                           std::string_view most) {
     return [=, this](std::int64_t tried, double share, std::int64_t found) {
-      show(number, share, fmt::format("{} schedules, {} {}", grouped(tried), most, found));
+      const auto name = escaped_message(name_of(plan_.candidates[number]));
+      session_.show(number, share,
+                    fmt::format("the search; {}: {} {}, {} {}", name, grouped(tried),
+                                search_.exhaustive ? "schedules" : what, most, found));
     };
-  }
-  void show(std::size_t number, double share, const std::string& tried) {
-    const auto name = escaped_message(name_of(plan_.candidates[number]));
-    session_.show(number, share, fmt::format("the search; {}: {}", name, tried));
   }
 
   Run search(std::size_t number, bool one_at_a_time) {
@@ -194,8 +174,7 @@ class Searches {
     Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
     LimiterTrial limiter(candidate, plan_, session_);
     if (limiter.script() != nullptr) session_.warn_of_change(*limiter.script());
-    auto* script = limiter.script_trial();
-    if (script != nullptr && one_at_a_time) script->decider().send_one_at_a_time();
+    if (one_at_a_time) limiter.send_one_at_a_time();
     if (has_holders(plan_)) {
       search_holders(run, number, limiter);
     } else {
@@ -267,14 +246,8 @@ class Searches {
     auto& result = findings.result;
     findings.tick = request.tick;
     const std::string_view most = plan_.reserve ? "units" : "held";
-    if (const auto& events = search_.exhaustive) {
-      limiter.note_contents();
-      result = rlctl::adversary::search_all_holdings(
-          limiter.trial(), request, *events, session_.interrupt(), on_schedules(number, most));
-    } else {
-      result = rlctl::adversary::search_holdings(limiter.trial(), request, session_.interrupt(),
-                                                 on_events(number, "events", most));
-    }
+    result = rlctl::adversary::search_holdings(limiter.trial(), request, session_.interrupt(),
+                                               on_progress(number, "events", most));
     if (!result.interrupted) limiter.finish();
     run.outcome.interrupted = result.interrupted;
     run.outcome.replies = limiter.replies();
@@ -284,7 +257,6 @@ class Searches {
   rlctl::adversary::SearchResult find_schedules(std::size_t number, LimiterTrial& limiter,
                                                 microseconds tick) {
     const auto& candidate = plan_.candidates[number];
-    const auto& interrupt = session_.interrupt();
     const auto* unit = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
     const rlctl::adversary::SearchRequest request{
         .limit = plan_.limits.front(),
@@ -294,29 +266,10 @@ class Searches {
         .base = search_base(plan_),
         .tick = tick,
         .clock_unit = unit != nullptr ? unit->tick : microseconds{0},
-        .steps_back = search_.steps_back()};
-    if (!search_.exhaustive) {
-      return rlctl::adversary::search(limiter.trial(), request, interrupt,
-                                      on_events(number, "requests", "worst"));
-    }
-    const auto on_progress = on_schedules(number, "worst");
-    if (auto* script = limiter.script_trial()) {
-      return rlctl::adversary::search_all(*script, request, *search_.exhaustive, interrupt,
-                                          on_progress);
-    }
-    if (auto* engine = limiter.engine()) {
-      rlctl::adversary::EngineBranching branching(*engine);
-      return rlctl::adversary::search_all(branching, limiter.trial(), request, *search_.exhaustive,
-                                          interrupt, on_progress);
-    }
-    if (candidate.program) {
-      rlctl::adversary::ReplayBranching replay(limiter.trial());
-      return rlctl::adversary::search_all(replay, limiter.trial(), request, *search_.exhaustive,
-                                          interrupt, on_progress);
-    }
-    rlctl::adversary::ModelBranching branching(candidate);
-    return rlctl::adversary::search_all(branching, limiter.trial(), request, *search_.exhaustive,
-                                        interrupt, on_progress);
+        .steps_back = search_.steps_back(),
+        .exhaustive = search_.exhaustive};
+    return rlctl::adversary::search(limiter.trial(), request, session_.interrupt(),
+                                    on_progress(number, "requests", "worst"));
   }
 
   Report& report_;

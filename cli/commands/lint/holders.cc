@@ -110,13 +110,14 @@ rlctl::adversary::HoldingSearch search_of(const traffic::Candidate& candidate, m
 }
 
 /// Shows the progress on stderr while it runs, and clears it.
-template <typename Search>
-rlctl::adversary::HoldingSearchResult with_progress(const Search& search) {
+rlctl::adversary::HoldingSearchResult search_with_progress(
+    rlctl::adversary::Trial& trial, const rlctl::adversary::HoldingSearch& search,
+    const Interrupt& interrupt) {
   Progress progress(is_terminal(STDERR_FILENO));
-  auto result = search([&](std::int64_t sent, std::int64_t of, std::int64_t) {
-    progress.update(std::min(1.0, static_cast<double>(sent) / static_cast<double>(of)),
-                    fmt::format("{} events", grouped(of)));
-  });
+  const auto show = [&](std::int64_t /*sent*/, double share, std::int64_t /*held*/) {
+    progress.update(std::min(1.0, share), fmt::format("{} events", grouped(search.tries)));
+  };
+  auto result = rlctl::adversary::search_holdings(trial, search, interrupt, show);
   progress.clear();
   if (result.interrupted) throw Interrupted();
   return result;
@@ -139,9 +140,7 @@ Observed observe_leases(const Subject& subject, Connector& connector,
   auto search = search_of(candidate, limit.window);
   search.has_leases = true;
   search.tries = std::max(kTries, 100 * limit.limit);
-  const auto result = with_progress([&](const rlctl::adversary::OnSearchProgress& on_progress) {
-    return rlctl::adversary::search_holdings(*trial, search, invocation.interrupt, on_progress);
-  });
+  const auto result = search_with_progress(*trial, search, invocation.interrupt);
   trial.finish();
   rlctl::lint::LeaseObservation seen{.limit = limit.limit, .held = result.held};
   const auto steps_of = [&](const HoldingFinding& found) {
@@ -177,9 +176,7 @@ Observed observe_budget(const Subject& subject, const Plan& plan, Connector& con
   search.units = *plan.reserve;
   search.is_exact = candidate.is_bundled();
   HolderTrial trial(candidate, connector, settings, plan.hold / 10);
-  const auto result = with_progress([&](const rlctl::adversary::OnSearchProgress& on_progress) {
-    return rlctl::adversary::search_holdings(*trial, search, invocation.interrupt, on_progress);
-  });
+  const auto result = search_with_progress(*trial, search, invocation.interrupt);
   const rlctl::adversary::Request reserve{.at = search.base,
                                           .cost = search.units,
                                           .event = Event::kReserve,
