@@ -188,9 +188,8 @@ constexpr std::string_view kValues[] = {
 constexpr std::string_view kFloats[] = {"1",   "0.1",   "-0.1",    "3.0e3", "1e17",   "5e-5",
                                         "0.2", "-1e17", "10.5",    "0",     "1e-17",  ".5",
                                         "5.",  "+2",    "100.123", "0x10",  "3.14159"};
-constexpr std::string_view kOddFloats[] = {"inf",  "-inf",     "+inf", "nan",   "x",
-                                           "",     " 1",       "1 ",   "1e400", "1e-400",
-                                           "1e30", "Infinity", "-",    "1,5",   "-0"};
+constexpr std::string_view kOddFloats[] = {"inf", "-inf",   "+inf", "nan",      "x", "",    " 1",
+                                           "1 ",  "1e-400", "1e30", "Infinity", "-", "1,5", "-0"};
 constexpr std::string_view kScores[] = {"0", "1", "2", "3", "-1", "1.5", "10", "1700000000123456",
                                         "0", "0"};
 constexpr std::string_view kLongScores[] = {
@@ -253,6 +252,7 @@ class Calls {
   }
   std::string score() {
     if (with_long_scores_ && random_.percent(30)) return std::string(random_.one_of(kLongScores));
+    if (random_.percent(2)) return "1e400";
     return one_of(kScores, kOddFloats, 5);
   }
   std::string next_word(char letter) {
