@@ -114,12 +114,13 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// All scripts of the project, except those that never end.
+/// All scripts of the project, except those that never end, and the library, which EVAL refuses.
 std::vector<fs::path> scripts() {
   std::vector<fs::path> all;
   for (const auto* folder : {"lua", "examples", "bench/others", "tests/cli", "tests/limiters"}) {
     for (const auto& entry : fs::recursive_directory_iterator(kProject / folder)) {
-      if (entry.path().extension() == ".lua" && entry.path().stem() != "loop") {
+      const auto name = entry.path().filename();
+      if (name.extension() == ".lua" && name != "loop.lua" && name != "library.lua") {
         all.push_back(entry.path());
       }
     }
@@ -368,13 +369,16 @@ void compare(Sides& sides, Random& random, const std::string& source, std::strin
     CHECK(actual == expected);
     CHECK(sides.stored_by_runner() == sides.stored_by_eval());
     if (!runs_in_process) continue;
+    std::string in_process;
     try {
-      CHECK(comparable(sides, sides.run_in_process(*runner, its_keys, its_arguments)) == expected);
-      CHECK(sides.differing_keys() == "");
+      in_process = comparable(sides, sides.run_in_process(*runner, its_keys, its_arguments));
     } catch (const keyspace::NotImplementedHere& error) {
       MESSAGE(error.what());
       runs_in_process = false;
+      continue;
     }
+    CHECK(in_process == expected);
+    CHECK(sides.differing_keys() == "");
   }
 }
 
