@@ -75,9 +75,9 @@ struct Scored {
 
 using Text = std::string;
 using List = std::deque<std::string>;
-using Hash = std::vector<Field>;        ///< in the order of insertion
-using Set = std::vector<std::string>;   ///< in the order of insertion
-using SortedSet = std::vector<Scored>;  ///< by score, then by the bytes of the member
+using Hash = std::vector<Field>;       ///< in the order of insertion
+using Set = std::vector<std::string>;  ///< in the order of insertion
+using SortedSet = std::deque<Scored>;  ///< by score, then by the bytes of the member
 /// Only a Text can be empty.
 using Value = std::variant<Text, List, Hash, Set, SortedSet>;
 

@@ -373,7 +373,7 @@ void compare(Sides& sides, Random& random, const std::string& source, std::strin
     try {
       in_process = comparable(sides, sides.run_in_process(*runner, its_keys, its_arguments));
     } catch (const keyspace::NotImplementedHere& error) {
-      MESSAGE(error.what());
+      MESSAGE(std::string(error.what()));
       runs_in_process = false;
       continue;
     }
