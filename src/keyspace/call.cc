@@ -162,6 +162,11 @@ void Call::reply_text(std::string_view text) {
   reply_ += "\r\n";
 }
 
+void Call::reply_text_or_nil(const std::string* text) {
+  if (text == nullptr) return reply_nil();
+  reply_text(*text);
+}
+
 void Call::reply_score(double score) {
   // An integer of 15 digits is the same with 17, and is written faster.
   constexpr double kWhole = 1e15;

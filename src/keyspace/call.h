@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
@@ -125,6 +126,7 @@ class Call {
   void reply_integer(std::int64_t number) { reply_line(':', number); }
   void reply_array(std::size_t size) { reply_line('*', static_cast<std::int64_t>(size)); }
   void reply_text(std::string_view text);
+  void reply_text_or_nil(const std::string* text);
   /// With 17 digits, as Redis 7 writes scores.
   void reply_score(double score);
   void reply_nil() { reply_ += "$-1\r\n"; }
@@ -157,6 +159,13 @@ struct Command {
   void (*run)(Call&) = nullptr;
 };
 constexpr bool kReads = false, kWrites = true;
+
+/// STRLEN, LLEN, HLEN, SCARD and ZCARD.
+template <typename T>
+void reply_size(Call& call) {
+  const auto* const value = call.find<T>(call.words[1]);
+  call.reply_integer(value == nullptr ? 0 : std::ssize(*value));
+}
 
 std::span<const Command> key_commands();
 std::span<const Command> string_commands();

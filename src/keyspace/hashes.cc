@@ -25,11 +25,6 @@ bool set_field(Hash& hash, std::string_view name, std::string_view value) {
   return true;
 }
 
-void reply_value_or_nil(Call& call, const std::string* value) {
-  if (value == nullptr) return call.reply_nil();
-  call.reply_text(*value);
-}
-
 std::int64_t set_fields(Call& call) {
   if (call.words.size() % 2 == 1) call.refuse_word_count();
   auto& hash = call.edit<Hash>(call.words[1]);
@@ -56,13 +51,13 @@ void hsetnx(Call& call) {
 }
 
 void hget(Call& call) {
-  reply_value_or_nil(call, find_field(call.find<Hash>(call.words[1]), call.words[2]));
+  call.reply_text_or_nil(find_field(call.find<Hash>(call.words[1]), call.words[2]));
 }
 
 void hmget(Call& call) {
   const auto* const hash = call.find<Hash>(call.words[1]);
   call.reply_array(call.words.size() - 2);
-  for (const auto name : call.words.subspan(2)) reply_value_or_nil(call, find_field(hash, name));
+  for (const auto name : call.words.subspan(2)) call.reply_text_or_nil(find_field(hash, name));
 }
 
 template <bool kNames, bool kValues>
@@ -88,11 +83,6 @@ void hdel(Call& call) {
   call.reply_integer(removed);
 }
 
-void hlen(Call& call) {
-  const auto* const hash = call.find<Hash>(call.words[1]);
-  call.reply_integer(hash == nullptr ? 0 : static_cast<std::int64_t>(hash->size()));
-}
-
 void hexists(Call& call) {
   const auto* const value = find_field(call.find<Hash>(call.words[1]), call.words[2]);
   call.reply_integer(value == nullptr ? 0 : 1);
@@ -100,7 +90,7 @@ void hexists(Call& call) {
 
 void hstrlen(Call& call) {
   const auto* const value = find_field(call.find<Hash>(call.words[1]), call.words[2]);
-  call.reply_integer(value == nullptr ? 0 : static_cast<std::int64_t>(value->size()));
+  call.reply_integer(value == nullptr ? 0 : std::ssize(*value));
 }
 
 void hincrby(Call& call) {
@@ -133,7 +123,7 @@ constexpr Command kHashCommands[] = {
     {"HINCRBY", 4, kWrites, hincrby},
     {"HINCRBYFLOAT", 4, kWrites, hincrbyfloat},
     {"HKEYS", 2, kReads, reply_fields<true, false>},
-    {"HLEN", 2, kReads, hlen},
+    {"HLEN", 2, kReads, reply_size<Hash>},
     {"HMGET", -3, kReads, hmget},
     {"HMSET", -4, kWrites, hmset},
     {"HSET", -4, kWrites, hset},

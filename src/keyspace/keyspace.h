@@ -25,10 +25,10 @@
 //   - COPY into another database; ranges by BYLEX of members with different scores, which Redis
 //     does not define;
 //   - more than kMostBytes in all values together.
-// Redis 7 leaves one thing to chance that is answered all the same: the order of the members of a
-// set, and of the fields of a hash that is large (more than 128 fields, or one of more than 64
-// bytes). Here, a set of integers is in their order, as in Redis if there are at most 512; anything
-// else is in the order of insertion.
+// Redis 7 leaves one order to chance that has one here: that of the members of a set, and of the
+// fields of a hash that is large, or has been (more than 128 fields, or one of more than 64 bytes).
+// Here, integers in a set are in their order, as in Redis if there are at most 512 and never was
+// another member; anything else is in the order of insertion.
 //
 // Other servers differ from Redis 7 in this, as tests/keyspace/differential_test.cc holds:
 //   - words of errors: Redis 6 and Valkey have others;
@@ -75,9 +75,9 @@ struct Scored {
 
 using Text = std::string;
 using List = std::deque<std::string>;
-using Hash = std::vector<Field>;        ///< in the order of insertion
-using Set = std::vector<std::string>;   ///< in the order of insertion
-using SortedSet = std::vector<Scored>;  ///< by score, then by the bytes of the member
+using Hash = std::vector<Field>;       ///< in the order of insertion
+using Set = std::vector<std::string>;  ///< in the order of insertion
+using SortedSet = std::deque<Scored>;  ///< by score, then by the bytes of the member
 /// Only a Text can be empty.
 using Value = std::variant<Text, List, Hash, Set, SortedSet>;
 

@@ -35,7 +35,7 @@ template <End kEnd>
 void push(Call& call) {
   auto& list = call.edit<List>(call.words[1]);
   for (const auto element : call.words.subspan(2)) push_element(list, kEnd, element);
-  call.reply_integer(static_cast<std::int64_t>(list.size()));
+  call.reply_integer(std::ssize(list));
 }
 
 template <End kEnd>
@@ -56,11 +56,6 @@ void pop(Call& call) {
   if (count == 0) return;
   auto& list = call.edit<List>(call.words[1]);
   for (; count > 0; --count) call.reply_text(pop_element(list, kEnd));
-}
-
-void llen(Call& call) {
-  const auto* const list = call.find<List>(call.words[1]);
-  call.reply_integer(list == nullptr ? 0 : static_cast<std::int64_t>(list->size()));
 }
 
 /// The element with this number, which may count from the end.
@@ -171,7 +166,7 @@ void rpoplpush(Call& call) {
 constexpr Command kListCommands[] = {
     {"LINDEX", 3, kReads, lindex},
     {"LINSERT", 5, kWrites, linsert},
-    {"LLEN", 2, kReads, llen},
+    {"LLEN", 2, kReads, reply_size<List>},
     {"LMOVE", 5, kWrites, lmove},
     {"LPOP", -2, kWrites, pop<End::kLeft>},
     {"LPUSH", -3, kWrites, push<End::kLeft>},

@@ -34,11 +34,6 @@ void srem(Call& call) {
   call.reply_integer(removed);
 }
 
-void scard(Call& call) {
-  const auto* const set = call.find<Set>(call.words[1]);
-  call.reply_integer(set == nullptr ? 0 : std::ssize(*set));
-}
-
 void sismember(Call& call) {
   call.reply_integer(contains(call.find<Set>(call.words[1]), call.words[2]) ? 1 : 0);
 }
@@ -109,7 +104,7 @@ void take_members(Call& call) {
 
 constexpr Command kSetCommands[] = {
     {"SADD", -3, kWrites, sadd},
-    {"SCARD", 2, kReads, scard},
+    {"SCARD", 2, kReads, reply_size<Set>},
     {"SISMEMBER", 3, kReads, sismember},
     {"SMEMBERS", 2, kReads, smembers},
     {"SMISMEMBER", -3, kReads, smismember},

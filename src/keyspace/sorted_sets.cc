@@ -5,8 +5,8 @@
 
 #include "keyspace/call.h"
 
-// Sorted sets: a vector in order. A range is found by bisection; a member one by one, from the end,
-// where the newest of a log are.
+// Sorted sets: elements in order, where a log adds at one end and removes at the other. A range is
+// found by bisection; a member one by one, from the end, where the newest of a log are.
 
 namespace rlctl::keyspace {
 namespace {
@@ -127,11 +127,6 @@ void zrem(Call& call) {
     }
   }
   call.reply_integer(removed);
-}
-
-void zcard(Call& call) {
-  const auto* const set = call.find<SortedSet>(call.words[1]);
-  call.reply_integer(set == nullptr ? 0 : std::ssize(*set));
 }
 
 void reply_score_or_nil(Call& call, const SortedSet* set, std::string_view member) {
@@ -359,7 +354,7 @@ void zrange_as_named(Call& call) {
 
 constexpr Command kSortedSetCommands[] = {
     {"ZADD", -4, kWrites, zadd},
-    {"ZCARD", 2, kReads, zcard},
+    {"ZCARD", 2, kReads, reply_size<SortedSet>},
     {"ZCOUNT", 4, kReads, count_range<RangeBy::kScore>},
     {"ZINCRBY", 4, kWrites, zadd},
     {"ZLEXCOUNT", 4, kReads, count_range<RangeBy::kLex>},

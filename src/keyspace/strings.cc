@@ -65,16 +65,11 @@ std::int64_t future(const Call& call, std::size_t word, TimeUnit unit) {
   return expiry_time(call, amount, unit);
 }
 
-void reply_text_or_nil(Call& call, const Text* text) {
-  if (text == nullptr) return call.reply_nil();
-  call.reply_text(*text);
-}
-
 void set(Call& call) {
   const auto options = read_set_options(call);
   Expiry expiry;
   if (options.expiry_word > 0) expiry = future(call, options.expiry_word, options.unit);
-  if (options.gets) reply_text_or_nil(call, call.find<Text>(call.words[1]));
+  if (options.gets) call.reply_text_or_nil(call.find<Text>(call.words[1]));
   const auto* const old = call.find_key(call.words[1]);
   if ((options.nx && old != nullptr) || (options.xx && old == nullptr)) {
     if (!options.gets) call.reply_nil();
@@ -99,7 +94,7 @@ void setnx(Call& call) {
 }
 
 void get(Call& call) {
-  reply_text_or_nil(call, call.find<Text>(call.words[1]));
+  call.reply_text_or_nil(call.find<Text>(call.words[1]));
 }
 
 void getset(Call& call) {
@@ -140,7 +135,7 @@ void mget(Call& call) {
   call.reply_array(call.words.size() - 1);
   for (const auto name : call.words.subspan(1)) {
     const auto* const key = call.find_key(name);
-    reply_text_or_nil(call, key == nullptr ? nullptr : std::get_if<Text>(key->value.get()));
+    call.reply_text_or_nil(key == nullptr ? nullptr : std::get_if<Text>(key->value.get()));
   }
 }
 
@@ -170,12 +165,7 @@ void msetnx(Call& call) {
 void append(Call& call) {
   auto& text = call.edit<Text>(call.words[1]);
   text += call.words[2];
-  call.reply_integer(static_cast<std::int64_t>(text.size()));
-}
-
-void text_length(Call& call) {
-  const auto* const text = call.find<Text>(call.words[1]);
-  call.reply_integer(text == nullptr ? 0 : static_cast<std::int64_t>(text->size()));
+  call.reply_integer(std::ssize(text));
 }
 
 void getrange(Call& call) {
@@ -190,7 +180,7 @@ void setrange(Call& call) {
   const auto offset = call.integer(2);
   if (offset < 0) throw ErrorReply{"ERR offset is out of range"};
   const auto key = call.words[1], part = call.words[3];
-  if (part.empty()) return text_length(call);
+  if (part.empty()) return reply_size<Text>(call);
   call.find<Text>(key);
   constexpr std::int64_t kLongest = 512 << 20;
   if (offset > kLongest - static_cast<std::int64_t>(part.size())) {
@@ -201,7 +191,7 @@ void setrange(Call& call) {
   auto& text = call.edit<Text>(key);
   if (text.size() < begin + part.size()) text.resize(begin + part.size());
   text.replace(begin, part.size(), part);
-  call.reply_integer(static_cast<std::int64_t>(text.size()));
+  call.reply_integer(std::ssize(text));
 }
 
 // ---- Counters ----
@@ -265,7 +255,7 @@ constexpr Command kStringCommands[] = {
     {"SETEX", 4, kWrites, setex<true>},
     {"SETNX", 3, kWrites, setnx},
     {"SETRANGE", 4, kWrites, setrange},
-    {"STRLEN", 2, kReads, text_length},
+    {"STRLEN", 2, kReads, reply_size<Text>},
     {"SUBSTR", 4, kReads, getrange},
 };
 

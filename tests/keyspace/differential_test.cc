@@ -23,10 +23,20 @@
 // Random calls, on few keys and at times around their expiry, of a Keyspace and of a server whose
 // clock stands at the same time: replies, errors, types, values and TTLs must be equal.
 //
-// The model is Redis 7. On other servers, only what they have and do alike is compared:
-//   - an error is an error, whatever its words;
-//   - scores have few digits, since Redis 8 and Valkey write the shortest text;
-//   - calls in which a server is known to differ (kDifferences) are left out.
+// The model is Redis 7. On other servers, calls are not compared in which only one side replies an
+// error, and no odd words are sent. They are known to do otherwise:
+//   - Redis 6 lacks commands and options of 6.2 and 7.0, such as GETEX, COPY, LPOP with a count,
+//     ZADD GT and EXPIRE NX; ZPOPMIN takes a negative count for 0 there;
+//   - Redis 8 and Valkey check all words of BITCOUNT before they look at the key; Redis 8.6 and
+//     Valkey 9 refuse a bound of scores that begins with a blank; Valkey 9 checks the time of GETEX
+//     even if there is no key;
+//   - SET with EXAT or PXAT and the current time leaves no key on Valkey; on Redis, it exists until
+//     the millisecond is over;
+//   - Redis 8, when it looks for keys that have expired, removes them in the millisecond of their
+//     expiry; without that, they can be read in it;
+//   - LSET with an index of 2^62 sets the first element on Redis 8 and Valkey;
+//   - scores as text: Redis 8 and Valkey write the shortest, 0.1, where Redis 6 and 7 write
+//     0.10000000000000001.
 
 namespace keyspace_differential_test {
 
@@ -188,9 +198,8 @@ constexpr std::string_view kValues[] = {
 constexpr std::string_view kFloats[] = {"1",   "0.1",   "-0.1",    "3.0e3", "1e17",   "5e-5",
                                         "0.2", "-1e17", "10.5",    "0",     "1e-17",  ".5",
                                         "5.",  "+2",    "100.123", "0x10",  "3.14159"};
-constexpr std::string_view kOddFloats[] = {"inf",  "-inf",     "+inf", "nan",   "x",
-                                           "",     " 1",       "1 ",   "1e400", "1e-400",
-                                           "1e30", "Infinity", "-",    "1,5",   "-0"};
+constexpr std::string_view kOddFloats[] = {"inf", "-inf",   "+inf", "nan",      "x", "",    " 1",
+                                           "1 ",  "1e-400", "1e30", "Infinity", "-", "1,5", "-0"};
 constexpr std::string_view kScores[] = {"0", "1", "2", "3", "-1", "1.5", "10", "1700000000123456",
                                         "0", "0"};
 constexpr std::string_view kLongScores[] = {
@@ -207,8 +216,8 @@ constexpr std::string_view kOddOffsets[] = {
 
 class Calls {
  public:
-  Calls(Random& random, bool with_long_scores)
-      : random_(random), with_long_scores_(with_long_scores) {}
+  /// For the model, or for another server.
+  Calls(Random& random, bool is_model) : random_(random), is_model_(is_model) {}
 
   std::vector<std::string> next(microseconds now) {
     now_ = now;
@@ -249,10 +258,12 @@ class Calls {
 
   template <typename Common, typename Odd>
   std::string one_of(const Common& common, const Odd& odd, int percent_odd) {
-    return std::string(random_.percent(percent_odd) ? random_.one_of(odd) : random_.one_of(common));
+    const bool is_odd = is_model_ && random_.percent(percent_odd);
+    return std::string(is_odd ? random_.one_of(odd) : random_.one_of(common));
   }
   std::string score() {
-    if (with_long_scores_ && random_.percent(30)) return std::string(random_.one_of(kLongScores));
+    if (is_model_ && random_.percent(30)) return std::string(random_.one_of(kLongScores));
+    if (is_model_ && random_.percent(2)) return "1e400";
     return one_of(kScores, kOddFloats, 5);
   }
   std::string next_word(char letter) {
@@ -283,7 +294,8 @@ class Calls {
         return random_.percent(90) ? std::to_string(seconds + random_.uniform(-1, 4))
                                    : one_of(kIntegers, kOddIntegers, 70);
       case 'T':  // in milliseconds
-        return random_.percent(90) ? std::to_string(milliseconds + random_.uniform(-2, 2000))
+        return random_.percent(90) ? std::to_string(milliseconds + random_.log_uniform(1, 2000) -
+                                                    (is_model_ ? 3 : 0))
                                    : one_of(kIntegers, kOddIntegers, 70);
       case 'f':  // an increment
         return one_of(kFloats, kOddFloats, 15);
@@ -304,7 +316,7 @@ class Calls {
   }
 
   Random& random_;
-  bool with_long_scores_;
+  bool is_model_;
   microseconds now_{};
   std::vector<std::string> words_;
 };
@@ -356,24 +368,25 @@ class Sides {
 };
 
 /// The next time of a call: often the same, or around the expiry of a key.
-microseconds next_time(Random& random, const keyspace::Keyspace& keyspace) {
+microseconds next_time(Random& random, const keyspace::Keyspace& keyspace, bool is_model) {
   if (random.percent(50)) return keyspace.now();
   const auto keys = keyspace.keys();
   const auto* const key = keys.empty() ? nullptr : keyspace.find(random.one_of(keys));
+  auto next = keyspace.now() + microseconds{random.log_uniform(1, 2'000'000)};
   if (key != nullptr && key->expiry && random.percent(60)) {
     constexpr std::int64_t kAround[] = {-1, 0, 999, 1000};
-    const auto at = *key->expiry * 1000 + random.one_of(kAround);
-    const auto hour_later = keyspace.now() + 1h;
-    if (at > keyspace.now().count() && at < hour_later.count()) return microseconds{at};
+    const microseconds at{*key->expiry * 1000 + random.one_of(kAround)};
+    if (at > keyspace.now() && at < keyspace.now() + 1h) next = at;
   }
-  return keyspace.now() + microseconds{random.log_uniform(1, 2'000'000)};
-}
-
-/// Whether other servers than the model are known to differ in a call.
-bool may_differ(const std::vector<std::string>& words, const std::string& expected,
-                const std::string& actual) {
-  static_cast<void>(words);
-  return expected.starts_with('-') && actual.starts_with('-');
+  if (is_model) return next;
+  // To the end of a millisecond in which no key expires.
+  next = std::chrono::floor<std::chrono::milliseconds>(next) + 999us;
+  const auto expires = [&](std::string_view name) {
+    const auto& expiry = keyspace.find(name)->expiry;
+    return expiry && *expiry == next.count() / 1000;
+  };
+  while (std::ranges::any_of(keys, expires)) next += 1ms;
+  return next;
 }
 
 TEST_CASE("random calls have the same replies and effects as on a server") {
@@ -383,7 +396,7 @@ TEST_CASE("random calls have the same replies and effects as on a server") {
   std::map<std::string, std::int64_t> refused;
   for (std::int64_t i = 0; i < scaled(5'000, 100'000); ++i) {
     if (i % 500 == 0) sides.flush();
-    sides.set_time(next_time(random, sides.keyspace()));
+    sides.set_time(next_time(random, sides.keyspace(), sides.is_model()));
     const auto words = calls.next(sides.now());
     CAPTURE(i);
     CAPTURE(fmt::format("{}", fmt::join(words, "' '")));
@@ -395,7 +408,10 @@ TEST_CASE("random calls have the same replies and effects as on a server") {
       continue;
     }
     const auto expected = reply_of(sides.server(), words);
-    if (!sides.is_model() && may_differ(words, expected, actual)) continue;
+    if (!sides.is_model() && (actual.starts_with('-') || expected.starts_with('-'))) {
+      if (actual.starts_with('-') != expected.starts_with('-')) sides.flush();
+      continue;
+    }
     const auto reply_here = sorted_if_set(words, actual);
     const auto reply_there = sorted_if_set(words, expected);
     CHECK(reply_here == reply_there);
@@ -422,7 +438,7 @@ TEST_CASE("the table of commands is that of a server") {
     const auto reply = sides.connection().call({"COMMAND", "INFO", command.name});
     if (reply.size() != 1 || reply[0].size() < 3) continue;
     ++known;
-    CHECK(reply[0][1].integer() == command.arity);
+    if (sides.is_model()) CHECK(reply[0][1].integer() == command.arity);
     // COMMAND does not show that Redis takes PUBLISH for a command that writes.
     bool writes = command.name == "PUBLISH";
     for (std::size_t i = 0; i < reply[0][2].size(); ++i) {

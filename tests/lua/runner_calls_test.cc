@@ -15,15 +15,18 @@
 #include <vector>
 
 #include "base/text.h"
+#include "keyspace/keyspace.h"
 #include "lua/runner.h"
 #include "redis/server.h"
 #include "support/forwarded_commands.h"
 #include "support/random.h"
 #include "support/standing_clock.h"
+#include "support/stored_contents.h"
 #include "traffic/template.h"
 
-// Each script is called with the same random requests in two ways: by EVAL, and by a Runner whose
-// commands go to another server. Replies, contents and TTLs of all keys must be equal after each.
+// Each script is called with the same random requests in three ways: by EVAL, by a Runner whose
+// commands go to another server, and by a Runner whose commands go to a Keyspace. Replies, contents
+// and TTLs of all keys must be equal after each.
 //
 // The model is Redis 7. What other servers do otherwise, and is therefore not compared with them:
 //   - the wording of errors: Redis 6 and Valkey have another;
@@ -111,12 +114,13 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// All scripts of the project, except those that never end.
+/// All scripts of the project, except those that never end, and the library, which EVAL refuses.
 std::vector<fs::path> scripts() {
   std::vector<fs::path> all;
-  for (const auto* folder : {"lua", "examples", "bench/others", "tests/cli"}) {
+  for (const auto* folder : {"lua", "examples", "bench/others", "tests/cli", "tests/limiters"}) {
     for (const auto& entry : fs::recursive_directory_iterator(kProject / folder)) {
-      if (entry.path().extension() == ".lua" && entry.path().stem() != "loop") {
+      const auto name = entry.path().filename();
+      if (name.extension() == ".lua" && name != "loop.lua" && name != "library.lua") {
         all.push_back(entry.path());
       }
     }
@@ -156,7 +160,7 @@ std::vector<std::string_view> views_of(const Words& words) {
   return {words.begin(), words.end()};
 }
 
-/// Two servers whose clock stands, and both ways to call a script.
+/// Two servers and a keyspace whose clocks stand, and the ways to call a script.
 class Sides {
  public:
   Sides() : clock_(1'700'000'000s), evaluating_(start()), forwarded_(start()) {
@@ -164,10 +168,16 @@ class Sides {
     are_model_ = version.family == "redis" && version.major_number() == 7;
   }
 
-  StandingClock& clock() { return clock_; }
+  const StandingClock& clock() const { return clock_; }
+  microseconds now() const { return clock_.now(); }
+  void set_time(microseconds now) {
+    clock_.set(now);
+    keyspace_.set_time(now);
+  }
   redis::Connection& evaluating() { return evaluating_.connection; }
   void flush() {
     for (auto* side : {&evaluating_, &forwarded_}) side->connection.call({"FLUSHALL"});
+    keyspace_ = keyspace::Keyspace(now());
   }
   std::string eval(const std::string& source, const Words& keys, const Words& arguments) {
     Words words{"EVAL", source, std::to_string(keys.size())};
@@ -182,6 +192,26 @@ class Sides {
     runner.run("", views_of(keys), views_of(arguments), commands, reply);
     if (commands.has_long_number()) has_long_number_ = true;
     return reply;
+  }
+  /// Throws keyspace::NotImplementedHere.
+  std::string run_in_process(lua::Runner& runner, const Words& keys, const Words& arguments) {
+    std::string reply;
+    runner.run("", views_of(keys), views_of(arguments), keyspace_, reply);
+    return reply;
+  }
+  /// The keys that differ between the server that evaluates and the keyspace.
+  std::string differing_keys() {
+    const auto reply = evaluating_.connection.call({"KEYS", "*"});
+    std::set<std::string> names;
+    for (std::size_t i = 0; i < reply.size(); ++i) names.emplace(reply[i].text());
+    for (const auto name : keyspace_.keys()) names.emplace(name);
+    ForwardedCommands server(evaluating_.connection);
+    std::string differing;
+    for (const auto& name : names) {
+      const auto here = stored_contents(keyspace_, name), there = stored_contents(server, name);
+      if (here != there) differing += fmt::format("{}\n{}not\n{}", name, here, there);
+    }
+    return differing;
   }
   /// The servers are Redis 7.
   bool are_model() const { return are_model_; }
@@ -228,6 +258,7 @@ class Sides {
 
   StandingClock clock_;
   Side evaluating_, forwarded_;
+  keyspace::Keyspace keyspace_{clock_.now()};
   bool are_model_ = false;
   bool has_long_number_ = false;
 };
@@ -316,12 +347,13 @@ void compare(Sides& sides, Random& random, const std::string& source, std::strin
     return;
   }
   std::unique_ptr<Requests> requests;
+  bool runs_in_process = true;
   for (std::int64_t i = 0; i < scaled(60, 1000); ++i) {
     if (i % 30 == 0) {
       sides.flush();
       requests = std::make_unique<Requests>(random, sides.clock(), source, keys, arguments);
     }
-    sides.clock().set(sides.clock().now() + requests->step());
+    sides.set_time(sides.now() + requests->step());
     requests->next();
     const auto its_keys = requests->keys();
     const auto its_arguments = requests->arguments();
@@ -336,6 +368,17 @@ void compare(Sides& sides, Random& random, const std::string& source, std::strin
     }
     CHECK(actual == expected);
     CHECK(sides.stored_by_runner() == sides.stored_by_eval());
+    if (!runs_in_process) continue;
+    std::string in_process;
+    try {
+      in_process = comparable(sides, sides.run_in_process(*runner, its_keys, its_arguments));
+    } catch (const keyspace::NotImplementedHere& error) {
+      MESSAGE(std::string(error.what()));
+      runs_in_process = false;
+      continue;
+    }
+    CHECK(in_process == expected);
+    CHECK(sides.differing_keys() == "");
   }
 }
 
