@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "base/text.h"
+#include "lua/reply_values.h"
 
 namespace rlctl::keyspace {
 namespace {
@@ -168,14 +169,9 @@ void Call::reply_text_or_nil(const std::string* text) {
 }
 
 void Call::reply_score(double score) {
-  // An integer of 15 digits is the same with 17, and is written faster.
-  constexpr double kWhole = 1e15;
-  if (std::abs(score) < kWhole && score == std::trunc(score) && !std::signbit(score)) {
-    std::string digits;
-    append_number(digits, static_cast<std::int64_t>(score));
-    return reply_text(digits);
-  }
-  reply_text(fmt::format("{:.17g}", score));
+  std::string digits;
+  lua::append_double(digits, score);
+  reply_text(digits);
 }
 
 void Call::reply_status(std::string_view status) {
@@ -187,6 +183,11 @@ void Call::reply_status(std::string_view status) {
 // ---- What tables share ----
 
 std::optional<double> to_double(std::string_view text) {
+  // What strtod() reads in such a text, which most are, is exact.
+  constexpr std::size_t kWholeDigits = 15;
+  if (text.size() <= kWholeDigits && std::ranges::all_of(text, is_digit)) {
+    if (const auto whole = to_number<std::int64_t>(text)) return as_double(*whole);
+  }
   return parse_strictly<double>(text, std::strtod);
 }
 

@@ -31,4 +31,7 @@ void append_error(std::string& out, std::string_view text);
 /// The text with blanks in place of line ends, which a line of RESP2 cannot have.
 std::string on_one_line(std::string_view text);
 
+/// Appends a number as C's "%.17g" writes it, and Redis therefore.
+void append_double(std::string& out, double number);
+
 }  // namespace rlctl::lua

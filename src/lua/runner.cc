@@ -5,8 +5,6 @@
 #include <lua5.1/lua.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <exception>
 #include <optional>
 
@@ -37,6 +35,7 @@ struct Runner::State {
   Commands* commands = nullptr;
   std::string reply = {};
   std::vector<std::string_view> words = {};
+  std::string digits = {};  ///< of a number among the words
 
   explicit State(const Bounds& its_bounds) : sandbox(its_bounds), bounds(its_bounds) {}
 
@@ -184,10 +183,9 @@ struct RunnerFunctions {
     for (int i = 1; i <= count; ++i) {
       if (lua_type(state, i) == LUA_TNUMBER) {
         // Lua itself writes only 14 digits.
-        std::array<char, 32> digits{};
-        const int size =
-            std::snprintf(digits.data(), digits.size(), "%.17g", lua_tonumber(state, i));
-        lua_pushlstring(state, digits.data(), static_cast<std::size_t>(size));
+        its.digits.clear();
+        append_double(its.digits, lua_tonumber(state, i));
+        lua_pushlstring(state, its.digits.data(), its.digits.size());
         lua_replace(state, i);
       }
       std::size_t size = 0;
