@@ -13,6 +13,7 @@
 #include "cli/terminal/output.h"
 #include "cli/trial/assertions.h"
 #include "cli/trial/html.h"
+#include "cli/trial/wording.h"
 
 namespace rlctl::cli::trial {
 namespace {
@@ -63,7 +64,12 @@ class ReportOutput {
     // JSON and logs need none.
     std::optional<Document> made;
     const auto document = [&]() -> const Document& {
-      return made ? *made : made.emplace(kind_.make_document(report));
+      if (made) return *made;
+      made = kind_.make_document(report);
+      if (report.confirmation) {
+        made->sections.push_back({confirmation_fact(*report.confirmation)});
+      }
+      return *made;
     };
     for (auto& [format, file] : files_) {
       if (report.interrupted && format != ReportFormat::kJson) continue;

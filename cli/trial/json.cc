@@ -9,12 +9,29 @@ namespace {
 using namespace json_type;
 using limiter::Limit;
 
+constexpr JsonField<Confirmation> kConfirmationFields[] = {
+    {"server", kTextOrNull, "The server that was asked; null if none was: \"Redis 7.0.15\".",
+     [](const auto& of) { return known_text(of.server); }},
+    {"requests", kCount, "How many requests it decided like rlctl.",
+     [](const auto& of) { return of.requests; }},
+    {"undecided", kCount,
+     "Schedules that were left out, since on a server the answers to them depend on when a key "
+     "expires.",
+     [](const auto& of) { return of.undecided; }},
+    {"why_not", kTextOrNull, "Why a server did not confirm all of it; null if it did.",
+     [](const auto& of) { return known_text(of.why_not); }},
+};
+constexpr JsonObject<Confirmation> kConfirmationJson(kConfirmationFields);
+
 constexpr JsonField<Report> kCommandFields[] = {
     {"command", JsonType{R"-("type": "string", "pattern": "^rlctl .*(burst|adversary)")-"},
      "The command that repeats the run.",
      [](const auto& report) { return command_line(report.plan.command); }},
     {"interrupted", kBoolean, "Whether Ctrl-C ended the run.",
      [](const auto& report) { return report.interrupted; }},
+    {"confirmation", kConfirmationJson,
+     "Whether a server decided like the scripts that ran in rlctl itself; null if none did.",
+     [](const auto& report) { return report.confirmation; }},
 };
 
 constexpr JsonField<Limit> kLimitFields[] = {

@@ -132,6 +132,16 @@ struct Difference {
 };
 
 /// The results of `rlctl burst` or `rlctl adversary`, for every output format.
+/// Whether a server decided like the engine, of all runs together.
+struct Confirmation {
+  std::string server = {};    ///< "Redis 7.0.15"; empty: none was asked
+  std::string why_not = {};   ///< why not all was confirmed; empty: it was
+  std::int64_t requests = 0;  ///< that the server decided alike
+  /// Schedules that were left out, since on a server the answers to them depend on when a key
+  /// expires.
+  std::int64_t undecided = 0;
+};
+
 struct Report {
   Plan plan = {};
   std::shared_ptr<const replay::Recording> recording = {};  ///< the log replayed, if any
@@ -140,6 +150,8 @@ struct Report {
   bool interrupted = false;
   bool failed = false;                        ///< an error, not Ctrl-C, interrupted the report
   std::optional<Difference> difference = {};  ///< between the two limiters of --compare
+  /// None if nothing was decided by a script in this process.
+  std::optional<Confirmation> confirmation = {};
 };
 
 // --- What the outputs have in common -------------------------------------------------------------

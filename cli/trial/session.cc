@@ -27,7 +27,10 @@ bool shows_progress(const Plan& plan) {
 }
 
 Session::Session(const Plan& plan, Invocation& invocation)
-    : plan_(plan), invocation_(invocation), progress_(shows_progress(plan)) {
+    : plan_(plan),
+      invocation_(invocation),
+      progress_(shows_progress(plan)),
+      confirmer_(invocation.interrupt, plan.command) {
   if (asks_server(plan, invocation.connection)) {
     server_ = std::make_unique<Server>(invocation, plan.candidates);
   }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "cli/terminal/output.h"
+#include "cli/trial/confirmation.h"
 #include "cli/trial/report.h"
 #include "cli/trial/server.h"
 
@@ -22,6 +23,8 @@ class Session {
   /// Null if no script runs on one.
   Server* server() { return server_.get(); }
   const exec::Settings& programs() const { return programs_; }
+  /// What confirms the decisions of scripts that run in this process.
+  Confirmer& confirmer() { return confirmer_; }
 
   // ---- Progress ----
 
@@ -49,6 +52,7 @@ class Session {
   bool is_silent_ = false;
   std::unique_ptr<Server> server_;
   exec::Settings programs_;
+  Confirmer confirmer_;
 };
 
 /// Whether the plan's progress is shown.

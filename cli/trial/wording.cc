@@ -89,6 +89,19 @@ Fact traffic_fact(const Report& report) {
   return {"pattern", traffic_name(report), traffic_text(report), Pictured::kAbout};
 }
 
+Fact confirmation_fact(const Confirmation& confirmation) {
+  const auto& [server, why_not, requests, undecided] = confirmation;
+  if (!why_not.empty()) {
+    return {"server", Text("not confirmed on a server", Tone::kWarning), escaped_message(why_not),
+            Pictured::kNothing};
+  }
+  auto about = fmt::format("{} decided alike", counted(requests, "request"));
+  if (undecided > 0) {
+    about += fmt::format("; {} depend on when a key expires", counted(undecided, "schedule"));
+  }
+  return {"server", "confirmed on " + server, about, Pictured::kNothing};
+}
+
 std::string shown_name(const Run& run) {
   return escaped_message(run.name);
 }

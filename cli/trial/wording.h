@@ -32,6 +32,9 @@ Text nothing_is_known(const std::string& why);
 /// The name of a run, and the verdict on it.
 Heading heading_of(const Report& report, const Run& run);
 
+/// Whether a server confirmed what scripts in this process decided.
+Fact confirmation_fact(const Confirmation& confirmation);
+
 /// The label of why a limiter treated the traffic so, which a picture leaves out.
 inline constexpr std::string_view kWhy = "why";
 /// What was found about a run, and what its author should know.

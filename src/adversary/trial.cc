@@ -146,6 +146,15 @@ std::string_view TrialKeys::key_name(std::uint32_t key) const {
   return names_[key];
 }
 
+StateScope scope_of(const traffic::Candidate& candidate, redis::PrivateServer* server) {
+  // The bundled scripts keep all of their state in their KEYS.
+  if (!candidate.foreign) return {};
+  constexpr microseconds kMostTolerance{20'000};
+  return {.server = server,
+          .keys = traffic::origin_of(candidate.foreign->origins, traffic::kKeysWord),
+          .ttl_tolerance = std::min(kMostTolerance, candidate.limits.front().window / 10)};
+}
+
 ScriptTrial::ScriptTrial(redis::Connection& connection, traffic::Script& script, StateScope scope)
     : connection_(connection), script_(script), decider_(connection, script), scope_(scope) {
   decider_.observe_keys([this](const traffic::Arrival& arrival, redis::Arguments keys) {

@@ -168,6 +168,9 @@ struct StateScope {
   microseconds ttl_tolerance{0};
 };
 
+/// For a candidate's script on a server; null if the server is not ours to empty.
+StateScope scope_of(const traffic::Candidate& candidate, redis::PrivateServer* server);
+
 /// A trial of a script on a server. Its time is that of the schedules, for TTLs too: see
 /// traffic::KeyAging.
 ///

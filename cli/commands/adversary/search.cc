@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "adversary/holdings.h"
+#include "adversary/sample.h"
 #include "adversary/search.h"
 #include "adversary/trial.h"
 #include "base/text.h"
@@ -69,7 +70,11 @@ class LimiterTrial {
   /// throw.
   LimiterTrial(const traffic::Candidate& candidate, const Plan& plan, trial::Session& session);
 
-  rlctl::adversary::Trial& trial() { return *trial_; }
+  rlctl::adversary::Trial& trial() { return sampled_ ? *sampled_ : *trial_; }
+  /// The schedules that a server should confirm; empty unless a script ran in this process.
+  std::vector<rlctl::adversary::Answered> sample() const {
+    return sampled_ ? sampled_->sample() : std::vector<rlctl::adversary::Answered>{};
+  }
   /// Null for a model or a program.
   const traffic::Script* script() const { return script_.get(); }
   /// See ScriptDecider::send_one_at_a_time(); only a server needs it.
@@ -95,6 +100,7 @@ class LimiterTrial {
   std::optional<exec::ProgramDecider> program_;
   std::optional<traffic::EngineDecider> engine_;
   std::unique_ptr<rlctl::adversary::Trial> trial_;
+  std::optional<rlctl::adversary::SampledTrial> sampled_;
   rlctl::adversary::ScriptTrial* script_trial_ = nullptr;
 };
 
@@ -115,6 +121,7 @@ LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, const Plan& plan
     script_ = traffic::make_script(candidate, keys_, "", {.virtual_clock = false});
     engine_.emplace(*script_, session.interrupt());
     trial_ = std::make_unique<rlctl::adversary::EngineTrial>(*engine_);
+    sampled_.emplace(*trial_, plan.request.seed);
   }
 }
 
@@ -123,14 +130,8 @@ void LimiterTrial::try_on(trial::Server& server, const traffic::Candidate& candi
   script_ = traffic::make_script(candidate, keys_, prefix, {.keys_only = !server.is_private()});
   cleaning_.emplace(server, *script_);
   auto& connection = server.connection();
-  // The bundled scripts keep all of their state in their KEYS.
-  rlctl::adversary::StateScope scope;
-  if (candidate.foreign) {
-    scope = {.server = server.private_server(),
-             .keys = traffic::origin_of(candidate.foreign->origins, traffic::kKeysWord),
-             .ttl_tolerance = std::min(microseconds{20'000}, candidate.limits.front().window / 10)};
-  }
-  auto trial = std::make_unique<rlctl::adversary::ScriptTrial>(connection, *script_, scope);
+  auto trial = std::make_unique<rlctl::adversary::ScriptTrial>(
+      connection, *script_, rlctl::adversary::scope_of(candidate, server.private_server()));
   trial->decider().stop_at(server.interrupt(), server.timeout(),
                            server.is_private() ? std::chrono::microseconds{0} : server.timeout());
   script_trial_ = trial.get();
@@ -180,8 +181,27 @@ class Searches {
     } else {
       search_requests(run, number, limiter);
     }
+    if (limiter.script() != nullptr && session_.server() == nullptr) {
+      confirm(run, candidate, limiter.sample());
+    }
     session_.progress().clear();  // cleaning up may write a warning
     return run;
+  }
+
+  /// Lets a server repeat what was found, and schedules that the search tried.
+  void confirm(const Run& run, const traffic::Candidate& candidate,
+               std::vector<rlctl::adversary::Answered> schedules) {
+    if (run.outcome.interrupted) return;
+    const auto add = [&](const auto* finding) {
+      if (!finding->schedule.empty()) schedules.push_back({finding->schedule, finding->answers});
+    };
+    if (has_holders(plan_)) {
+      std::ranges::for_each(run.holder_search()->result.findings(), add);
+    } else {
+      std::ranges::for_each(run.search()->result.findings(), add);
+    }
+    session_.confirmer().confirm(candidate, schedules);
+    report_.confirmation = session_.confirmer().confirmation();
   }
 
   void search_requests(Run& run, std::size_t number, LimiterTrial& limiter) {

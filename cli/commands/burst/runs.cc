@@ -312,6 +312,7 @@ class Runs {
     std::unique_ptr<traffic::Script> script;
     std::optional<Cleaning> cleaning;
     std::unique_ptr<traffic::Decider> decider;
+    const trial::DecisionLog* log = nullptr;  // of a script in this process
     if (candidate.program) {
       decider = std::make_unique<exec::ProgramDecider>(candidate, *traffic, session_.programs());
     } else if (plan_.model && plan_.concurrency) {
@@ -322,7 +323,10 @@ class Runs {
       decider = std::make_unique<traffic::ModelDecider>(candidate);
     } else if (session_.server() == nullptr) {
       script = make_script(candidate, *traffic, "", {.virtual_clock = false});
-      decider = std::make_unique<traffic::EngineDecider>(*script, invocation_.interrupt);
+      auto logged = std::make_unique<trial::LoggedDecider>(
+          std::make_unique<traffic::EngineDecider>(*script, invocation_.interrupt));
+      log = &logged->log();
+      decider = std::move(logged);
       session_.warn_of_change(*script);
     } else {
       script = make_script(candidate, *traffic, session_.server()->next_prefix(),
@@ -345,8 +349,11 @@ class Runs {
           number, static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(size, 1)),
           fmt::format("{} requests", runs * size));
     };
-    const auto end = [&](const traffic::Outcome& outcome) {
-      if (!outcome.interrupted) decider->finish();
+    const auto end = [&, &names = *traffic](const traffic::Outcome& outcome) {
+      if (!outcome.interrupted) {
+        decider->finish();
+        if (log != nullptr) confirm(candidate, names, *log);
+      }
       session_.progress().clear();  // cleaning up may write a warning
     };
     const auto& interrupt = invocation_.interrupt;
@@ -362,6 +369,12 @@ class Runs {
                                on_progress, compares_reports() || !candidate.is_bundled(), zero);
     end(outcome);
     return finished(candidate, std::move(outcome), *traffic, begin);
+  }
+
+  void confirm(const traffic::Candidate& candidate, const traffic::Traffic& traffic,
+               const trial::DecisionLog& log) {
+    session_.confirmer().confirm(candidate, traffic, log);
+    report_.confirmation = session_.confirmer().confirmation();
   }
 
   /// A run of leases or reservations, of which neither windows nor reported values are known.

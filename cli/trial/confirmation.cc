@@ -1,0 +1,133 @@
+#include "cli/trial/confirmation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "adversary/trial.h"
+#include "base/shell.h"
+#include "base/text.h"
+#include "cli/errors/failure.h"
+
+namespace rlctl::cli::trial {
+namespace {
+
+constexpr std::chrono::seconds kTimeout{10};
+
+}  // namespace
+
+void DecisionLog::add(std::span<const traffic::Arrival> arrivals,
+                      std::span<const limiter::Decision> decisions) {
+  const auto count = std::min(arrivals.size(), kMost - arrivals_.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    arrivals_.push_back(arrivals[i]);
+    allowed_.push_back(decisions[i].allowed);
+  }
+}
+
+std::size_t LoggedDecider::decide(std::span<const traffic::Arrival> arrivals,
+                                  std::span<limiter::Decision> decisions) {
+  const auto decided = decider_->decide(arrivals, decisions);
+  log_.add(arrivals.first(decided), decisions);
+  return decided;
+}
+
+/// Throws redis::Error if the server does not start.
+redis::Connection Confirmer::connect() {
+  if (!server_) server_.emplace();
+  server_->remove_keys();
+  auto connection = redis::Connection::open(server_->url(), kTimeout);
+  if (confirmation_.server.empty()) {
+    const auto version = redis::version_of(connection);
+    confirmation_.server = version ? display(*version) : "a server";
+  }
+  return connection;
+}
+
+template <typename Ask>
+void Confirmer::ask_server(const Ask& ask) {
+  if (!confirmation_.why_not.empty()) return;
+  try {
+    if (!server_ && !redis::PrivateServer::is_installed()) {
+      confirmation_.why_not = "none is installed";
+      return;
+    }
+    auto connection = connect();
+    ask(connection);
+  } catch (const redis::Error& error) {
+    confirmation_.why_not = error.what();
+  } catch (const Interrupted&) {
+    confirmation_.why_not = "interrupted";
+  }
+}
+
+void Confirmer::report_fault(const traffic::Candidate& candidate, std::size_t request,
+                             bool allowed) const {
+  throw ProblemError(
+      {.status = ExitStatus::kUnreachable,
+       .code = "engine_differs",
+       .message = fmt::format("a fault of rlctl: {}: it {} request {}, which {} {}",
+                              name_of(candidate), allowed ? "allowed" : "denied", request + 1,
+                              confirmation_.server, allowed ? "denied" : "allowed"),
+       .hint =
+           fmt::format("please report it with the script and this command: {}; a server decides "
+                       "all of it with -u private:",
+                       command_line(command_))});
+}
+
+void Confirmer::confirm(const traffic::Candidate& candidate, const traffic::Traffic& traffic,
+                        const DecisionLog& log) {
+  // A server that was held up may have let keys expire by real time.
+  constexpr int kAttempts = 5;
+  std::optional<std::size_t> different;
+  for (int attempt = 0; attempt < kAttempts && (attempt == 0 || different); ++attempt) {
+    different.reset();
+    bool was_stalled = false;
+    ask_server([&](redis::Connection& connection) {
+      const auto script = traffic::make_script(candidate, traffic, "");
+      traffic::ScriptDecider decider(connection, *script);
+      decider.stop_at(interrupt_, kTimeout, std::chrono::microseconds{0});
+      std::vector<limiter::Decision> decisions(log.arrivals().size());
+      if (decider.decide(log.arrivals(), decisions) < decisions.size()) throw Interrupted();
+      was_stalled = decider.was_stalled();
+      for (std::size_t i = 0; i < decisions.size() && !different; ++i) {
+        if (decisions[i].allowed != log.allowed(i)) different = i;
+      }
+    });
+    if (different && !was_stalled) report_fault(candidate, *different, log.allowed(*different));
+  }
+  if (different) {
+    confirmation_.why_not = "the server was held up";
+  } else if (confirmation_.why_not.empty()) {
+    confirmation_.requests += static_cast<std::int64_t>(log.arrivals().size());
+  }
+}
+
+void Confirmer::confirm(const traffic::Candidate& candidate,
+                        const std::vector<rlctl::adversary::Answered>& schedules) {
+  ask_server([&](redis::Connection& connection) {
+    rlctl::adversary::TrialKeys keys;
+    const auto script = traffic::make_script(candidate, keys, "");
+    rlctl::adversary::ScriptTrial trial(connection, *script,
+                                        rlctl::adversary::scope_of(candidate, &*server_));
+    trial.decider().stop_at(interrupt_, kTimeout, std::chrono::microseconds{0});
+    std::vector<rlctl::adversary::Schedule> asked;
+    for (const auto& each : schedules) asked.push_back(each.schedule);
+    const auto answers = trial.run(asked);
+    for (std::size_t i = 0; i < schedules.size(); ++i) {
+      if (answers[i].empty()) {
+        ++confirmation_.undecided;
+        continue;
+      }
+      const auto& expected = schedules[i].answers;
+      for (std::size_t request = 0; request < expected.size(); ++request) {
+        const bool allowed = expected[request].allowed;
+        if (answers[i][request].allowed != allowed) report_fault(candidate, request, allowed);
+      }
+      confirmation_.requests += static_cast<std::int64_t>(expected.size());
+    }
+  });
+}
+
+}  // namespace rlctl::cli::trial
