@@ -29,7 +29,7 @@ redis::Reply Engine::call(redis::Arguments words) {
     for (const auto& function : functions) libraries_.insert_or_assign(function, runner);
     const auto name = sha1_hex(source);
     if (functions.empty()) scripts_.insert_or_assign(name, runner);
-    return parsed_reply(reader_, fmt::format("+{}\r\n", name));
+    return parsed_reply(reader_, fmt::format("${}\r\n{}\r\n", name.size(), name));
   } catch (const lua::InvalidScript& error) {
     return parsed_reply(reader_, fmt::format("-{}\r\n", error.what()));
   }
