@@ -51,6 +51,10 @@ std::size_t bytes_of(const Collection& collection) {
   return bytes;
 }
 
+std::size_t bytes_of_value(const Value& value) {
+  return std::visit([](const auto& its) { return bytes_of(its); }, value);
+}
+
 void mix(std::size_t& hash, std::size_t value) {
   hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
 }
@@ -146,11 +150,7 @@ bool Keyspace::equals(const Keyspace& other) const {
   if (names != other.keys()) return false;
   return std::ranges::all_of(names, [&](std::string_view name) {
     const auto &key = *find(name), &its = *other.find(name);
-    if (key.expiry.has_value() != its.expiry.has_value()) return false;
-    if (key.expiry &&
-        *key.expiry * 1000 - now_.count() != *its.expiry * 1000 - other.now_.count()) {
-      return false;
-    }
+    if (time_left(key) != other.time_left(its)) return false;
     return key.value == its.value || *key.value == *its.value;
   });
 }
@@ -160,10 +160,17 @@ std::size_t Keyspace::hash() const {
   for (const auto& [name, key] : keys_) {
     if (has_expired(key)) continue;
     mix(hash, name);
-    mix(hash, key.expiry ? static_cast<std::size_t>(*key.expiry * 1000 - now_.count()) : 0);
+    const auto [milliseconds, microseconds] = time_left(key);
+    mix(hash, static_cast<std::size_t>(milliseconds));
+    mix(hash, static_cast<std::size_t>(microseconds));
     std::visit([&](const auto& value) { mix(hash, value); }, *key.value);
   }
   return hash;
+}
+
+std::pair<std::int64_t, std::int64_t> Keyspace::time_left(const Key& key) const {
+  if (!key.expiry) return {-1, 0};
+  return {*key.expiry - now_ms(), now_.count() - now_ms() * 1000};
 }
 
 std::int64_t Keyspace::now_ms() const {
@@ -174,14 +181,17 @@ void Keyspace::remove_expired() {
   std::erase_if(keys_, [&](const auto& key) { return has_expired(key.second); });
 }
 
+void Keyspace::reserve_copy(const Key& key) {
+  reserve(bytes_of_value(*key.value));
+}
+
 void Keyspace::reserve(std::size_t bytes) {
   if (bytes_at_most_ + bytes > kMostBytes) {
     // The sum counts what has been removed since, too.
     remove_expired();
     bytes_at_most_ = 0;
     for (const auto& [name, key] : keys_) {
-      bytes_at_most_ += bytes_of(name);
-      std::visit([&](const auto& value) { bytes_at_most_ += bytes_of(value); }, *key.value);
+      bytes_at_most_ += bytes_of(name) + bytes_of_value(*key.value);
     }
     if (bytes_at_most_ + bytes > kMostBytes / 2) {
       throw NotImplementedHere(fmt::format("a keyspace of more than {} bytes", kMostBytes / 2));

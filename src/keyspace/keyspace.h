@@ -30,10 +30,9 @@
 // Here, integers in a set are in their order, as in Redis if there are at most 512 and never was
 // another member; anything else is in the order of insertion.
 //
-// Other servers differ from Redis 7 in this, as tests/keyspace/differential_test.cc holds:
-//   - words of errors: Redis 6 and Valkey have others;
-//   - scores as text: Redis 8 and Valkey reply the shortest, 0.1, where Redis 7 replies
-//     0.10000000000000001.
+// Other servers answer some calls otherwise. Redis 6, Redis 8 and Valkey have other words of
+// errors, and Redis 8 and Valkey write a score as the shortest text: 0.1, not 0.10000000000000001.
+// tests/keyspace/differential_test.cc lists the rest.
 
 #include <chrono>
 #include <cstddef>
@@ -136,9 +135,14 @@ class Keyspace final : public lua::Commands {
 
   std::int64_t now_ms() const;
   bool has_expired(const Key& key) const { return key.expiry && now_ms() > *key.expiry; }
+  /// From the millisecond of the clock, and how far the clock is within it; -1 if it does not
+  /// expire. (A sum in microseconds might overflow.)
+  std::pair<std::int64_t, std::int64_t> time_left(const Key& key) const;
   void remove_expired();
   /// Throws NotImplementedHere if a command that adds so many bytes might exceed kMostBytes.
   void reserve(std::size_t bytes);
+  /// The same for a second key with this value, which will take room once it is written.
+  void reserve_copy(const Key& key);
 
   std::chrono::microseconds now_;
   Keys keys_ = {};                 ///< some may have expired

@@ -373,10 +373,11 @@ microseconds next_time(Random& random, const keyspace::Keyspace& keyspace, bool 
   const auto keys = keyspace.keys();
   const auto* const key = keys.empty() ? nullptr : keyspace.find(random.one_of(keys));
   auto next = keyspace.now() + microseconds{random.log_uniform(1, 2'000'000)};
-  if (key != nullptr && key->expiry && random.percent(60)) {
+  const auto hour_later = std::chrono::floor<std::chrono::milliseconds>(keyspace.now()) + 1h;
+  if (key != nullptr && key->expiry && *key->expiry < hour_later.count() && random.percent(60)) {
     constexpr std::int64_t kAround[] = {-1, 0, 999, 1000};
     const microseconds at{*key->expiry * 1000 + random.one_of(kAround)};
-    if (at > keyspace.now() && at < keyspace.now() + 1h) next = at;
+    if (at > keyspace.now()) next = at;
   }
   if (is_model) return next;
   // To the end of a millisecond in which no key expires.

@@ -128,6 +128,9 @@ TEST_CASE("states are equal up to a shift of time") {
   later.set_time(100s + 200ms);
   CHECK(later.equals(state(200s, "300")));
   CHECK(later.hash() == state(200s, "300").hash());
+  // The latest expiry that there can be.
+  CHECK(state(100s, "9223372036854675807").equals(state(100s, "9223372036854675807")));
+  CHECK_FALSE(state(100s, "9223372036854675807").equals(state(100s, "9223372036854675806")));
   // A key that has expired is not part of a state.
   later.set_time(200s);
   Keyspace without(5s);
@@ -167,6 +170,11 @@ TEST_CASE("the values of a keyspace have a bound") {
     for (int i = 0; i < 1000; ++i) keyspace.call(words, false, reply);
   };
   CHECK_THROWS_AS(fill(), NotImplementedHere);
+  const auto copy = [&] {
+    for (int i = 0; i < 1000; ++i) reply_to(keyspace, "COPY k " + std::to_string(i));
+  };
+  CHECK_THROWS_AS(copy(), NotImplementedHere);
+  for (int i = 0; i < 1000; ++i) reply_to(keyspace, "DEL " + std::to_string(i));
   // What is removed does not count.
   for (int i = 0; i < 1000; ++i) {
     reply_to(keyspace, "DEL k");
