@@ -186,15 +186,15 @@ void Keyspace::reserve_copy(const Key& key) {
 }
 
 void Keyspace::reserve(std::size_t bytes) {
-  if (bytes_at_most_ + bytes > kMostBytes) {
+  if (bytes_at_most_ + bytes > 2 * kMostBytes) {
     // The sum counts what has been removed since, too.
     remove_expired();
     bytes_at_most_ = 0;
     for (const auto& [name, key] : keys_) {
       bytes_at_most_ += bytes_of(name) + bytes_of_value(*key.value);
     }
-    if (bytes_at_most_ + bytes > kMostBytes / 2) {
-      throw NotImplementedHere(fmt::format("a keyspace of more than {} bytes", kMostBytes / 2));
+    if (bytes_at_most_ + bytes > kMostBytes) {
+      throw NotImplementedHere(fmt::format("a keyspace of more than {} bytes", kMostBytes));
     }
   }
   bytes_at_most_ += bytes;

@@ -58,7 +58,7 @@ namespace rlctl::keyspace {
 /// "SORT is not implemented here: add -u private:".
 class NotImplementedHere : public std::runtime_error {
  public:
-  /// `what` is the subject of the sentence.
+  /// `what` is the subject of the sentence, raw.
   explicit NotImplementedHere(std::string_view what);
 };
 
@@ -83,8 +83,9 @@ using Value = std::variant<Text, List, Hash, Set, SortedSet>;
 /// As TYPE replies it: "zset".
 std::string_view type_name(const Value& value);
 
-/// Of all values of a Keyspace, about.
-inline constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+/// What all values of a Keyspace may take, about. They are counted seldom: up to twice as much may
+/// be stored before a call is refused.
+inline constexpr std::size_t kMostBytes = std::size_t{128} << 20;
 
 /// A command that a Keyspace implements.
 struct CommandInfo {
@@ -139,7 +140,7 @@ class Keyspace final : public lua::Commands {
   /// expire. (A sum in microseconds might overflow.)
   std::pair<std::int64_t, std::int64_t> time_left(const Key& key) const;
   void remove_expired();
-  /// Throws NotImplementedHere if a command that adds so many bytes might exceed kMostBytes.
+  /// Counts so many bytes more. Throws NotImplementedHere if that is too much.
   void reserve(std::size_t bytes);
   /// The same for a second key with this value, which will take room once it is written.
   void reserve_copy(const Key& key);
