@@ -118,6 +118,7 @@ class Call {
   bool remove(std::string_view name);
   /// Throws NotImplementedHere if a value cannot grow by so many bytes.
   void reserve(std::size_t bytes) { keyspace_.reserve(bytes); }
+  void reserve_copy(const Key& key) { keyspace_.reserve_copy(key); }
   /// Removes the keys whose collections are empty.
   void finish();
 

@@ -63,6 +63,7 @@ void copy(Call& call) {
   if (from == to) throw ErrorReply{"ERR source and destination objects are the same"};
   const auto* const key = call.find_key(from);
   if (key == nullptr || (!replaces && call.find_key(to) != nullptr)) return call.reply_integer(0);
+  call.reserve_copy(*key);
   call.set(to, Key(*key));
   call.reply_integer(1);
 }
@@ -146,7 +147,9 @@ void reply_expiry(Call& call, TimeUnit unit) {
   if (key == nullptr) return call.reply_integer(-2);
   if (!key->expiry) return call.reply_integer(-1);
   const auto time = *key->expiry - call.base_of(unit);
-  call.reply_integer(unit.is_seconds ? (time + 500) / 1000 : time);
+  // As in Redis, the sum may wrap around.
+  const auto rounded = static_cast<std::int64_t>(static_cast<std::uint64_t>(time) + 500) / 1000;
+  call.reply_integer(unit.is_seconds ? rounded : time);
 }
 
 template <bool kSeconds, bool kRelative>

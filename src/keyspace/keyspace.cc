@@ -52,6 +52,10 @@ std::size_t bytes_of(const Collection& collection) {
   return bytes;
 }
 
+std::size_t bytes_of_value(const Value& value) {
+  return std::visit([](const auto& its) { return bytes_of(its); }, value);
+}
+
 // The size comes first, so that no two values have one text.
 void add_text(std::string& out, std::string_view text) {
   fmt::format_to(std::back_inserter(out), "{}:{}", text.size(), text);
@@ -144,25 +148,22 @@ std::chrono::milliseconds Keyspace::ttl(const Key& key) const {
   return std::chrono::milliseconds{key.expiry.value() - now_ms()};
 }
 
-bool Keyspace::equals(const Keyspace& other) const {
-  return to_text() == other.to_text();
-}
-
-std::size_t Keyspace::hash() const {
-  return std::hash<std::string>()(to_text());
-}
-
 std::string Keyspace::to_text() const {
   std::string text;
   for (const auto& [name, key] : keys_) {
     if (has_expired(key)) continue;
     add_text(text, name);
-    text += type_name(*key.value);
-    if (key.expiry) text += '@' + std::to_string(*key.expiry * 1000 - now_.count());
-    text += ' ';
+    const auto [milliseconds, microseconds] = time_left(key);
+    fmt::format_to(std::back_inserter(text), "{} {} {} ", type_name(*key.value), milliseconds,
+                   microseconds);
     std::visit([&](const auto& value) { add_text(text, value); }, *key.value);
   }
   return text;
+}
+
+std::pair<std::int64_t, std::int64_t> Keyspace::time_left(const Key& key) const {
+  if (!key.expiry) return {-1, 0};
+  return {*key.expiry - now_ms(), now_.count() - now_ms() * 1000};
 }
 
 std::int64_t Keyspace::now_ms() const {
@@ -176,17 +177,20 @@ void Keyspace::remove_expired() {
   std::erase_if(keys_, [&](const auto& key) { return has_expired(key.second); });
 }
 
+void Keyspace::reserve_copy(const Key& key) {
+  reserve(bytes_of_value(*key.value));
+}
+
 void Keyspace::reserve(std::size_t bytes) {
-  if (bytes_at_most_ + bytes > kMostBytes) {
+  if (bytes_at_most_ + bytes > 2 * kMostBytes) {
     // The sum counts what has been removed since, too.
     remove_expired();
     bytes_at_most_ = 0;
     for (const auto& [name, key] : keys_) {
-      bytes_at_most_ += bytes_of(name);
-      std::visit([&](const auto& value) { bytes_at_most_ += bytes_of(value); }, *key.value);
+      bytes_at_most_ += bytes_of(name) + bytes_of_value(*key.value);
     }
-    if (bytes_at_most_ + bytes > kMostBytes / 2) {
-      throw NotImplementedHere(fmt::format("a keyspace of more than {} bytes", kMostBytes / 2));
+    if (bytes_at_most_ + bytes > kMostBytes) {
+      throw NotImplementedHere(fmt::format("a keyspace of more than {} bytes", kMostBytes));
     }
   }
   bytes_at_most_ += bytes;

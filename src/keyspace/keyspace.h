@@ -30,10 +30,9 @@
 // Here, integers in a set are in their order, as in Redis if there are at most 512 and never was
 // another member; anything else is in the order of insertion.
 //
-// Other servers differ from Redis 7 in this, as tests/keyspace/differential_test.cc holds:
-//   - words of errors: Redis 6 and Valkey have others;
-//   - scores as text: Redis 8 and Valkey reply the shortest, 0.1, where Redis 7 replies
-//     0.10000000000000001.
+// Other servers answer some calls otherwise. Redis 6, Redis 8 and Valkey have other words of
+// errors, and Redis 8 and Valkey write a score as the shortest text: 0.1, not 0.10000000000000001.
+// tests/keyspace/differential_test.cc lists the rest.
 
 #include <chrono>
 #include <cstddef>
@@ -59,7 +58,7 @@ namespace rlctl::keyspace {
 /// "SORT is not implemented here: add -u private:".
 class NotImplementedHere : public std::runtime_error {
  public:
-  /// `what` is the subject of the sentence.
+  /// `what` is the subject of the sentence, raw.
   explicit NotImplementedHere(std::string_view what);
 };
 
@@ -84,8 +83,9 @@ using Value = std::variant<Text, List, Hash, Set, SortedSet>;
 /// As TYPE replies it: "zset".
 std::string_view type_name(const Value& value);
 
-/// Of all values of a Keyspace, about.
-inline constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+/// What all values of a Keyspace may take, about. They are counted seldom: up to twice as much may
+/// be stored before a call is refused.
+inline constexpr std::size_t kMostBytes = std::size_t{128} << 20;
 
 /// A command that a Keyspace implements.
 struct CommandInfo {
@@ -128,12 +128,9 @@ class Keyspace final : public lua::Commands {
   /// What PTTL replies for a key that expires.
   std::chrono::milliseconds ttl(const Key& key) const;
 
-  /// Whether the two differ by a shift of time at most: their keys and values are equal, and each
-  /// key expires in as many microseconds from its clock. Times within values are not shifted.
-  bool equals(const Keyspace& other) const;
-  /// Equal for two that are equal by equals().
-  std::size_t hash() const;
-  /// A text that is equal for two that are equal by equals(), and for no others.
+  /// A text that is equal for two that differ by a shift of time at most, and for no others: their
+  /// keys and values are equal, and each key expires in as many microseconds from its clock. Times
+  /// within values are not shifted.
   std::string to_text() const;
 
  private:
@@ -143,9 +140,14 @@ class Keyspace final : public lua::Commands {
   std::int64_t now_ms() const;
   std::int64_t ahead_ms() const;
   bool has_expired(const Key& key) const { return key.expiry && now_ms() > *key.expiry; }
+  /// From the millisecond of the clock, and how far the clock is within it; -1 if it does not
+  /// expire. (A sum in microseconds might overflow.)
+  std::pair<std::int64_t, std::int64_t> time_left(const Key& key) const;
   void remove_expired();
-  /// Throws NotImplementedHere if a command that adds so many bytes might exceed kMostBytes.
+  /// Counts so many bytes more. Throws NotImplementedHere if that is too much.
   void reserve(std::size_t bytes);
+  /// The same for a second key with this value, which will take room once it is written.
+  void reserve_copy(const Key& key);
 
   std::chrono::microseconds now_{0};
   std::chrono::microseconds ahead_{0};  ///< of the time that is shown
