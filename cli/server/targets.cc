@@ -154,6 +154,12 @@ stored::Libraries libraries_of(ConfigurationSource& configuration,
   return stored::Libraries(configuration.policies().libraries, as);
 }
 
+std::string_view readings_of(std::string_view type) {
+  return type == "string" ? "--read-as count or --read-as remaining"
+         : type == "zset" ? "--read-as times or --read-as leases"
+                          : "";
+}
+
 void add_as_option(Options& options, std::optional<std::string>& as) {
   options
       .value("--read-as", "VALUE", as,

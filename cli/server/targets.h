@@ -83,6 +83,9 @@ KeyTarget found_target(const std::string& key, const limiter::Configuration& con
 /// libraries.
 stored::Libraries libraries_of(ConfigurationSource& configuration,
                                const std::optional<std::string>& as = {});
+/// What --read-as can tell about keys of a type: "--read-as times or --read-as leases"; empty if
+/// nothing.
+std::string_view readings_of(std::string_view type);
 /// Declares --read-as.
 void add_as_option(Options& options, std::optional<std::string>& as);
 

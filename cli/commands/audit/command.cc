@@ -298,12 +298,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt,
                       [] { return needs_of("audit"); });
   auto connection = connector.open_for_looks(invocation.command);
-  Audit audit(plan, connector.url(), connection, invocation);
-  try {
-    return audit.run(pattern);
-  } catch (const redis::Error& error) {
-    throw ProblemError(drop_in_doubt_note(describe(error)));  // audit changes nothing
-  }
+  return Audit(plan, connector.url(), connection, invocation).run(pattern);
 }
 
 constexpr std::array kInstead{
@@ -337,6 +332,7 @@ Examples:
              .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,
     .judges = true,
+    .only_looks = true,
     .json = &kJson};
 
 }  // namespace rlctl::cli::audit

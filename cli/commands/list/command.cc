@@ -120,9 +120,6 @@ class Run {
 
  private:
   void take(std::vector<Row> rows) {
-    if (!plan_.top) {
-      for (const auto& row : rows) totals_.add(row);
-    }
     if (plan_.only_totals) {
       count(rows);
     } else if (plan_.sort) {
@@ -134,12 +131,7 @@ class Run {
 
   void count(const std::vector<Row>& rows) {
     listed_ += std::ssize(rows);
-    for (const auto& row : rows) {
-      if (!row.usage.limit && row.part_of.empty()) ++without_limit_;
-      if (!row.usage.limits_differ.empty() && differing_++ == 0) {
-        first_difference_ = row.usage.limits_differ;
-      }
-    }
+    for (const auto& row : rows) totals_.add(row);
   }
 
   void write(const std::vector<Row>& rows) {
@@ -167,7 +159,7 @@ class Run {
       // A program that reads the lines would take them for all limiters.
       const auto& skipped = listing_.skipped();
       if (skipped.refused.count() == 0 && skipped.unknown == 0) return;
-    } else if (!plan_.top && totals_.keys() > 0) {
+    } else if (!plan_.top && totals_.all().keys > 0) {
       if (!plan_.only_totals) out += '\n';
       totals_.append_text(out, look_);
     }
@@ -175,13 +167,14 @@ class Run {
     if (const auto differing = invocation_.json ? "" : differing_text(); !differing.empty()) {
       text += (text.empty() ? "" : "\n") + differing;
     }
-    if (without_limit_ > 0 && !invocation_.json) {
+    const auto without_limit = totals_.all().without_limit;
+    if (without_limit > 0 && !invocation_.json) {
       if (!text.empty()) text += "\n";
-      const auto keys = counted(without_limit_, "key");
+      const auto keys = counted(without_limit, "key");
       text += plan_.limit ? not_applied_text() + keys
                           : fmt::format("{} {}; {}", keys,
-                                        without_limit_ == 1 ? "does not store its limit"
-                                                            : "do not store their limits",
+                                        without_limit == 1 ? "does not store its limit"
+                                                           : "do not store their limits",
                                         kAdvice);
     }
     if (listed_ == 0) {
@@ -204,11 +197,12 @@ class Run {
       return fmt::format("keys are judged by --limit {}, not by the limits that they store",
                          limiter::format_limit(*plan_.limit));
     }
-    if (differing_ == 0) return {};
-    const bool is_one = differing_ == 1;
-    return fmt::format("{} {} another limit than {} policy{}: {}", counted(differing_, "key"),
+    const auto& all = totals_.all();
+    if (all.differing == 0) return {};
+    const bool is_one = all.differing == 1;
+    return fmt::format("{} {} another limit than {} policy{}: {}", counted(all.differing, "key"),
                        is_one ? "stores" : "store", is_one ? "its" : "their",
-                       is_one ? "" : ", such as", first_difference_);
+                       is_one ? "" : ", such as", all.first_difference);
   }
 
   /// "not listed: 12 keys that may be a limiter's (--all lists them), 340 keys of other programs"
@@ -248,18 +242,16 @@ class Run {
   Look look_;
   RowTable table_;
   Progress progress_{is_terminal(STDERR_FILENO)};
-  std::int64_t listed_ = 0, without_limit_ = 0, differing_ = 0;
-  std::string first_difference_;
+  std::int64_t listed_ = 0;
 };
 
 // ---- --watch ----
 
 /// What a complete scan of the database found.
 struct ScanResult {
-  std::vector<Row> rows = {};       ///< the first ones, to be shown
-  std::int64_t keys = 0, full = 0;  ///< numbers of limiters
-  std::int64_t unknown = 0;         ///< limiters whose limit is not known
-  std::int64_t differing = 0;       ///< limiters that store another one
+  std::vector<Row> rows = {};  ///< the first ones, to be shown
+  Totals totals = {};
+  std::int64_t unknown = 0;  ///< limiters whose limit is not known
   Clock::time_point at = Clock::now();
 };
 
@@ -303,18 +295,13 @@ class Watching {
     RowCollection first(*plan_.sort, most_rows());
     ScanResult result;
     listing_.scan(connection, [&](std::vector<Row> rows, double share) {
-      result.keys += std::ssize(rows);
-      for (const auto& row : rows) {
-        if (!row.ratio) ++result.unknown;
-        if (row.ratio.value_or(0) >= 1) ++result.full;
-        if (!row.usage.limits_differ.empty()) ++result.differing;
-      }
+      for (const auto& row : rows) result.totals.add(row);
       first.add(std::move(rows));
       progress.update(share, "the database");
       invocation_.interrupt.check();
     });
     result.rows = first.take();
-    result.unknown += listing_.skipped().unknown;
+    result.unknown = result.totals.all().without_limit + listing_.skipped().unknown;
     result.at = Clock::now();
     next_scan_ = result.at + kPauseForScan * (result.at - begin);
     last_ = std::move(result);
@@ -345,10 +332,11 @@ class Watching {
   /// "100000 limiters, 3 full, the limit of 2 not known; scanned 3 s ago"
   std::string summary() const {
     const auto* what = plan_.has_filter() ? "matching limiter" : "limiter";
-    auto text = fmt::format("{}, {} full", counted(last_.keys, what), last_.full);
+    const auto& all = last_.totals.all();
+    auto text = fmt::format("{}, {} full", counted(all.keys, what), all.full);
     if (last_.unknown > 0) text += fmt::format(", the limit of {} not known", last_.unknown);
-    if (last_.differing > 0) {
-      text += fmt::format(", {} with another limit stored than {}", last_.differing,
+    if (all.differing > 0) {
+      text += fmt::format(", {} with another limit stored than {}", all.differing,
                           plan_.limit ? "--limit " + limiter::format_limit(*plan_.limit)
                                       : std::string("the policy's"));
     }
@@ -368,13 +356,9 @@ class Watching {
 ExitStatus run(Plan& plan, Invocation& invocation) {
   plan.pattern = only_pattern(invocation.operands);
   if ((plan.top || plan.watch.is_given) && !plan.sort) plan.sort = SortKey::kRatio;
-  try {
-    if (!plan.watch.is_given) return Run(plan, invocation).run();
-    Watching watching(plan, invocation);
-    watch(plan.watch, invocation, [&] { return watching.read(); });
-  } catch (const redis::Error& error) {
-    throw ProblemError(drop_in_doubt_note(describe(error)));  // list changes nothing
-  }
+  if (!plan.watch.is_given) return Run(plan, invocation).run();
+  Watching watching(plan, invocation);
+  watch(plan.watch, invocation, [&] { return watching.read(); });
 }
 
 constexpr std::array kInstead{
@@ -408,6 +392,7 @@ Examples:
 )",
          .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,
+    .only_looks = true,
     .json = &kJson};
 
 }  // namespace rlctl::cli::list

@@ -8,10 +8,13 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/list/report.h"
+#include "cli/report/usage.h"
 #include "stored/forms.h"
 
 namespace rlctl::cli::list {
 namespace {
+
+using report::Text;
 
 constexpr std::string_view kUnknown = "-";
 
@@ -19,9 +22,9 @@ std::string number_text(const std::optional<std::int64_t>& number) {
   return number ? std::to_string(*number) : std::string(kUnknown);
 }
 
-std::string limit_text(const Row& row) {
+Text limit_text(const Row& row) {
   const auto& usage = row.usage;
-  if (!usage.limit && !usage.window) return std::string(kUnknown);
+  if (!usage.limit && !usage.window) return kUnknown;
   auto text = usage.limit ? std::to_string(*usage.limit) : "?";
   if (!usage.window) return text;
   if (usage.calendar != nullptr) return text.append("/").append(usage.calendar->text());
@@ -29,8 +32,10 @@ std::string limit_text(const Row& row) {
 }
 
 /// Rounded down, so that only what is full shows as 100 %.
-std::string ratio_text(const Row& row) {
-  return row.ratio ? fmt::format("{:.0f}%", std::floor(*row.ratio * 100)) : std::string(kUnknown);
+Text ratio_text(const Row& row) {
+  if (!row.ratio) return kUnknown;
+  return {fmt::format("{:.0f}%", std::floor(*row.ratio * 100)),
+          report::tone_of_use(row.ratio, Tone::kPlain)};
 }
 
 std::string time_text(const std::optional<microseconds>& time) {
@@ -38,7 +43,7 @@ std::string time_text(const std::optional<microseconds>& time) {
   return *time == limiter::kNever ? "never" : wait_text(*time);
 }
 
-std::string next_free_text(const Row& row) {
+Text next_free_text(const Row& row) {
   return row.usage.next_free == microseconds{0} ? "now" : time_text(row.usage.next_free);
 }
 
@@ -49,18 +54,11 @@ std::string algorithm_text(std::string_view library, std::string_view algorithm)
   return std::string(library).append(": ").append(algorithm);
 }
 
-Tone tone_of_ratio(const Row& row) {
-  constexpr double kNearlyFull = 0.8;
-  const auto ratio = row.ratio.value_or(0);
-  return ratio >= 1 ? Tone::kBad : ratio >= kNearlyFull ? Tone::kWarning : Tone::kPlain;
-}
-
 struct Column {
   std::string_view title;
   std::size_t min_width;
   std::size_t min_room;  ///< it is left out on narrower terminals
-  std::string (*text)(const Row& row);
-  Tone (*tone)(const Row& row) = [](const Row&) { return Tone::kPlain; };
+  report::Text (*text)(const Row& row);
 };
 
 // Each leaves the key some twenty-five columns at least.
@@ -71,40 +69,61 @@ constexpr std::size_t kLongestOwner = 60;
 
 /// All but the last hold numbers.
 constexpr std::array kColumns{
-    Column{"used", 6, 0, [](const Row& row) { return number_text(row.usage.used); }},
+    Column{"used", 6, 0, [](const Row& row) { return Text(number_text(row.usage.used)); }},
     Column{"of", 11, 0, limit_text},
-    Column{"full", 5, 0, ratio_text, tone_of_ratio},
+    Column{"full", 5, 0, ratio_text},
     Column{"next free", 10, kMedium, next_free_text},
     Column{"empty in", 10, kVeryWide,
-           [](const Row& row) { return time_text(row.usage.reset_after); }},
+           [](const Row& row) { return Text(time_text(row.usage.reset_after)); }},
     Column{"ttl", 9, kWide,
            [](const Row& row) {
-             return row.usage.ttl ? wait_text(*row.usage.ttl, Rounding::kTenths) : "none";
-           },
-           [](const Row& row) { return row.usage.ttl ? Tone::kPlain : Tone::kBad; }},
-    Column{"bytes", 8, kVeryWide, [](const Row& row) { return number_text(row.usage.bytes); }},
+             const auto& ttl = row.usage.ttl;
+             return ttl ? Text(wait_text(*ttl, Rounding::kTenths)) : Text("none", Tone::kBad);
+           }},
+    Column{"bytes", 8, kVeryWide,
+           [](const Row& row) { return Text(number_text(row.usage.bytes)); }},
     Column{"algorithm", 22, kWider,
            [](const Row& row) {
-             if (!row.part_of.empty()) return "part of " + escape(row.part_of, kLongestOwner);
-             return algorithm_text(row.library, row.algorithm);
+             return Text(row.part_of.empty() ? algorithm_text(row.library, row.algorithm)
+                                             : "part of " + escape(row.part_of, kLongestOwner));
            }},
 };
 
-std::vector<std::size_t> min_widths(const Look& look) {
+/// The titles of the columns and of the key.
+report::Row titles() {
+  report::Row titles;
+  for (const auto& column : kColumns) titles.emplace_back(column.title);
+  titles.emplace_back("key");
+  return titles;
+}
+
+std::vector<std::size_t> widths_on(const Look& look) {
   std::vector<std::size_t> widths;
   for (const auto& column : kColumns) {
     widths.push_back(look.columns < column.min_room ? 0 : column.min_width);
   }
-  if (look.columns < kWidest) return widths;
-  constexpr std::string_view kLong = "throttled-py: sliding-window-counter";
-  widths.back() = std::max(widths.back(), kLong.size());
+  if (look.columns >= kWidest) {
+    constexpr std::string_view kLong = "throttled-py: sliding-window-counter";
+    widths.back() = std::max(widths.back(), kLong.size());
+  }
+  widths.push_back(1);
   return widths;
 }
 
+/// All cells but the key.
+report::Row cells_of(const Row& row, const Look& look) {
+  report::Row cells(kColumns.size());
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto& column = kColumns.at(i);
+    if (look.columns >= column.min_room) cells[i] = column.text(row);
+  }
+  return cells;
+}
+
 /// A number in a table of counts. On a terminal a dot stands for 0, so that the others stand out.
-std::string count_text(std::int64_t count, const Look& look) {
+Text count_text(std::int64_t count, const Look& look) {
   if (count != 0 || !look.colour) return std::to_string(count);
-  return toned(look.utf8 ? "·" : ".", Tone::kDim, true);
+  return {look.utf8 ? "·" : ".", Tone::kDim};
 }
 
 }  // namespace
@@ -115,46 +134,19 @@ Look look_of_rows(const Output& out) {
   return look;
 }
 
-RowTable::RowTable(const Look& look)
-    : look_(look), columns_(Numbers::kAllButLast, min_widths(look)) {}
-
-Cells RowTable::cells_of(const Row& row) const {
-  Cells cells(kColumns.size());
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const auto& column = kColumns.at(i);
-    if (look_.columns < column.min_room) continue;
-    cells[i] = column.text(row);
-    if (look_.colour) cells[i] = toned(cells[i], column.tone(row), true);
-  }
-  return cells;
-}
+RowTable::RowTable(const Look& look) : look_(look), table_(titles(), widths_on(look), look) {}
 
 void RowTable::widen(std::span<const Row> rows) {
-  for (const auto& row : rows) columns_.widen(cells_of(row));
-}
-
-void RowTable::append_titles(std::string& out) const {
-  Cells titles;
-  for (const auto& column : kColumns) {
-    titles.push_back(toned(column.title, Tone::kDim, look_.colour));
-  }
-  append_line(out, titles, toned("key", Tone::kDim, look_.colour));
+  for (const auto& row : rows) table_.widen(cells_of(row, look_));
 }
 
 void RowTable::append_row(std::string& out, const Row& row, LongKey long_key) const {
-  auto key = key_text(row.key, look_);
+  auto cells = cells_of(row, look_);
+  auto& key = cells.emplace_back(key_text(row.key, look_)).words;
   if (long_key == LongKey::kWithoutMiddle) {
-    const auto room = look_.columns - std::min(look_.columns, key_column());
-    key = without_middle(key, room, look_.utf8 ? "…" : "..");
+    key = without_middle(key, table_.room_for_last(), look_.utf8 ? "…" : "..");
   }
-  append_line(out, cells_of(row), key);
-}
-
-void RowTable::append_line(std::string& out, const Cells& cells, std::string_view key) const {
-  const auto line = columns_.line(cells);
-  out += line;
-  pad(out, display_width(line), key_column());
-  out.append(key).append("\n");
+  table_.append(out, cells);
 }
 
 // ---- Totals ----
@@ -165,6 +157,9 @@ void Totals::Sum::add(const Row& row) {
   if (!row.usage.ttl) ++without_ttl;
   // Where one is not known, neither is the sum.
   if (bytes) bytes = row.usage.bytes ? std::optional(*bytes + *row.usage.bytes) : std::nullopt;
+  if (!row.usage.limit) ++without_limit;
+  const auto& difference = row.usage.limits_differ;
+  if (!difference.empty() && differing++ == 0) first_difference = difference;
 }
 
 void Totals::add(const Row& row) {
@@ -175,24 +170,16 @@ void Totals::add(const Row& row) {
 }
 
 void Totals::append_text(std::string& out, const Look& look) const {
-  Cells names, keys, full, without_ttl, bytes;
-  const auto add = [&](std::string name, const Sum& sum) {
-    names.push_back(std::move(name));
-    keys.push_back(count_text(sum.keys, look));
-    full.push_back(count_text(sum.full, look));
-    without_ttl.push_back(count_text(sum.without_ttl, look));
-    bytes.push_back(number_text(sum.bytes));
+  report::Rows table{.rows = {{"", "keys", "full", "no ttl", "bytes"}}};
+  const auto add = [&](const std::string& name, const Sum& sum) {
+    table.rows.push_back({name, count_text(sum.keys, look), count_text(sum.full, look),
+                          count_text(sum.without_ttl, look), number_text(sum.bytes)});
   };
   for (const auto& [name, sum] : algorithms_) add(algorithm_text(name.first, name.second), sum);
   for (const auto& [name, sum] : policies_) add("policy " + escaped_text(name), sum);
   if (algorithms_.size() != 1) add("all", all_);
-  Table table;
-  table.add("", names);
-  table.add("keys", keys);
-  table.add("full", full);
-  table.add("no ttl", without_ttl);
-  table.add("bytes", bytes);
-  table.append(out, {.columns = SIZE_MAX, .colour = look.colour, .utf8 = look.utf8});
+  const Look unlimited{.columns = SIZE_MAX, .colour = look.colour, .utf8 = look.utf8};
+  report::TextWriter(out, unlimited)(table);
 }
 
 }  // namespace rlctl::cli::list

@@ -3,7 +3,10 @@
 #include <optional>
 
 #include "base/json_object.h"
+#include "cli/terminal/terminal.h"
 #include "stored/inspection.h"
+
+// How all commands show how much of a limit is used.
 
 namespace rlctl::cli::report {
 
@@ -14,5 +17,8 @@ struct UsageFigures {
 };
 /// The fields for this, which are the same in all commands.
 extern const JsonObject<UsageFigures> kUsageJson;
+
+/// The tone of a ratio: `low` unless most of the limit is used.
+Tone tone_of_use(std::optional<double> ratio, Tone low);
 
 }  // namespace rlctl::cli::report
