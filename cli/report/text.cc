@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 
@@ -15,9 +16,8 @@ constexpr std::size_t kAbout = 23;
 constexpr std::size_t kNarrow = 60;
 constexpr std::size_t kIndent = 2;
 
-Cells cells_of(std::span<const Text> row, bool colour) {
+Cells cells_of(const Row& row, bool colour) {
   Cells cells;
-  cells.reserve(row.size());
   for (const auto& text : row) cells.push_back(toned(text.words, text.tone, colour));
   return cells;
 }
@@ -142,19 +142,11 @@ std::string text_of(std::span<const Part> parts, const Look& look) {
 
 // ---- Tables that grow ----
 
-GrowingTable::GrowingTable(Row titles, std::vector<std::size_t> widths, const Look& look)
+GrowingTable::GrowingTable(Cells titles, std::vector<std::size_t> widths, const Look& look)
     : titles_(std::move(titles)),
       columns_(Numbers::kAllButLastTwo, std::move(widths)),
       look_(look) {
-  for (auto& title : titles_) title.tone = Tone::kDim;
-}
-
-void GrowingTable::widen(const Row& all_but_last) {
-  columns_.widen(cells_of(all_but_last, look_.colour));
-}
-
-void GrowingTable::append(std::string& out, const Row& row) const {
-  out.append(columns_.line(cells_of(row, look_.colour))).append("\n");
+  for (auto& title : titles_) title = toned(title, Tone::kDim, look_.colour);
 }
 
 std::size_t GrowingTable::room_for_last() const noexcept {

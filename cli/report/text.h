@@ -50,21 +50,23 @@ inline constexpr std::size_t kLabelWidth = 11;
 std::string text_of(std::span<const Part> parts, const Look& look);
 
 /// A table whose rows are written while others are still to be found. All columns are of numbers
-/// but the last two, of which the last may be of any width.
+/// but the last two, of which the last may be of any width. Cells may be toned().
 class GrowingTable {
  public:
   /// Each column is as wide as this at first; one without a width and without text is left out.
-  GrowingTable(Row titles, std::vector<std::size_t> widths, const Look& look);
+  GrowingTable(Cells titles, std::vector<std::size_t> widths, const Look& look);
 
-  /// Widens the columns so that they hold these cells; the last column needs no room.
-  void widen(const Row& all_but_last);
+  /// Widens the columns so that they hold these cells. The last column needs no room.
+  void widen(const Cells& all_but_last) { columns_.widen(all_but_last); }
   void append_titles(std::string& out) const { append(out, titles_); }
-  void append(std::string& out, const Row& row) const;
-  /// The columns of the terminal for the last one.
+  void append(std::string& out, const Cells& row) const {
+    out.append(columns_.line(row)).append("\n");
+  }
+  /// The columns of the terminal for the last column.
   std::size_t room_for_last() const noexcept;
 
  private:
-  Row titles_;
+  Cells titles_;
   Columns columns_;
   Look look_;
 };

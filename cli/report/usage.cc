@@ -55,4 +55,10 @@ Tone tone_of_use(std::optional<double> ratio, Tone low) {
   return *ratio >= 1 ? Tone::kBad : *ratio >= kNearlyFull ? Tone::kWarning : low;
 }
 
+std::string_view readings_of(std::string_view type) {
+  return type == "string" ? "--read-as count or --read-as remaining"
+         : type == "zset" ? "--read-as times or --read-as leases"
+                          : "";
+}
+
 }  // namespace rlctl::cli::report

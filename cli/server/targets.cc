@@ -154,12 +154,6 @@ stored::Libraries libraries_of(ConfigurationSource& configuration,
   return stored::Libraries(configuration.policies().libraries, as);
 }
 
-std::string_view readings_of(std::string_view type) {
-  return type == "string" ? "--read-as count or --read-as remaining"
-         : type == "zset" ? "--read-as times or --read-as leases"
-                          : "";
-}
-
 void add_as_option(Options& options, std::optional<std::string>& as) {
   options
       .value("--read-as", "VALUE", as,
@@ -197,6 +191,19 @@ void RefusedKeys::add(std::string_view key, const redis::Error& why) {
 void RefusedKeys::add(const stored::ReadableKeys& found) {
   for (const auto& key : found.refused) add(key, *found.why);
   if (!found.keys.empty()) found_readable();
+}
+
+std::vector<const stored::Inspection*> RefusedKeys::add(std::span<const stored::Surveyed> found) {
+  std::vector<const stored::Inspection*> readable;
+  for (const auto& [inspection, refused, error] : found) {
+    if (refused) {
+      add(inspection.key, *refused);
+    } else if (inspection.exists()) {  // it may have been deleted since SCAN returned it
+      readable.push_back(&inspection);
+    }
+  }
+  could_read_ = could_read_ || !readable.empty();
+  return readable;
 }
 
 std::string RefusedKeys::text() const {

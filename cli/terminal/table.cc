@@ -40,7 +40,7 @@ Columns::Columns(std::span<const Cells> rows, Numbers numbers) : Columns(numbers
   for (const auto& row : rows) widen(row);
 }
 
-void Columns::widen(const Cells& row) {
+void Columns::widen(std::span<const std::string> row) {
   widths_.resize(std::max(widths_.size(), row.size()));
   std::string storage;
   for (std::size_t i = 0; i < row.size(); ++i) {

@@ -31,7 +31,7 @@ class Columns {
       : widths_(std::move(min_widths)), numbers_(numbers) {}
   Columns(std::span<const Cells> rows, Numbers numbers);
 
-  void widen(const Cells& row);
+  void widen(std::span<const std::string> row);
   /// The width of the first column and of those from `begin` to `end`.
   std::size_t width(std::size_t begin = 1, std::size_t end = SIZE_MAX) const noexcept;
   /// The end of the columns from `begin` on that fit beside the first one into `columns` of the

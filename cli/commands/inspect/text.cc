@@ -14,7 +14,6 @@
 #include "cli/report/document.h"
 #include "cli/report/text.h"
 #include "cli/report/usage.h"
-#include "cli/server/targets.h"
 #include "cli/terminal/bars.h"
 #include "limiter/limit.h"
 #include "stored/families.h"
@@ -191,7 +190,7 @@ class Description {
   /// The row to write for a key that no row describes.
   void add_suggestion() {
     const auto& type = key_.content.type;
-    const std::string as(readings_of(type));
+    const std::string as(report::readings_of(type));
     const auto with = as.empty() ? "" : " with " + as + ", or";
     note({fmt::format("tell it{} in the configuration file:", with), Tone::kDim});
     for (const auto& row : stored::suggested_row(key_.key, type)) line("  " + row);

@@ -83,14 +83,27 @@ void declare_options(Options& options, Plan& plan) {
 
 // ---- One listing of a database ----
 
-class Run {
+/// What both ways to list have.
+class Reader {
  public:
-  Run(const Plan& plan, Invocation& invocation)
+  Reader(const Plan& plan, Invocation& invocation)
       : plan_(plan),
         invocation_(invocation),
         connector_(invocation.connection, invocation.configuration, invocation.interrupt,
                    [] { return needs_of("list"); }),
-        listing_(plan, invocation.configuration),
+        listing_(plan, invocation.configuration) {}
+
+ protected:
+  const Plan& plan_;
+  Invocation& invocation_;
+  Connector connector_;
+  Listing listing_;
+};
+
+class Run : Reader {
+ public:
+  Run(const Plan& plan, Invocation& invocation)
+      : Reader(plan, invocation),
         rows_(plan.sort.value_or(SortKey::kKey), plan.top),
         look_(look_of_rows(invocation.out)),
         table_(look_) {}
@@ -138,15 +151,13 @@ class Run {
     if (rows.empty()) return;
     progress_.clear();
     auto& out = invocation_.out.buffer();
-    if (!invocation_.json) table_.widen(rows);
-    if (listed_ == 0 && !invocation_.json) table_.append_titles(out);
+    if (!invocation_.json) {
+      table_.widen(rows);
+      if (listed_ == 0) table_.append_titles(out);
+    }
     count(rows);
     for (const auto& row : rows) {
-      if (invocation_.json) {
-        append_json(out, row);
-      } else {
-        table_.append_row(out, row);
-      }
+      invocation_.json ? append_json(out, row) : table_.append(out, row);
       invocation_.out.flush_if_large();
     }
     if (!plan_.sort) invocation_.out.flush();
@@ -163,20 +174,13 @@ class Run {
       if (!plan_.only_totals) out += '\n';
       totals_.append_text(out, look_);
     }
-    auto text = skipped_text();
-    if (const auto differing = invocation_.json ? "" : differing_text(); !differing.empty()) {
-      text += (text.empty() ? "" : "\n") + differing;
+    std::vector lines{skipped_text()};
+    if (!invocation_.json) {
+      lines.push_back(differing_text());
+      lines.push_back(without_limit_text());
     }
-    const auto without_limit = totals_.all().without_limit;
-    if (without_limit > 0 && !invocation_.json) {
-      if (!text.empty()) text += "\n";
-      const auto keys = counted(without_limit, "key");
-      text += plan_.limit ? not_applied_text() + keys
-                          : fmt::format("{} {}; {}", keys,
-                                        without_limit == 1 ? "does not store its limit"
-                                                           : "do not store their limits",
-                                        kAdvice);
-    }
+    std::erase(lines, "");
+    auto text = fmt::format("{}", fmt::join(lines, "\n"));
     if (listed_ == 0) {
       text = (plan_.has_filter() ? "no limiter matches" : "no limiters found") +
              (text.empty() ? text : "; " + text);
@@ -189,6 +193,15 @@ class Run {
       invocation_.out.flush();
       write_stderr(text + "\n");
     }
+  }
+
+  std::string without_limit_text() const {
+    const auto count = totals_.all().without_limit;
+    if (count == 0) return {};
+    if (plan_.limit) return not_applied_text() + counted(count, "key");
+    return fmt::format("{} {}; {}", counted(count, "key"),
+                       count == 1 ? "does not store its limit" : "do not store their limits",
+                       kAdvice);
   }
 
   /// "keys are judged by --limit 50/60s, not by the limits that they store"
@@ -233,10 +246,6 @@ class Run {
     return "--limit " + limiter::format_limit(*plan_.limit) + " does not apply to ";
   }
 
-  const Plan& plan_;
-  Invocation& invocation_;
-  Connector connector_;
-  Listing listing_;
   RowCollection rows_;
   Totals totals_;
   Look look_;
@@ -258,14 +267,9 @@ struct ScanResult {
 /// Keeps showing the first rows. They are read anew each time, but the database is scanned again
 /// only after a pause of many times as long as the last scan took, so that watching costs a server
 /// little.
-class Watching {
+class Watching : Reader {
  public:
-  Watching(const Plan& plan, Invocation& invocation)
-      : plan_(plan),
-        invocation_(invocation),
-        connector_(invocation.connection, invocation.configuration, invocation.interrupt,
-                   [] { return needs_of("list"); }),
-        listing_(plan, invocation.configuration) {}
+  using Reader::Reader;
 
   /// Throws redis::Error.
   std::string read() {
@@ -325,7 +329,7 @@ class Watching {
     RowTable table(look);
     table.widen(last_.rows);
     table.append_titles(out);
-    for (const auto& row : last_.rows) table.append_row(out, row, LongKey::kWithoutMiddle);
+    for (const auto& row : last_.rows) table.append(out, row, LongKey::kWithoutMiddle);
     return out;
   }
 
@@ -344,10 +348,6 @@ class Watching {
     return text + fmt::format("; scanned {} s ago", age.count());
   }
 
-  const Plan& plan_;
-  Invocation& invocation_;
-  Connector connector_;
-  Listing listing_;
   std::optional<redis::Connection> connection_;  ///< none after an error
   Deadline next_scan_ = Clock::now();
   ScanResult last_;

@@ -30,7 +30,7 @@ class RowTable {
   /// Widens the columns so that they hold these rows.
   void widen(std::span<const Row> rows);
   void append_titles(std::string& out) const { table_.append_titles(out); }
-  void append_row(std::string& out, const Row& row, LongKey long_key = LongKey::kWhole) const;
+  void append(std::string& out, const Row& row, LongKey long_key = LongKey::kWhole) const;
 
  private:
   Look look_;

@@ -90,8 +90,8 @@ constexpr std::array kColumns{
 };
 
 /// The titles of the columns and of the key.
-report::Row titles() {
-  report::Row titles;
+Cells titles() {
+  Cells titles;
   for (const auto& column : kColumns) titles.emplace_back(column.title);
   titles.emplace_back("key");
   return titles;
@@ -111,11 +111,14 @@ std::vector<std::size_t> widths_on(const Look& look) {
 }
 
 /// All cells but the key.
-report::Row cells_of(const Row& row, const Look& look) {
-  report::Row cells(kColumns.size());
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const auto& column = kColumns.at(i);
-    if (look.columns >= column.min_room) cells[i] = column.text(row);
+Cells cells_of(const Row& row, const Look& look) {
+  Cells cells;
+  cells.reserve(kColumns.size() + 1);
+  for (const auto& column : kColumns) {
+    auto& cell = cells.emplace_back();
+    if (look.columns < column.min_room) continue;
+    auto text = column.text(row);
+    cell = look.colour ? toned(text.words, text.tone, true) : std::move(text.words);
   }
   return cells;
 }
@@ -140,9 +143,9 @@ void RowTable::widen(std::span<const Row> rows) {
   for (const auto& row : rows) table_.widen(cells_of(row, look_));
 }
 
-void RowTable::append_row(std::string& out, const Row& row, LongKey long_key) const {
+void RowTable::append(std::string& out, const Row& row, LongKey long_key) const {
   auto cells = cells_of(row, look_);
-  auto& key = cells.emplace_back(key_text(row.key, look_)).words;
+  auto& key = cells.emplace_back(key_text(row.key, look_));
   if (long_key == LongKey::kWithoutMiddle) {
     key = without_middle(key, table_.room_for_last(), look_.utf8 ? "…" : "..");
   }

@@ -17,6 +17,7 @@
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
+#include "cli/report/usage.h"
 #include "cli/server/asker.h"
 #include "cli/server/connection.h"
 #include "cli/server/needs.h"
@@ -122,7 +123,7 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
                    .hint = "give that KEY"};
   }
   if (state.form->library.empty()) {
-    const std::string as(readings_of(state.form->type));
+    const std::string as(report::readings_of(state.form->type));
     return Problem{.code = "unknown",
                    .message = holds + stored::looks_text(state) + ": " + state.unknown,
                    .hint = (as.empty() ? "" : as + " tells it, or ") +

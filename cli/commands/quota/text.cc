@@ -39,13 +39,32 @@ void append_hint(std::string& out, const std::string& hint) {
   out.append("hint: ").append(escaped_message(hint)).append("\n");
 }
 
-/// "66.6", "80": the percentage, rounded down, and whole only if it is exact.
+/// "66.6", "80", "80.04": the percentage, rounded down so that it is whole only if it is exact.
+/// Requires used >= 0 and most > 0.
+std::string percent_text(std::int64_t used, std::int64_t most) {
+  auto rest = used % most;
+  const auto append_digit = [&](std::string& out) {
+    rest *= 10;
+    out += static_cast<char>('0' + rest / most);
+    rest %= most;
+  };
+  auto out = std::to_string(used / most);
+  append_digit(out);
+  append_digit(out);
+  out.erase(0, std::min(out.find_first_not_of('0'), out.size() - 1));
+  if (rest == 0) return out;
+  out += '.';
+  while (out.ends_with('.') || out.ends_with('0')) append_digit(out);
+  return out;
+}
+
+/// The percentage used; for a fractional count, that of the stored number.
 std::string percent_of(const stored::Inspection& inspection, std::int64_t most) {
-  const auto& exact = inspection.used_exact;
-  const auto used = inspection.state.fraction && exact ? *exact : as_double(*inspection.used);
-  const auto tenths = std::floor(used * 1000 / as_double(most));
-  const bool is_whole = std::fmod(used * 100, as_double(most)) == 0;
-  return fmt::format("{:.{}f}", tenths / 10, is_whole ? 0 : 1);
+  if (!inspection.state.fraction || !inspection.used_exact) {
+    return percent_text(*inspection.used, most);
+  }
+  const auto percent = *inspection.used_exact / static_cast<double>(most) * 100;
+  return fmt::format("{:.1f}", std::floor(percent * 10) / 10);
 }
 
 /// "api:acme 82% used (820 of 1000), resets in 31s"
