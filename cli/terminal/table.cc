@@ -73,7 +73,8 @@ bool Columns::is_number(std::size_t column) const noexcept {
 std::string Columns::line(const Cells& row, std::size_t begin, std::size_t end) const {
   std::string line, storage;
   std::size_t used = 0, column = 0;
-  for (std::size_t i = 0; i < std::min(row.size(), end); ++i) {
+  end = std::min(row.size(), end);
+  for (std::size_t i = 0; i < end; ++i) {
     if (widths_[i] == 0 || (i > 0 && i < begin)) continue;
     const auto cell = shown_cell(row[i], storage);
     if (const auto width = display_width(cell); width > 0) {

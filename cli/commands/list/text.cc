@@ -14,17 +14,15 @@
 namespace rlctl::cli::list {
 namespace {
 
-using report::Text;
-
 constexpr std::string_view kUnknown = "-";
 
 std::string number_text(const std::optional<std::int64_t>& number) {
   return number ? std::to_string(*number) : std::string(kUnknown);
 }
 
-Text limit_text(const Row& row) {
+std::string limit_text(const Row& row) {
   const auto& usage = row.usage;
-  if (!usage.limit && !usage.window) return kUnknown;
+  if (!usage.limit && !usage.window) return std::string(kUnknown);
   auto text = usage.limit ? std::to_string(*usage.limit) : "?";
   if (!usage.window) return text;
   if (usage.calendar != nullptr) return text.append("/").append(usage.calendar->text());
@@ -32,10 +30,8 @@ Text limit_text(const Row& row) {
 }
 
 /// Rounded down, so that only what is full shows as 100 %.
-Text ratio_text(const Row& row) {
-  if (!row.ratio) return kUnknown;
-  return {fmt::format("{:.0f}%", std::floor(*row.ratio * 100)),
-          report::tone_of_use(row.ratio, Tone::kPlain)};
+std::string ratio_text(const Row& row) {
+  return row.ratio ? fmt::format("{:.0f}%", std::floor(*row.ratio * 100)) : std::string(kUnknown);
 }
 
 std::string time_text(const std::optional<microseconds>& time) {
@@ -43,7 +39,7 @@ std::string time_text(const std::optional<microseconds>& time) {
   return *time == limiter::kNever ? "never" : wait_text(*time);
 }
 
-Text next_free_text(const Row& row) {
+std::string next_free_text(const Row& row) {
   return row.usage.next_free == microseconds{0} ? "now" : time_text(row.usage.next_free);
 }
 
@@ -58,7 +54,8 @@ struct Column {
   std::string_view title;
   std::size_t min_width;
   std::size_t min_room;  ///< it is left out on narrower terminals
-  report::Text (*text)(const Row& row);
+  std::string (*text)(const Row& row);
+  Tone (*tone)(const Row& row) = [](const Row&) { return Tone::kPlain; };
 };
 
 // Each leaves the key some twenty-five columns at least.
@@ -69,23 +66,23 @@ constexpr std::size_t kLongestOwner = 60;
 
 /// All but the last hold numbers.
 constexpr std::array kColumns{
-    Column{"used", 6, 0, [](const Row& row) { return Text(number_text(row.usage.used)); }},
+    Column{"used", 6, 0, [](const Row& row) { return number_text(row.usage.used); }},
     Column{"of", 11, 0, limit_text},
-    Column{"full", 5, 0, ratio_text},
+    Column{"full", 5, 0, ratio_text,
+           [](const Row& row) { return report::tone_of_use(row.ratio, Tone::kPlain); }},
     Column{"next free", 10, kMedium, next_free_text},
     Column{"empty in", 10, kVeryWide,
-           [](const Row& row) { return Text(time_text(row.usage.reset_after)); }},
+           [](const Row& row) { return time_text(row.usage.reset_after); }},
     Column{"ttl", 9, kWide,
            [](const Row& row) {
-             const auto& ttl = row.usage.ttl;
-             return ttl ? Text(wait_text(*ttl, Rounding::kTenths)) : Text("none", Tone::kBad);
-           }},
-    Column{"bytes", 8, kVeryWide,
-           [](const Row& row) { return Text(number_text(row.usage.bytes)); }},
+             return row.usage.ttl ? wait_text(*row.usage.ttl, Rounding::kTenths) : "none";
+           },
+           [](const Row& row) { return row.usage.ttl ? Tone::kPlain : Tone::kBad; }},
+    Column{"bytes", 8, kVeryWide, [](const Row& row) { return number_text(row.usage.bytes); }},
     Column{"algorithm", 22, kWider,
            [](const Row& row) {
-             return Text(row.part_of.empty() ? algorithm_text(row.library, row.algorithm)
-                                             : "part of " + escape(row.part_of, kLongestOwner));
+             if (!row.part_of.empty()) return "part of " + escape(row.part_of, kLongestOwner);
+             return algorithm_text(row.library, row.algorithm);
            }},
 };
 
@@ -117,14 +114,14 @@ Cells cells_of(const Row& row, const Look& look) {
   for (const auto& column : kColumns) {
     auto& cell = cells.emplace_back();
     if (look.columns < column.min_room) continue;
-    auto text = column.text(row);
-    cell = look.colour ? toned(text.words, text.tone, true) : std::move(text.words);
+    cell = column.text(row);
+    if (look.colour) cell = toned(cell, column.tone(row), true);
   }
   return cells;
 }
 
 /// A number in a table of counts. On a terminal a dot stands for 0, so that the others stand out.
-Text count_text(std::int64_t count, const Look& look) {
+report::Text count_text(std::int64_t count, const Look& look) {
   if (count != 0 || !look.colour) return std::to_string(count);
   return {look.utf8 ? "·" : ".", Tone::kDim};
 }
