@@ -249,6 +249,7 @@ ExitStatus App::report(const std::exception& error) {
   Problem problem = describe(error);
   if (!line_.fails_before_command()) problem.help_of = line_.path();
   const auto* command = chosen_command(line_);
+  if (command != nullptr && command->only_looks) problem = drop_in_doubt_note(std::move(problem));
   // What stands before the command may be wrong; the command's statuses hold nevertheless.
   if (command != nullptr && command->report != nullptr) return command->report(problem, json_);
   const bool is_of_command = command != nullptr && !line_.fails_before_command();

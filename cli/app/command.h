@@ -58,6 +58,8 @@ struct Command {
   ExitStatus (*report)(const Problem& problem, bool json) = nullptr;
   /// Exits with the states of monitoring plugins: any failure is UNKNOWN.
   bool judges = false;
+  /// Changes nothing, so that no error leaves in doubt whether anything was changed.
+  bool only_looks = false;
   /// The objects of --json, besides errors: their schema. Not null.
   const JsonOutput* json = nullptr;
   /// For a command that scripts call all the time, and that repeats no command line.

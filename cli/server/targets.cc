@@ -193,6 +193,19 @@ void RefusedKeys::add(const stored::ReadableKeys& found) {
   if (!found.keys.empty()) found_readable();
 }
 
+std::vector<const stored::Inspection*> RefusedKeys::add(std::span<const stored::Surveyed> found) {
+  std::vector<const stored::Inspection*> readable;
+  for (const auto& [inspection, refused, error] : found) {
+    if (refused) {
+      add(inspection.key, *refused);
+    } else if (inspection.exists()) {  // it may have been deleted since SCAN returned it
+      readable.push_back(&inspection);
+    }
+  }
+  could_read_ = could_read_ || !readable.empty();
+  return readable;
+}
+
 std::string RefusedKeys::text() const {
   return counted(static_cast<std::int64_t>(count()), "key") + " that this user may not read";
 }

@@ -19,6 +19,7 @@
 #include "stored/forms.h"
 #include "stored/inspection.h"
 #include "stored/libraries.h"
+#include "stored/survey.h"
 
 namespace rlctl::cli {
 
@@ -100,8 +101,9 @@ limiter::Limit limit_to_settle(const std::string& key, const stored::Decoded& bu
 /// passed over and counted, but if the user may read none at all, that is an error.
 class RefusedKeys {
  public:
-  void add(std::string_view key, const redis::Error& why);
   void add(const stored::ReadableKeys& found);
+  /// Adds those of these keys that are refused, and returns what the others hold that exist.
+  std::vector<const stored::Inspection*> add(std::span<const stored::Surveyed> found);
   /// Call this if a key could be read.
   void found_readable() noexcept { could_read_ = true; }
 
@@ -113,6 +115,8 @@ class RefusedKeys {
   void require_readable() const;
 
  private:
+  void add(std::string_view key, const redis::Error& why);
+
   std::unordered_set<std::size_t> keys_;  ///< hashes, since there may be many keys
   std::optional<redis::Error> why_;
   bool could_read_ = false;

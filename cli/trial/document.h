@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "cli/report/document.h"
 #include "cli/terminal/bars.h"
 #include "cli/terminal/terminal.h"
 #include "traffic/measurement.h"
@@ -18,9 +18,9 @@
 // A document is what `rlctl burst` or `rlctl adversary` reports to people, before any format:
 //
 //     title      boundary: 1000 per 60 s
-//     facts      rows of a label, a main text and what it is about: the traffic, the limits, the
-//                limiters, the clock
-//     sections   what was found: headings, tables, facts and sentences, and the place of the plot
+//     facts      the head: the traffic, the limits, the limiters, the clock
+//     sections   what was found: headings, tables, facts and sentences, and the place of the plot;
+//                pictures leave them out
 //     plot       a panel for each run, with its name, its verdict, sentences about it, a curve of
 //                the units that count against the limit, and the requests over time
 //     command    repeats it
@@ -32,55 +32,23 @@
 // signs; all other words are the document's, so that each fact is worded once. A new fact is one
 // row or one sentence here. Renderers include nothing of the report.
 //
-// All texts are UTF-8 without line ends, and names in them are escaped. Rejected: making JSON of a
-// document, since programs read numbers, not words; and parts that draw themselves in each format,
-// since each new format would then change each part.
+// The other parts, and what holds for all texts, are in cli/report/document.h.
 
 namespace rlctl::cli::trial {
 
-/// Words, and whether they are good news.
-struct Text {
-  Text() = default;
-  template <std::convertible_to<std::string_view> Words>
-  // NOLINTNEXTLINE(*-explicit-*): a plain text in a list of texts
-  Text(const Words& some, Tone its_tone = Tone::kPlain)
-      : words(std::string_view(some)), tone(its_tone) {}
+using report::Fact;
+using report::Heading;
+using report::Rows;
+using report::Sentence;
+using report::Text;
 
-  std::string words;
-  Tone tone = Tone::kPlain;
-};
+/// How much of a fact of the head is shown in a picture. Its title has the main text of some facts,
+/// of which it shows the rest. Its panels and the command have other facts as a whole.
+enum class Pictured : std::uint8_t { kAll, kAbout, kNothing };
 
-// --- Parts ---------------------------------------------------------------------------------------
-
-/// How much of a fact or of a sentence is shown in a picture. Its title has the main text of some
-/// facts, of which it shows the rest. Its panels and the command have other facts as a whole, and
-/// advice is not for those who look at a picture. It has no tables, so that a sentence may say what
-/// only they say in a text.
-enum class Pictured { kAll, kAbout, kNothing, kOnlyThere };
-
-struct Fact {
-  std::string label = {};
-  Text main = {};
-  std::string about = {};
+struct HeadFact {
+  Fact fact;
   Pictured pictured = Pictured::kAll;
-};
-
-/// A label and a text of any length, without a full stop.
-struct Sentence {
-  std::string label, words;
-  Pictured pictured = Pictured::kAll;
-};
-
-/// The name of a run or of a finding, and the verdict on it, which may be empty.
-struct Heading {
-  Text name, verdict = {};
-};
-
-/// A table. The first row has the titles; a column without any text is left out.
-struct Rows {
-  std::vector<std::vector<Text>> rows;
-  /// A text shows at most so many rows below the titles, and says that --json has all.
-  std::size_t most = SIZE_MAX;
 };
 
 /// Where a text shows the plot. Without it, only pictures do.
@@ -135,7 +103,7 @@ std::vector<std::int64_t> highest_in_columns(const std::vector<Step>& steps, con
 
 struct Document {
   std::string title = {};
-  std::vector<Fact> facts = {};
+  std::vector<HeadFact> facts = {};
   std::vector<Section> sections = {};
   Plot plot = {};
   std::vector<std::string> command = {};  ///< words

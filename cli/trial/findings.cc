@@ -35,6 +35,13 @@ std::string promise_of(const limiter::Algorithm& algorithm, const Plan& plan) {
   return text + fmt::format(": {} + {}", *burst, back);
 }
 
+/// The verdict on what a search found as a whole.
+Text search_verdict(const SearchFindings& search) {
+  const auto& result = search.result;
+  if (!result.most.schedule.empty()) return finding_verdict(result.most, search);
+  return nothing_is_known(result.interrupted ? "interrupted" : "skipped " + left_out_text(result));
+}
+
 }  // namespace
 
 std::array<std::pair<std::string_view, const rlctl::adversary::Finding*>, 4> findings_of(
@@ -83,19 +90,19 @@ std::string proof_text(const Plan& plan, const Proof& proof) {
                             grouped(proof.undecided), kUndecided);
 }
 
-std::vector<Sentence> remarks_on_search(const Report& report, const Run& run) {
+Judgement judge_search(const Report& report, const Run& run) {
   const auto& plan = report.plan;
-  const auto& result = run.search()->result;
+  const auto& search = *run.search();
+  const auto& result = search.result;
   const auto number = static_cast<std::size_t>(&run - report.runs.data());
   const auto& candidate = plan.candidates[number];
-  std::vector<Sentence> remarks;
-  const auto add = [&remarks](std::string_view label, std::string text,
-                              Pictured pictured = Pictured::kAll) {
-    if (!text.empty()) remarks.push_back({std::string(label), std::move(text), pictured});
+  Judgement judgement{search_verdict(search)};
+  const auto add = [&](std::string_view label, std::string text, bool is_advice = false) {
+    if (text.empty()) return;
+    judgement.remarks.push_back({{std::string(label), std::move(text)}, is_advice});
   };
-  add(kWhy, run.why.value_or(""), Pictured::kOnlyThere);
-  add("hint", run.hint.value_or(""), Pictured::kNothing);
-  add("rounding", rounding_text(*run.search()));
+  add("hint", run.hint.value_or(""), true);
+  add("rounding", rounding_text(search));
   const auto left_out = left_out_text(result);
   const auto proof =
       proof_text(plan, {.tried = result.tried,
@@ -116,7 +123,6 @@ std::vector<Sentence> remarks_on_search(const Report& report, const Run& run) {
   }
   if (result.is_unbounded) add("bound", "as many as were sent: no bound was found");
   if (candidate.is_bundled()) add("promise", promise_of(*candidate.algorithm, plan));
-  const auto& search = *run.search();
   if (search.bucket_allows) {
     const auto ratio = as_double(*search.bucket_allows) / as_double(search.limit.limit);
     add("bucket", fmt::format("a token bucket with this burst allows {}, {} times the limit",
@@ -128,7 +134,7 @@ std::vector<Sentence> remarks_on_search(const Report& report, const Run& run) {
                              span_text(found->ahead), found->allowed, found->answers.size() - 1,
                              found->usual));
   }
-  return remarks;
+  return judgement;
 }
 
 Text finding_verdict(const Finding& finding, const SearchFindings& search) {
@@ -138,12 +144,6 @@ Text finding_verdict(const Finding& finding, const SearchFindings& search) {
   if (search.result.by_rounding && verdict.tone == Tone::kGood)
     verdict.words += ", but for rounding";
   return verdict;
-}
-
-Text search_verdict(const SearchFindings& search) {
-  const auto& result = search.result;
-  if (!result.most.schedule.empty()) return finding_verdict(result.most, search);
-  return nothing_is_known(result.interrupted ? "interrupted" : "skipped " + left_out_text(result));
 }
 
 }  // namespace rlctl::cli::trial

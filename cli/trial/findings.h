@@ -35,11 +35,8 @@ std::string proof_text(const Plan& plan, const Proof& proof);
 std::string rounding_text(const SearchFindings& search);
 /// What a random search left out; empty if nothing.
 std::string left_out_text(const rlctl::adversary::SearchResult& result);
-/// The verdict on a finding of a search, and on what it found as a whole.
 Text finding_verdict(const rlctl::adversary::Finding& finding, const SearchFindings& search);
-Text search_verdict(const SearchFindings& search);
-
-/// What is known of a search's finding; `run` is one of the report's.
-std::vector<Sentence> remarks_on_search(const Report& report, const Run& run);
+/// What a search found as a whole; `run` is one of the report's.
+Judgement judge_search(const Report& report, const Run& run);
 
 }  // namespace rlctl::cli::trial

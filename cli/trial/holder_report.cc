@@ -54,19 +54,18 @@ class HolderJudge {
     if (is_budget && found_.starved > 0 && limit_ / report_.plan.budget.spend.units >= places) {
       add(kWhy, fmt::format("{} holds at most {} reservations of a key", run_.name, places));
     }
-    if (run_.hint) remarks_.push_back({"hint", *run_.hint, Pictured::kNothing});
+    if (run_.hint) judgement_.remarks.push_back({{"hint", *run_.hint}, true});
     judge({fmt::format("within the limit, no {} lost", words_.unit), Tone::kGood});
   }
 
-  Text verdict() const { return verdict_; }
-  std::vector<Sentence> remarks() const { return remarks_; }
+  const Judgement& judgement() const { return judgement_; }
 
  private:
   void add(std::string_view label, const std::string& text) {
-    remarks_.push_back({std::string(label), text});
+    judgement_.remarks.push_back({{std::string(label), text}});
   }
   void judge(const Text& verdict) {
-    if (verdict_.words.empty()) verdict_ = verdict;
+    if (judgement_.verdict.words.empty()) judgement_.verdict = verdict;
   }
   std::string of_key(const std::string& key) const {
     return traffic_keys(report_) > 1 ? " of key " + quoted_and_masked(key) : std::string();
@@ -149,8 +148,7 @@ class HolderJudge {
   const traffic::HolderReport& found_;
   const HolderWords& words_;
   std::int64_t limit_;
-  Text verdict_;
-  std::vector<Sentence> remarks_;
+  Judgement judgement_;
 };
 
 }  // namespace
@@ -194,12 +192,8 @@ std::string reservations_text(const Plan& plan) {
   return text;
 }
 
-Text holders_verdict(const Report& report, const Run& run) {
-  return HolderJudge(report, run).verdict();
-}
-
-std::vector<Sentence> remarks_on_holders(const Report& report, const Run& run) {
-  return HolderJudge(report, run).remarks();
+Judgement judge_holders(const Report& report, const Run& run) {
+  return HolderJudge(report, run).judgement();
 }
 
 }  // namespace rlctl::cli::trial

@@ -34,8 +34,6 @@ std::string reservations_text(const Plan& plan);
 
 /// Whether a limiter of leases or reservations exceeded the limit or lost anything; the run must be
 /// of one.
-Text holders_verdict(const Report& report, const Run& run);
-/// What was found, and what its reader should know.
-std::vector<Sentence> remarks_on_holders(const Report& report, const Run& run);
+Judgement judge_holders(const Report& report, const Run& run);
 
 }  // namespace rlctl::cli::trial

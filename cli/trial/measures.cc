@@ -100,9 +100,6 @@ Value most_used_at(const Run& run) {
 }
 
 // The values that need at least one request.
-Value worst_ratio(const Run& run) {
-  return measured(run).sent > 0 ? Value(measured(run).worst.ratio) : Value();
-}
 Value denied_share(const Run& run) {
   const auto& all = measured(run);
   return all.sent > 0 ? Value(as_double(all.denied) / as_double(all.sent)) : Value();
@@ -286,7 +283,6 @@ Text sender_of(const Cell& cell) {
 // --- The tables ----------------------------------------------------------------------------------
 
 constexpr Measure kCountMeasures[] = {
-    {"worst", kNoField, "", worst_ratio, kAsserted, Column{}, ceiling_of_worst},
     {"sent", kCount, "The number of requests, acquires or reservations.", of<&Measured::sent>,
      kAsserted, Column{"sent"}},
     {"allowed", kCount, "How many of them were allowed.", of<&Measured::allowed>, kAsserted,
@@ -566,11 +562,18 @@ void add_columns(Rows& table, const MeasureGroup& group, const Report& report,
   }
 }
 
+/// The worst window as a multiple of the limit; unknown if nothing was sent.
+AssertedMeasure worst_measure() {
+  const auto ratio = [](const Run& run) -> std::optional<double> {
+    if (measured(run).sent == 0) return std::nullopt;
+    return measured(run).worst.ratio;
+  };
+  return {.name = "worst", .of = ratio, .ceiling = ceiling_of_worst};
+}
+
 std::vector<AssertedMeasure> measures_of_holders(const MeasureGroup& group) {
   std::vector<AssertedMeasure> all;
-  add_asserted(all, kCountGroup);
-  all.erase(all.begin());  // the worst window
-  for (const auto* each : {&kDenialGroup, &kDelayGroup, &group, &kHolderGroup}) {
+  for (const auto* each : {&kCountGroup, &kDenialGroup, &kDelayGroup, &group, &kHolderGroup}) {
     add_asserted(all, *each);
   }
   return all;
@@ -617,7 +620,7 @@ Rows decisions_table(const Report& report, microseconds origin) {
 }
 
 std::vector<AssertedMeasure> traffic_measures() {
-  std::vector<AssertedMeasure> all;
+  std::vector all{worst_measure()};
   for (const auto* group : kRequestGroups) add_asserted(all, *group);
   return all;
 }
@@ -649,7 +652,7 @@ std::vector<AssertedMeasure> search_measures() {
     const auto& wrong = run.search()->result.wrongly_denied;
     return wrong ? static_cast<double>(wrong->score.wrongly_denied.size()) : 0;
   };
-  return {traffic_measures().front(),
+  return {worst_measure(),
           {.name = "most_stepping_back",
            .of = most_by_any_clock,
            .needs_stepping_back = true,

@@ -84,13 +84,17 @@ std::vector<Step> curve_of(const Report& report, const Run& run) {
   return curve;
 }
 
-Panel panel_of(const Report& report, const Run& run, microseconds origin) {
-  Panel panel{.heading = heading_of(report, run),
+Panel panel_of(const Report& report, const Run& run, const Judgement& judgement,
+               microseconds origin) {
+  Panel panel{.heading = heading_of(run, judgement),
               .curve = curve_of(report, run),
               .requests = run.outcome.timeline,
               .begin = run.begin};
-  for (const auto& [label, words, pictured] : remarks_on(report, run)) {
-    if (pictured == Pictured::kNothing) continue;
+  // In a text, the table of the schedule says why.
+  if (run.search() && run.why) panel.words.push_back(*run.why);
+  for (const auto& [sentence, is_advice] : judgement.remarks) {
+    const auto& [label, words] = sentence;
+    if (is_advice) continue;
     panel.words.push_back(label == kWhy ? words : fmt::format("{}: {}", label, words));
   }
   if (const auto& [at, units] = run.outcome.later; units > 0 && !panel.curve.empty()) {
@@ -107,7 +111,7 @@ Panel panel_of(const Report& report, const Run& run, microseconds origin) {
 
 }  // namespace
 
-Plot make_plot(const Report& report) {
+Plot make_plot(const Report& report, std::span<const Judgement> judgements) {
   const auto& limit = report.plan.limits.front();
   Plot plot{.limit = limit.limit,
             .window = limit.window,
@@ -119,7 +123,9 @@ Plot make_plot(const Report& report) {
   const auto axis = plot.axis(kFewestColumns);
   plot.origin = axis.origin;
   plot.times = origin_text(report, axis);
-  for (const auto& run : report.runs) plot.panels.push_back(panel_of(report, run, plot.origin));
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    plot.panels.push_back(panel_of(report, report.runs[i], judgements[i], plot.origin));
+  }
   return plot;
 }
 

@@ -1,15 +1,18 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "cli/trial/document.h"
 #include "cli/trial/report.h"
+#include "cli/trial/wording.h"
 
 // The plot of a report: a panel for each run, all on one time axis and one scale.
 
 namespace rlctl::cli::trial {
 
-Plot make_plot(const Report& report);
+/// `judgements` are those of the runs.
+Plot make_plot(const Report& report, std::span<const Judgement> judgements);
 
 /// Whether the curve shows the units allowed to one of several keys: the key of the worst window.
 /// The requests that are counted are those of all keys.

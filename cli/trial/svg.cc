@@ -77,13 +77,15 @@ double length(std::size_t count, double each) {
 }
 
 /// The facts that a picture shows, in one text: "half the limit; seed 1; virtual time".
-std::string facts_text(const std::vector<Fact>& facts) {
+std::string facts_text(const std::vector<HeadFact>& facts) {
   std::string out;
-  for (const auto& fact : facts) {
-    if (fact.pictured == Pictured::kNothing) continue;
-    for (const auto& words : {fact.pictured == Pictured::kAll ? fact.main.words : "", fact.about}) {
-      if (!words.empty()) out += (out.empty() ? "" : "; ") + words;
-    }
+  const auto add = [&out](const std::string& words) {
+    if (!words.empty()) out += (out.empty() ? "" : "; ") + words;
+  };
+  for (const auto& [fact, pictured] : facts) {
+    if (pictured == Pictured::kNothing) continue;
+    if (pictured == Pictured::kAll) add(fact.main.words);
+    for (const auto& remark : fact.about) add(remark.words);
   }
   return out;
 }

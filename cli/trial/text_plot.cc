@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "cli/terminal/table.h"
+#include "cli/report/text.h"
 #include "cli/trial/text.h"
 
 // The plot of a document in characters.
@@ -55,7 +55,7 @@ class TextPlot {
   void append() {
     for (std::size_t i = 0; i < plot_.panels.size(); ++i) {
       if (i > 0) out_ += '\n';
-      append_heading(out_, plot_.panels[i].heading, look_);
+      report::TextWriter(out_, look_)(plot_.panels[i].heading);
       append_chart(plot_.panels[i]);
       append_counts(bins_[i]);
     }
@@ -135,15 +135,17 @@ class TextPlot {
   }
 
   void append_notes() {
-    TextBlock block(out_, look_);
-    if (plot_.has_curve()) block.row("chart", plot_.curve, "against the limit");
-    block.row("rows", plot_.counted,
-              fmt::format("a column is {}, the highest {}", column_text(axis_), highest_));
+    report::TextWriter write(out_, look_);
+    if (plot_.has_curve()) write(Fact{"chart", plot_.curve, {"against the limit"}});
+    write(Fact{"rows",
+               plot_.counted,
+               {"a column is " + column_text(axis_), fmt::format("the highest {}", highest_)}});
     for (const auto& panel : plot_.panels) {
       if (panel.later.empty()) continue;
-      block.row("later", panel.heading.name.words, fmt::format("{} {}", later_mark(), panel.later));
+      write(Fact{
+          "later", panel.heading.name.words, {fmt::format("{} {}", later_mark(), panel.later)}});
     }
-    if (axis_.recorded_at) block.row("times", plot_.times);
+    if (axis_.recorded_at) write(Fact{"times", plot_.times});
   }
 
   void line(std::string_view label, std::string_view side, const std::string& text) {

@@ -43,32 +43,22 @@ std::string traffic_text(const Report& report) {
   return std::string(plan.pattern()->summary);
 }
 
-void add_limiters(std::vector<Fact>& facts, const Plan& plan) {
+void add_limiters(std::vector<HeadFact>& facts, const Plan& plan) {
   for (const auto& candidate : plan.candidates) {
     if (const auto& script = candidate.foreign) {
       facts.push_back(
-          {"script", escaped_message(script->name), reading_text(*script), Pictured::kNothing});
+          {{"script", escaped_message(script->name), {reading_text(*script)}}, Pictured::kNothing});
     } else if (const auto& program = candidate.program) {
-      facts.push_back({"program", escaped_message(program->name), command_line(program->words),
+      facts.push_back({{"program", escaped_message(program->name), {command_line(program->words)}},
                        Pictured::kNothing});
     }
   }
 }
 
-Text verdict_on(const Report& report, const Run& run) {
-  if (run.holders()) return holders_verdict(report, run);
-  if (run.search()) return search_verdict(*run.search());
-  constexpr std::size_t kLongestKey = 48;  // an IPv6 address, a UUID
-  const auto& worst = run.outcome.measured.worst;
-  const bool has_keys = traffic_keys(report) > 1;
-  return worst_verdict(
-      worst.allowed, worst.ratio, within_text(worst.span, span_text),
-      has_keys ? without_middle(escaped_message(run.worst_key()), kLongestKey, "...") : "");
-}
-
 }  // namespace
 
-Document begin_document(const Report& report, std::vector<Fact> traffic, const std::string& about) {
+Document begin_document(const Report& report, std::vector<HeadFact> traffic,
+                        const std::string& about) {
   const auto& plan = report.plan;
   Document document{.title = fmt::format("{}: {}", traffic_name(report), limits_text(plan)),
                     .facts = std::move(traffic),
@@ -76,17 +66,17 @@ Document begin_document(const Report& report, std::vector<Fact> traffic, const s
   auto& facts = document.facts;
   auto beside = about;
   if (plan.concurrency) beside = plan.search() ? "" : holds_text(plan);
-  facts.push_back({"limit", limits_text(plan), beside, Pictured::kAbout});
-  if (plan.concurrency && !about.empty()) facts.push_back({"", about});
-  if (plan.reserve) facts.push_back({"units", reservations_text(plan)});
+  facts.push_back({{"limit", limits_text(plan), {beside}}, Pictured::kAbout});
+  if (plan.concurrency && !about.empty()) facts.push_back({{"", about}});
+  if (plan.reserve) facts.push_back({{"units", reservations_text(plan)}});
   add_limiters(facts, plan);
-  facts.push_back({"clock", plan.is_real() ? "real time" : "virtual time"});
-  if (report.interrupted) facts.push_back({"", Text(ended_text(report), Tone::kWarning)});
+  facts.push_back({{"clock", plan.is_real() ? "real time" : "virtual time"}});
+  if (report.interrupted) facts.push_back({{"", Text(ended_text(report), Tone::kWarning)}});
   return document;
 }
 
-Fact traffic_fact(const Report& report) {
-  return {"pattern", traffic_name(report), traffic_text(report), Pictured::kAbout};
+HeadFact traffic_fact(const Report& report) {
+  return {{"pattern", traffic_name(report), {traffic_text(report)}}, Pictured::kAbout};
 }
 
 Fact confirmation_fact(const Confirmation& confirmation) {
@@ -121,25 +111,37 @@ Text nothing_is_known(const std::string& why) {
   return {"nothing is known: " + why, Tone::kWarning};
 }
 
-Heading heading_of(const Report& report, const Run& run) {
-  return {{shown_name(run), Tone::kLabel}, verdict_on(report, run)};
+Judgement judge(const Report& report, const Run& run) {
+  if (run.holders()) return judge_holders(report, run);
+  if (run.search()) return judge_search(report, run);
+  constexpr std::size_t kLongestKey = 48;  // an IPv6 address, a UUID
+  const auto& measured = run.outcome.measured;
+  const auto& worst = measured.worst;
+  const bool has_keys = traffic_keys(report) > 1;
+  Judgement judgement{worst_verdict(
+      worst.allowed, worst.ratio, within_text(worst.span, span_text),
+      has_keys ? without_middle(escaped_message(run.worst_key()), kLongestKey, "...") : "")};
+  auto& remarks = judgement.remarks;
+  if (run.why) remarks.push_back({{std::string(kWhy), *run.why}});
+  // A user's limiter that kept the limit under one traffic may not keep it under another.
+  if (!run.is_bundled && measured.allowed > 0 && worst.ratio <= 1) {
+    remarks.push_back({{"note",
+                        "never above the limit with this traffic; adversary searches for traffic "
+                        "that gets more through"},
+                       true});
+  }
+  if (run.hint) remarks.push_back({{"hint", *run.hint}, true});
+  return judgement;
 }
 
-std::vector<Sentence> remarks_on(const Report& report, const Run& run) {
-  if (run.holders()) return remarks_on_holders(report, run);
-  if (run.search()) return remarks_on_search(report, run);
-  std::vector<Sentence> remarks;
-  if (run.why) remarks.push_back({std::string(kWhy), *run.why});
-  // A user's limiter that kept the limit under one traffic may not keep it under another.
-  const auto& measured = run.outcome.measured;
-  if (!run.is_bundled && measured.allowed > 0 && measured.worst.ratio <= 1) {
-    remarks.push_back({"note",
-                       "never above the limit with this traffic; adversary searches for traffic "
-                       "that gets more through",
-                       Pictured::kNothing});
-  }
-  if (run.hint) remarks.push_back({"hint", *run.hint, Pictured::kNothing});
-  return remarks;
+std::vector<Judgement> judge_runs(const Report& report) {
+  std::vector<Judgement> judgements;
+  for (const auto& run : report.runs) judgements.push_back(judge(report, run));
+  return judgements;
+}
+
+Heading heading_of(const Run& run, const Judgement& judgement) {
+  return {{shown_name(run), Tone::kLabel}, judgement.verdict};
 }
 
 }  // namespace rlctl::cli::trial

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <span>
 
 #include "base/shell.h"
@@ -19,6 +18,7 @@ namespace {
 using rlctl::adversary::Finding;
 using trial::Fact;
 using trial::Heading;
+using trial::Judgement;
 using trial::Plan;
 using trial::Report;
 using trial::Rows;
@@ -91,13 +91,14 @@ void add_denied(Section& section, const rlctl::adversary::SearchResult& result, 
 }
 
 /// What a search for schedules of requests found about a limiter.
-Section findings(const Report& report, const Run& run, const traffic::Candidate& candidate) {
+Section findings(const Report& report, const Run& run, const Judgement& judgement,
+                 const traffic::Candidate& candidate) {
   const auto& search = *run.search();
   const auto& result = search.result;
-  Section section{heading_of(report, run)};
+  Section section{heading_of(run, judgement)};
   if (result.most.schedule.empty()) return section;
   section.push_back(schedule_rows(result.most, report.plan));
-  std::ranges::copy(remarks_on(report, run), std::back_inserter(section));
+  for (const auto& remark : judgement.remarks) section.push_back(remark.sentence);
   if (const auto& most = result.most_stepping_back) {
     section.push_back(Heading{"if the clock steps back", finding_verdict(*most, search)});
     section.push_back(schedule_rows(*most, report.plan));
@@ -113,6 +114,7 @@ Section findings(const Report& report, const Run& run, const traffic::Candidate&
 trial::Document make_document(const Report& report) {
   const auto& plan = report.plan;
   auto document = begin_document(report, {traffic_fact(report)}, about_text(plan));
+  const auto judgements = judge_runs(report);
   for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
     const auto& candidate = plan.candidates[i];
     document.sections.push_back(
@@ -120,15 +122,15 @@ trial::Document make_document(const Report& report) {
             ? Section{Heading{{escaped_message(name_of(candidate)), Tone::kLabel},
                               trial::nothing_is_known("interrupted")}}
         : has_holders(plan) ? holder_findings(report, report.runs[i], candidate)
-                            : findings(report, report.runs[i], candidate));
+                            : findings(report, report.runs[i], judgements[i], candidate));
   }
   if (has_holders(plan)) return document;
   auto& last = document.sections.back();
-  last.push_back(Fact{"times", trial::kFromWindow, instant_text(search_base(plan))});
+  last.push_back(Fact{"times", trial::kFromWindow, {instant_text(search_base(plan))}});
   if (plan.search()->exhaustive) {
     last.push_back(Sentence{"critical", std::string(kCriticalTimes)});
   }
-  document.plot = make_plot(report);
+  document.plot = make_plot(report, judgements);
   return document;
 }
 

@@ -174,20 +174,13 @@ ExitStatus Audit::run(const std::string& pattern) {
 
 void Audit::audit_page(std::span<const stored::Surveyed> page) {
   std::vector<Finding> findings;
-  for (const auto& surveyed : page) {
-    const auto& inspection = surveyed.inspection;
-    if (surveyed.refused) {
-      refused_.add(inspection.key, *surveyed.refused);
-      continue;
-    }
-    if (!inspection.exists()) continue;  // removed since SCAN returned it
+  for (const auto* inspection : refused_.add(page)) {
     ++readable_;
-    refused_.found_readable();
-    if (inspection.is_recognized() && inspection.state.part_of.empty()) {
+    if (inspection->is_recognized() && inspection->state.part_of.empty()) {
       ++limiters_;
-      if (!stored::is_ttl_judged(inspection)) ++unjudged_;
+      if (!stored::is_ttl_judged(*inspection)) ++unjudged_;
     }
-    std::ranges::move(findings_about(inspection), std::back_inserter(findings));
+    std::ranges::move(findings_about(*inspection), std::back_inserter(findings));
   }
   // A key that was written after its TTL and before its contents were read looks wrong once.
   if (!findings.empty()) confirm(findings);
@@ -298,12 +291,7 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt,
                       [] { return needs_of("audit"); });
   auto connection = connector.open_for_looks(invocation.command);
-  Audit audit(plan, connector.url(), connection, invocation);
-  try {
-    return audit.run(pattern);
-  } catch (const redis::Error& error) {
-    throw ProblemError(drop_in_doubt_note(describe(error)));  // audit changes nothing
-  }
+  return Audit(plan, connector.url(), connection, invocation).run(pattern);
 }
 
 constexpr std::array kInstead{
@@ -337,6 +325,7 @@ Examples:
              .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,
     .judges = true,
+    .only_looks = true,
     .json = &kJson};
 
 }  // namespace rlctl::cli::audit

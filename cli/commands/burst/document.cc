@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -15,6 +16,8 @@ namespace {
 using traffic::Suggestion;
 using trial::Document;
 using trial::Fact;
+using trial::HeadFact;
+using trial::Judgement;
 using trial::Pictured;
 using trial::Plan;
 using trial::PlotPlace;
@@ -35,38 +38,39 @@ std::string lines_text(const replay::LineCounts& counts) {
   return text;
 }
 
-Fact file_fact(const replay::RecordedFile& file, std::string_view label) {
+HeadFact file_fact(const replay::RecordedFile& file, std::string_view label) {
   auto about = std::string("empty");
   if (!file.format.empty() || file.counts.bad > 0) {
     about = fmt::format(
         "{}{}, {}", file.format.empty() ? "unknown format" : escaped_message(file.format),
         file.prefix.empty() ? "" : " after " + file.prefix, lines_text(file.counts));
   }
-  return {std::string(label), escaped_message(replay::input_name(file.name)), about,
+  return {{std::string(label), escaped_message(replay::input_name(file.name)), {about}},
           Pictured::kNothing};
 }
 
-std::vector<Fact> replay_facts(const replay::Recording& recording) {
+std::vector<HeadFact> replay_facts(const replay::Recording& recording) {
   constexpr std::size_t kMaxFiles = 8;  // the last line counts the rest
   const auto& files = recording.files();
   const auto shown = files.size() > kMaxFiles ? kMaxFiles - 1 : files.size();
-  std::vector<Fact> facts;
+  std::vector<HeadFact> facts;
   for (std::size_t i = 0; i < shown; ++i) {
     facts.push_back(file_fact(files[i], i == 0 ? "replay" : ""));
   }
   if (shown < files.size()) {
-    facts.push_back(
-        {"", fmt::format("and {} files", files.size() - shown), "", Pictured::kNothing});
+    facts.push_back({{"", fmt::format("and {} files", files.size() - shown)}, Pictured::kNothing});
   }
-  facts.push_back({"traffic", counted(recording.counts().requests, "request"),
-                   counted(static_cast<std::int64_t>(recording.keys()), "key")});
-  facts.push_back({"from", instant_text(recording.first()), "to " + instant_text(recording.last()),
-                   Pictured::kNothing});
+  facts.push_back({{"traffic",
+                    counted(recording.counts().requests, "request"),
+                    {counted(static_cast<std::int64_t>(recording.keys()), "key")}}});
+  facts.push_back(
+      {{"from", instant_text(recording.first()), {"to " + instant_text(recording.last())}},
+       Pictured::kNothing});
   if (recording.out_of_order() > 0) {
-    facts.push_back(
-        {"sorted", fmt::to_string(recording.out_of_order()),
-         fmt::format("behind later ones, by up to {}", span_text(recording.out_of_order_by())),
-         Pictured::kNothing});
+    facts.push_back({{"sorted",
+                      fmt::to_string(recording.out_of_order()),
+                      {"behind later ones", "by up to " + span_text(recording.out_of_order_by())}},
+                     Pictured::kNothing});
   }
   return facts;
 }
@@ -90,9 +94,10 @@ std::string about_text(const Report& report) {
 /// The instant that is shown as 0.
 Fact times_fact(const Report& report, const trial::Plot& plot) {
   const bool each_its_own = report.plan.is_real() && report.runs.size() > 1;
-  return {"times", plot.times,
-          each_its_own ? "each run from its own"
-                       : instant_text(report.runs.front().begin + plot.origin)};
+  return {"times",
+          plot.times,
+          {each_its_own ? "each run from its own"
+                        : instant_text(report.runs.front().begin + plot.origin)}};
 }
 
 /// Where the remaining and the reset_after that a script or a program reports differ from an exact
@@ -101,36 +106,43 @@ void add_misreports(Section& section, const Run& run) {
   const auto& remaining = run.outcome.measured.remaining_error;
   const auto& reset = run.outcome.measured.reset_error;
   if (remaining.too_many > 0 || remaining.too_few > 0) {
-    section.push_back(Fact{
-        "remaining", shown_name(run),
-        fmt::format("at most {} too many, {} too few", remaining.too_many, remaining.too_few)});
+    section.push_back(Fact{"remaining",
+                           shown_name(run),
+                           {fmt::format("at most {} too many", remaining.too_many),
+                            fmt::format("{} too few", remaining.too_few)}});
   }
   if (reset.too_early.count() > 0 || reset.too_late.count() > 0) {
-    section.push_back(Fact{"reset", shown_name(run),
-                           fmt::format("at most {} too early, {} too late",
-                                       span_text(reset.too_early), span_text(reset.too_late))});
+    section.push_back(Fact{"reset",
+                           shown_name(run),
+                           {fmt::format("at most {} too early", span_text(reset.too_early)),
+                            span_text(reset.too_late) + " too late"}});
   }
 }
 
 /// The remarks on a run begin with its name, unless it is clear; and why it did what it did, with
 /// the key of its worst window.
-void add_remarks(Section& section, const Report& report, const Run& run) {
+void add_remarks(Section& section, const Report& report, const Run& run,
+                 const Judgement& judgement) {
   const bool is_clear = has_holders(report.plan) && report.runs.size() == 1;
-  for (auto remark : remarks_on(report, run)) {
-    const bool says_key = remark.label == trial::kWhy && run.requests() && traffic_keys(report) > 1;
+  for (auto [sentence, is_advice] : judgement.remarks) {
+    const bool says_key =
+        sentence.label == trial::kWhy && run.requests() && traffic_keys(report) > 1;
     const auto key = says_key ? fmt::format(" (key {})", escaped_message(run.worst_key())) : "";
-    if (!is_clear) remark.words = fmt::format("{}{}: {}", shown_name(run), key, remark.words);
-    section.push_back(std::move(remark));
+    if (!is_clear) sentence.words = fmt::format("{}{}: {}", shown_name(run), key, sentence.words);
+    section.push_back(std::move(sentence));
   }
 }
 
-Section decided(const Report& report, const trial::Plot& plot) {
+Section decided(const Report& report, std::span<const Judgement> judgements,
+                const trial::Plot& plot) {
   Section section{decisions_table(report, plot.origin)};
   if (!shows_dates(report)) section.push_back(times_fact(report, plot));
   for (const auto& run : report.runs) {
     if (!run.is_bundled && run.requests()) add_misreports(section, run);
   }
-  for (const auto& run : report.runs) add_remarks(section, report, run);
+  for (std::size_t i = 0; i < report.runs.size(); ++i) {
+    add_remarks(section, report, report.runs[i], judgements[i]);
+  }
   return section;
 }
 
@@ -168,13 +180,15 @@ Rows tried_limits(const Suggestion& suggestion, const Plan& plan, const Run& run
 Fact suggested(const Suggestion& suggestion, const Plan& plan, const Run& run) {
   const auto share = denied_share_text(*plan.traffic()->suggest);
   if (suggestion.chosen) {
-    return {"suggested", limit_text(suggestion.tried[*suggestion.chosen].limit, plan),
-            fmt::format("smallest with at most {} denied", share)};
+    return {"suggested",
+            limit_text(suggestion.tried[*suggestion.chosen].limit, plan),
+            {fmt::format("smallest with at most {} denied", share)}};
   }
   const auto& burst = run.requests()->burst;
-  return {"suggested", "no limit",
-          fmt::format("denies at most {}{}", share,
-                      burst ? fmt::format(" with a burst of {}", *burst) : "")};
+  return {"suggested",
+          "no limit",
+          {fmt::format("denies at most {}{}", share,
+                       burst ? fmt::format(" with a burst of {}", *burst) : "")}};
 }
 
 // ---- Differences --------------------------------------------------------------------------------
@@ -194,13 +208,14 @@ Sentence difference(const Report& report) {
 }  // namespace
 
 Document make_document(const Report& report) {
-  auto traffic =
-      report.recording ? replay_facts(*report.recording) : std::vector<Fact>{traffic_fact(report)};
+  auto traffic = report.recording ? replay_facts(*report.recording)
+                                  : std::vector<HeadFact>{traffic_fact(report)};
   auto document = begin_document(report, std::move(traffic), about_text(report));
   if (report.runs.empty()) return document;
   auto& sections = document.sections;
-  document.plot = make_plot(report);
-  sections.push_back(decided(report, document.plot));
+  const auto judgements = judge_runs(report);
+  document.plot = make_plot(report, judgements);
+  sections.push_back(decided(report, judgements, document.plot));
   for (const auto& run : report.runs) {
     if (report.recording && traffic_keys(report) > 1 && !run.top_denied.empty()) {
       sections.push_back({denied_keys(run)});

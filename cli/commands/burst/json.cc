@@ -30,10 +30,8 @@ using trial::RunOf;
 
 // --- Values --------------------------------------------------------------------------------------
 
-constexpr JsonType kLimitText{
-    R"("type": "string", "pattern": "^[0-9]+M?/[0-9a-z]+([+][0-9]+)?(@.+)?$")"},
-    kLimitTextOrNull{
-        R"("type": ["string", "null"], "pattern": "^[0-9]+M?/[0-9a-z]+([+][0-9]+)?(@.+)?$")"};
+constexpr JsonType kLimitTextOrNull{
+    R"("type": ["string", "null"], "pattern": "^[0-9]+M?/[0-9a-z]+([+][0-9]+)?(@.+)?$")"};
 /// A share, from 0 to 1.
 constexpr JsonType kShare{R"("type": "number", "minimum": 0, "maximum": 1)"};
 
@@ -43,16 +41,21 @@ constexpr auto kItself = [](const auto& of) -> const auto& {
 
 // --- Requests ------------------------------------------------------------------------------------
 
+/// The limit to which units are compared.
 constexpr JsonField<Limit> kComparedLimitFields[] = {
-    {"limit", kLimitText, "The limit to which the units are compared, such as 5/60s.",
-     [](const auto& limit) { return limiter::format_limit(limit); }},
+    trial::kLimitJson,
+    {"calendar?", kCalendar, "",
+     [](const auto& limit) { return limiter::text_of(limit.calendar); }},
 };
 constexpr JsonObject<Limit> kComparedLimit(kComparedLimitFields);
 
 constexpr JsonField<RunOf> kWorstFields[] = {
     {trial::kWorstGroup.json, kRunOf},
-    {"key", kBytes, "The key of these units.",
-     [](const auto& of) { return JsonBytes{of.run.worst_key()}; }},
+    {"key", kBytesOrNull, "The key of these units; null if nothing was allowed.",
+     [](const auto& of) {
+       const bool is_any = of.run.outcome.measured.worst.allowed > 0;
+       return is_any ? std::optional(JsonBytes{of.run.worst_key()}) : std::nullopt;
+     }},
     {kComparedLimit,
      [](const RunOf& of) -> const Limit& {
        return of.report.plan.limits[of.run.outcome.measured.worst.limit];
@@ -329,9 +332,7 @@ constexpr JsonField<DifferenceOf> kDifferenceFields[] = {
 constexpr JsonObject<DifferenceOf> kDifference(kDifferenceFields);
 
 constexpr JsonField<Limit> kLimitFields[] = {
-    trial::kLimitJson,
-    {"calendar?", kCalendar, "",
-     [](const auto& limit) { return limiter::text_of(limit.calendar); }},
+    kComparedLimit,
     trial::kBurstJson,
     {"text", kText, "The limit in the words of the other fields, such as 5/60s.",
      [](const auto& limit) { return limiter::format_limit(limit); }},

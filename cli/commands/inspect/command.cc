@@ -342,20 +342,16 @@ ExitStatus run(Plan& plan, Invocation& invocation) {
   const auto operands =
       operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt);
   Run run(plan, distinct_keys(plan.limiter, operands, "rlctl inspect login:alice"), invocation);
-  try {
-    if (plan.watch.is_given) {
-      watch(plan.watch, invocation, [&] {
-        std::string text;
-        run.read(text);
-        return text;
-      });
-    }
-    run.read(invocation.out.buffer());
-    run.hint_at_databases();
-    return run.status();
-  } catch (const redis::Error& error) {
-    throw ProblemError(drop_in_doubt_note(describe(error)));  // inspect changes nothing
+  if (plan.watch.is_given) {
+    watch(plan.watch, invocation, [&] {
+      std::string text;
+      run.read(text);
+      return text;
+    });
   }
+  run.read(invocation.out.buffer());
+  run.hint_at_databases();
+  return run.status();
 }
 
 constexpr std::array kInstead{
@@ -396,6 +392,7 @@ Examples:
              .complete_operand = complete_key,
              .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,
+    .only_looks = true,
     .json = &kJson,
     .decides_dash = true};
 

@@ -1,5 +1,5 @@
 #include "cli/commands/inspect/report.h"
-#include "cli/report/usage_json.h"
+#include "cli/report/usage.h"
 
 namespace rlctl::cli::inspect {
 namespace {

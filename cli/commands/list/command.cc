@@ -83,14 +83,27 @@ void declare_options(Options& options, Plan& plan) {
 
 // ---- One listing of a database ----
 
-class Run {
+/// What both ways to list have.
+class Reader {
  public:
-  Run(const Plan& plan, Invocation& invocation)
+  Reader(const Plan& plan, Invocation& invocation)
       : plan_(plan),
         invocation_(invocation),
         connector_(invocation.connection, invocation.configuration, invocation.interrupt,
                    [] { return needs_of("list"); }),
-        listing_(plan, invocation.configuration),
+        listing_(plan, invocation.configuration) {}
+
+ protected:
+  const Plan& plan_;
+  Invocation& invocation_;
+  Connector connector_;
+  Listing listing_;
+};
+
+class Run : Reader {
+ public:
+  Run(const Plan& plan, Invocation& invocation)
+      : Reader(plan, invocation),
         rows_(plan.sort.value_or(SortKey::kKey), plan.top),
         look_(look_of_rows(invocation.out)),
         table_(look_) {}
@@ -120,9 +133,6 @@ class Run {
 
  private:
   void take(std::vector<Row> rows) {
-    if (!plan_.top) {
-      for (const auto& row : rows) totals_.add(row);
-    }
     if (plan_.only_totals) {
       count(rows);
     } else if (plan_.sort) {
@@ -134,27 +144,20 @@ class Run {
 
   void count(const std::vector<Row>& rows) {
     listed_ += std::ssize(rows);
-    for (const auto& row : rows) {
-      if (!row.usage.limit && row.part_of.empty()) ++without_limit_;
-      if (!row.usage.limits_differ.empty() && differing_++ == 0) {
-        first_difference_ = row.usage.limits_differ;
-      }
-    }
+    for (const auto& row : rows) totals_.add(row);
   }
 
   void write(const std::vector<Row>& rows) {
     if (rows.empty()) return;
     progress_.clear();
     auto& out = invocation_.out.buffer();
-    if (!invocation_.json) table_.widen(rows);
-    if (listed_ == 0 && !invocation_.json) table_.append_titles(out);
+    if (!invocation_.json) {
+      table_.widen(rows);
+      if (listed_ == 0) table_.append_titles(out);
+    }
     count(rows);
     for (const auto& row : rows) {
-      if (invocation_.json) {
-        append_json(out, row);
-      } else {
-        table_.append_row(out, row);
-      }
+      invocation_.json ? append_json(out, row) : table_.append(out, row);
       invocation_.out.flush_if_large();
     }
     if (!plan_.sort) invocation_.out.flush();
@@ -167,23 +170,17 @@ class Run {
       // A program that reads the lines would take them for all limiters.
       const auto& skipped = listing_.skipped();
       if (skipped.refused.count() == 0 && skipped.unknown == 0) return;
-    } else if (!plan_.top && totals_.keys() > 0) {
+    } else if (!plan_.top && totals_.all().keys > 0) {
       if (!plan_.only_totals) out += '\n';
       totals_.append_text(out, look_);
     }
-    auto text = skipped_text();
-    if (const auto differing = invocation_.json ? "" : differing_text(); !differing.empty()) {
-      text += (text.empty() ? "" : "\n") + differing;
+    std::vector lines{skipped_text()};
+    if (!invocation_.json) {
+      lines.push_back(differing_text());
+      lines.push_back(without_limit_text());
     }
-    if (without_limit_ > 0 && !invocation_.json) {
-      if (!text.empty()) text += "\n";
-      const auto keys = counted(without_limit_, "key");
-      text += plan_.limit ? not_applied_text() + keys
-                          : fmt::format("{} {}; {}", keys,
-                                        without_limit_ == 1 ? "does not store its limit"
-                                                            : "do not store their limits",
-                                        kAdvice);
-    }
+    std::erase(lines, "");
+    auto text = fmt::format("{}", fmt::join(lines, "\n"));
     if (listed_ == 0) {
       text = (plan_.has_filter() ? "no limiter matches" : "no limiters found") +
              (text.empty() ? text : "; " + text);
@@ -198,17 +195,27 @@ class Run {
     }
   }
 
+  std::string without_limit_text() const {
+    const auto count = totals_.all().without_limit;
+    if (count == 0) return {};
+    if (plan_.limit) return not_applied_text() + counted(count, "key");
+    return fmt::format("{} {}; {}", counted(count, "key"),
+                       count == 1 ? "does not store its limit" : "do not store their limits",
+                       kAdvice);
+  }
+
   /// "keys are judged by --limit 50/60s, not by the limits that they store"
   std::string differing_text() const {
     if (listing_.overrules_stored_limits()) {
       return fmt::format("keys are judged by --limit {}, not by the limits that they store",
                          limiter::format_limit(*plan_.limit));
     }
-    if (differing_ == 0) return {};
-    const bool is_one = differing_ == 1;
-    return fmt::format("{} {} another limit than {} policy{}: {}", counted(differing_, "key"),
+    const auto& all = totals_.all();
+    if (all.differing == 0) return {};
+    const bool is_one = all.differing == 1;
+    return fmt::format("{} {} another limit than {} policy{}: {}", counted(all.differing, "key"),
                        is_one ? "stores" : "store", is_one ? "its" : "their",
-                       is_one ? "" : ", such as", first_difference_);
+                       is_one ? "" : ", such as", all.first_difference);
   }
 
   /// "not listed: 12 keys that may be a limiter's (--all lists them), 340 keys of other programs"
@@ -239,41 +246,30 @@ class Run {
     return "--limit " + limiter::format_limit(*plan_.limit) + " does not apply to ";
   }
 
-  const Plan& plan_;
-  Invocation& invocation_;
-  Connector connector_;
-  Listing listing_;
   RowCollection rows_;
   Totals totals_;
   Look look_;
   RowTable table_;
   Progress progress_{is_terminal(STDERR_FILENO)};
-  std::int64_t listed_ = 0, without_limit_ = 0, differing_ = 0;
-  std::string first_difference_;
+  std::int64_t listed_ = 0;
 };
 
 // ---- --watch ----
 
 /// What a complete scan of the database found.
 struct ScanResult {
-  std::vector<Row> rows = {};       ///< the first ones, to be shown
-  std::int64_t keys = 0, full = 0;  ///< numbers of limiters
-  std::int64_t unknown = 0;         ///< limiters whose limit is not known
-  std::int64_t differing = 0;       ///< limiters that store another one
+  std::vector<Row> rows = {};  ///< the first ones, to be shown
+  Totals totals = {};
+  std::int64_t unknown = 0;  ///< limiters whose limit is not known
   Clock::time_point at = Clock::now();
 };
 
 /// Keeps showing the first rows. They are read anew each time, but the database is scanned again
 /// only after a pause of many times as long as the last scan took, so that watching costs a server
 /// little.
-class Watching {
+class Watching : Reader {
  public:
-  Watching(const Plan& plan, Invocation& invocation)
-      : plan_(plan),
-        invocation_(invocation),
-        connector_(invocation.connection, invocation.configuration, invocation.interrupt,
-                   [] { return needs_of("list"); }),
-        listing_(plan, invocation.configuration) {}
+  using Reader::Reader;
 
   /// Throws redis::Error.
   std::string read() {
@@ -303,18 +299,13 @@ class Watching {
     RowCollection first(*plan_.sort, most_rows());
     ScanResult result;
     listing_.scan(connection, [&](std::vector<Row> rows, double share) {
-      result.keys += std::ssize(rows);
-      for (const auto& row : rows) {
-        if (!row.ratio) ++result.unknown;
-        if (row.ratio.value_or(0) >= 1) ++result.full;
-        if (!row.usage.limits_differ.empty()) ++result.differing;
-      }
+      for (const auto& row : rows) result.totals.add(row);
       first.add(std::move(rows));
       progress.update(share, "the database");
       invocation_.interrupt.check();
     });
     result.rows = first.take();
-    result.unknown += listing_.skipped().unknown;
+    result.unknown = result.totals.all().without_limit + listing_.skipped().unknown;
     result.at = Clock::now();
     next_scan_ = result.at + kPauseForScan * (result.at - begin);
     last_ = std::move(result);
@@ -338,17 +329,18 @@ class Watching {
     RowTable table(look);
     table.widen(last_.rows);
     table.append_titles(out);
-    for (const auto& row : last_.rows) table.append_row(out, row, LongKey::kWithoutMiddle);
+    for (const auto& row : last_.rows) table.append(out, row, LongKey::kWithoutMiddle);
     return out;
   }
 
   /// "100000 limiters, 3 full, the limit of 2 not known; scanned 3 s ago"
   std::string summary() const {
     const auto* what = plan_.has_filter() ? "matching limiter" : "limiter";
-    auto text = fmt::format("{}, {} full", counted(last_.keys, what), last_.full);
+    const auto& all = last_.totals.all();
+    auto text = fmt::format("{}, {} full", counted(all.keys, what), all.full);
     if (last_.unknown > 0) text += fmt::format(", the limit of {} not known", last_.unknown);
-    if (last_.differing > 0) {
-      text += fmt::format(", {} with another limit stored than {}", last_.differing,
+    if (all.differing > 0) {
+      text += fmt::format(", {} with another limit stored than {}", all.differing,
                           plan_.limit ? "--limit " + limiter::format_limit(*plan_.limit)
                                       : std::string("the policy's"));
     }
@@ -356,10 +348,6 @@ class Watching {
     return text + fmt::format("; scanned {} s ago", age.count());
   }
 
-  const Plan& plan_;
-  Invocation& invocation_;
-  Connector connector_;
-  Listing listing_;
   std::optional<redis::Connection> connection_;  ///< none after an error
   Deadline next_scan_ = Clock::now();
   ScanResult last_;
@@ -368,13 +356,9 @@ class Watching {
 ExitStatus run(Plan& plan, Invocation& invocation) {
   plan.pattern = only_pattern(invocation.operands);
   if ((plan.top || plan.watch.is_given) && !plan.sort) plan.sort = SortKey::kRatio;
-  try {
-    if (!plan.watch.is_given) return Run(plan, invocation).run();
-    Watching watching(plan, invocation);
-    watch(plan.watch, invocation, [&] { return watching.read(); });
-  } catch (const redis::Error& error) {
-    throw ProblemError(drop_in_doubt_note(describe(error)));  // list changes nothing
-  }
+  if (!plan.watch.is_given) return Run(plan, invocation).run();
+  Watching watching(plan, invocation);
+  watch(plan.watch, invocation, [&] { return watching.read(); });
 }
 
 constexpr std::array kInstead{
@@ -408,6 +392,7 @@ Examples:
 )",
          .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,
+    .only_looks = true,
     .json = &kJson};
 
 }  // namespace rlctl::cli::list

@@ -26,14 +26,7 @@ stored::InspectionRequest Listing::request_for(const std::string& key) const {
 }
 
 /// Returns nothing if the key is not a limiter's, or if the plan leaves it out.
-std::optional<Row> Listing::row_of(const stored::Surveyed& surveyed) {
-  const auto& inspection = surveyed.inspection;
-  if (surveyed.refused) {
-    skipped_.refused.add(inspection.key, *surveyed.refused);
-    return std::nullopt;
-  }
-  if (!inspection.exists()) return std::nullopt;
-  skipped_.refused.found_readable();
+std::optional<Row> Listing::row_of(const stored::Inspection& inspection) {
   if (!inspection.is_limiter()) {
     ++skipped_.others;
     return std::nullopt;
@@ -70,8 +63,8 @@ bool Listing::wants(const Row& row) {
 
 std::vector<Row> Listing::rows_of(std::span<const stored::Surveyed> page) {
   std::vector<Row> rows;
-  for (const auto& surveyed : page) {
-    if (auto row = row_of(surveyed)) rows.push_back(*std::move(row));
+  for (const auto* inspection : skipped_.refused.add(page)) {
+    if (auto row = row_of(*inspection)) rows.push_back(*std::move(row));
   }
   return rows;
 }

@@ -61,7 +61,7 @@ class Listing {
  private:
   stored::InspectionRequest request_for(const std::string& key) const;
   std::vector<Row> rows_of(std::span<const stored::Surveyed> page);
-  std::optional<Row> row_of(const stored::Surveyed& surveyed);
+  std::optional<Row> row_of(const stored::Inspection& inspection);
   bool wants(const Row& row);
 
   const Plan& plan_;

@@ -11,8 +11,8 @@
 #include "base/json_object.h"
 #include "cli/commands/list/listing.h"
 #include "cli/commands/list/plan.h"
+#include "cli/report/text.h"
 #include "cli/terminal/output.h"
-#include "cli/terminal/table.h"
 
 namespace rlctl::cli::list {
 
@@ -22,24 +22,19 @@ Look look_of_rows(const Output& out);
 /// How to show a key for which a terminal has no room in the row's line.
 enum class LongKey { kWhole, kWithoutMiddle };
 
-/// A table whose rows are written while others are still to be found. Keys come last, since they
-/// may be of any width.
+/// A table of keys. They come last, since they may be of any width.
 class RowTable {
  public:
   explicit RowTable(const Look& look);
 
   /// Widens the columns so that they hold these rows.
   void widen(std::span<const Row> rows);
-  void append_titles(std::string& out) const;
-  void append_row(std::string& out, const Row& row, LongKey long_key = LongKey::kWhole) const;
+  void append_titles(std::string& out) const { table_.append_titles(out); }
+  void append(std::string& out, const Row& row, LongKey long_key = LongKey::kWhole) const;
 
  private:
-  Cells cells_of(const Row& row) const;
-  std::size_t key_column() const { return columns_.width() + Columns::kGap; }
-  void append_line(std::string& out, const Cells& cells, std::string_view key) const;
-
   Look look_;
-  Columns columns_;  ///< of all but the key
+  report::GrowingTable table_;
 };
 
 extern const JsonOutput kJson;
@@ -52,6 +47,8 @@ class Totals {
   struct Sum {
     std::int64_t keys = 0, full = 0, without_ttl = 0;
     std::optional<std::int64_t> bytes = 0;
+    std::int64_t without_limit = 0, differing = 0;  ///< that do not store it, or another one
+    std::string first_difference = {};
 
     void add(const Row& row);
   };
@@ -62,7 +59,7 @@ class Totals {
   };
 
   void add(const Row& row);
-  std::int64_t keys() const noexcept { return all_.keys; }
+  const Sum& all() const noexcept { return all_; }
   void append_text(std::string& out, const Look& look) const;
   /// An object and a line end for each algorithm, then for each policy.
   void append_json(std::string& out) const;

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/list/report.h"
+#include "cli/report/usage.h"
 #include "stored/forms.h"
 
 namespace rlctl::cli::list {
@@ -49,12 +50,6 @@ std::string algorithm_text(std::string_view library, std::string_view algorithm)
   return std::string(library).append(": ").append(algorithm);
 }
 
-Tone tone_of_ratio(const Row& row) {
-  constexpr double kNearlyFull = 0.8;
-  const auto ratio = row.ratio.value_or(0);
-  return ratio >= 1 ? Tone::kBad : ratio >= kNearlyFull ? Tone::kWarning : Tone::kPlain;
-}
-
 struct Column {
   std::string_view title;
   std::size_t min_width;
@@ -73,7 +68,8 @@ constexpr std::size_t kLongestOwner = 60;
 constexpr std::array kColumns{
     Column{"used", 6, 0, [](const Row& row) { return number_text(row.usage.used); }},
     Column{"of", 11, 0, limit_text},
-    Column{"full", 5, 0, ratio_text, tone_of_ratio},
+    Column{"full", 5, 0, ratio_text,
+           [](const Row& row) { return report::tone_of_use(row.ratio, Tone::kPlain); }},
     Column{"next free", 10, kMedium, next_free_text},
     Column{"empty in", 10, kVeryWide,
            [](const Row& row) { return time_text(row.usage.reset_after); }},
@@ -90,21 +86,44 @@ constexpr std::array kColumns{
            }},
 };
 
-std::vector<std::size_t> min_widths(const Look& look) {
+/// The titles of the columns and of the key.
+Cells titles() {
+  Cells titles;
+  for (const auto& column : kColumns) titles.emplace_back(column.title);
+  titles.emplace_back("key");
+  return titles;
+}
+
+std::vector<std::size_t> widths_on(const Look& look) {
   std::vector<std::size_t> widths;
   for (const auto& column : kColumns) {
     widths.push_back(look.columns < column.min_room ? 0 : column.min_width);
   }
-  if (look.columns < kWidest) return widths;
-  constexpr std::string_view kLong = "throttled-py: sliding-window-counter";
-  widths.back() = std::max(widths.back(), kLong.size());
+  if (look.columns >= kWidest) {
+    constexpr std::string_view kLong = "throttled-py: sliding-window-counter";
+    widths.back() = std::max(widths.back(), kLong.size());
+  }
+  widths.push_back(1);
   return widths;
 }
 
+/// All cells but the key.
+Cells cells_of(const Row& row, const Look& look) {
+  Cells cells;
+  cells.reserve(kColumns.size() + 1);
+  for (const auto& column : kColumns) {
+    auto& cell = cells.emplace_back();
+    if (look.columns < column.min_room) continue;
+    cell = column.text(row);
+    if (look.colour) cell = toned(cell, column.tone(row), true);
+  }
+  return cells;
+}
+
 /// A number in a table of counts. On a terminal a dot stands for 0, so that the others stand out.
-std::string count_text(std::int64_t count, const Look& look) {
+report::Text count_text(std::int64_t count, const Look& look) {
   if (count != 0 || !look.colour) return std::to_string(count);
-  return toned(look.utf8 ? "·" : ".", Tone::kDim, true);
+  return {look.utf8 ? "·" : ".", Tone::kDim};
 }
 
 }  // namespace
@@ -115,46 +134,19 @@ Look look_of_rows(const Output& out) {
   return look;
 }
 
-RowTable::RowTable(const Look& look)
-    : look_(look), columns_(Numbers::kAllButLast, min_widths(look)) {}
-
-Cells RowTable::cells_of(const Row& row) const {
-  Cells cells(kColumns.size());
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const auto& column = kColumns.at(i);
-    if (look_.columns < column.min_room) continue;
-    cells[i] = column.text(row);
-    if (look_.colour) cells[i] = toned(cells[i], column.tone(row), true);
-  }
-  return cells;
-}
+RowTable::RowTable(const Look& look) : look_(look), table_(titles(), widths_on(look), look) {}
 
 void RowTable::widen(std::span<const Row> rows) {
-  for (const auto& row : rows) columns_.widen(cells_of(row));
+  for (const auto& row : rows) table_.widen(cells_of(row, look_));
 }
 
-void RowTable::append_titles(std::string& out) const {
-  Cells titles;
-  for (const auto& column : kColumns) {
-    titles.push_back(toned(column.title, Tone::kDim, look_.colour));
-  }
-  append_line(out, titles, toned("key", Tone::kDim, look_.colour));
-}
-
-void RowTable::append_row(std::string& out, const Row& row, LongKey long_key) const {
-  auto key = key_text(row.key, look_);
+void RowTable::append(std::string& out, const Row& row, LongKey long_key) const {
+  auto cells = cells_of(row, look_);
+  auto& key = cells.emplace_back(key_text(row.key, look_));
   if (long_key == LongKey::kWithoutMiddle) {
-    const auto room = look_.columns - std::min(look_.columns, key_column());
-    key = without_middle(key, room, look_.utf8 ? "…" : "..");
+    key = without_middle(key, table_.room_for_last(), look_.utf8 ? "…" : "..");
   }
-  append_line(out, cells_of(row), key);
-}
-
-void RowTable::append_line(std::string& out, const Cells& cells, std::string_view key) const {
-  const auto line = columns_.line(cells);
-  out += line;
-  pad(out, display_width(line), key_column());
-  out.append(key).append("\n");
+  table_.append(out, cells);
 }
 
 // ---- Totals ----
@@ -165,6 +157,9 @@ void Totals::Sum::add(const Row& row) {
   if (!row.usage.ttl) ++without_ttl;
   // Where one is not known, neither is the sum.
   if (bytes) bytes = row.usage.bytes ? std::optional(*bytes + *row.usage.bytes) : std::nullopt;
+  if (!row.usage.limit) ++without_limit;
+  const auto& difference = row.usage.limits_differ;
+  if (!difference.empty() && differing++ == 0) first_difference = difference;
 }
 
 void Totals::add(const Row& row) {
@@ -175,24 +170,16 @@ void Totals::add(const Row& row) {
 }
 
 void Totals::append_text(std::string& out, const Look& look) const {
-  Cells names, keys, full, without_ttl, bytes;
-  const auto add = [&](std::string name, const Sum& sum) {
-    names.push_back(std::move(name));
-    keys.push_back(count_text(sum.keys, look));
-    full.push_back(count_text(sum.full, look));
-    without_ttl.push_back(count_text(sum.without_ttl, look));
-    bytes.push_back(number_text(sum.bytes));
+  report::Rows table{.rows = {{"", "keys", "full", "no ttl", "bytes"}}};
+  const auto add = [&](const std::string& name, const Sum& sum) {
+    table.rows.push_back({name, count_text(sum.keys, look), count_text(sum.full, look),
+                          count_text(sum.without_ttl, look), number_text(sum.bytes)});
   };
   for (const auto& [name, sum] : algorithms_) add(algorithm_text(name.first, name.second), sum);
   for (const auto& [name, sum] : policies_) add("policy " + escaped_text(name), sum);
   if (algorithms_.size() != 1) add("all", all_);
-  Table table;
-  table.add("", names);
-  table.add("keys", keys);
-  table.add("full", full);
-  table.add("no ttl", without_ttl);
-  table.add("bytes", bytes);
-  table.append(out, {.columns = SIZE_MAX, .colour = look.colour, .utf8 = look.utf8});
+  const Look unlimited{.columns = SIZE_MAX, .colour = look.colour, .utf8 = look.utf8};
+  report::TextWriter(out, unlimited)(table);
 }
 
 }  // namespace rlctl::cli::list

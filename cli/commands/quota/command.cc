@@ -17,6 +17,7 @@
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
+#include "cli/report/usage.h"
 #include "cli/server/asker.h"
 #include "cli/server/connection.h"
 #include "cli/server/needs.h"
@@ -122,14 +123,11 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
                    .hint = "give that KEY"};
   }
   if (state.form->library.empty()) {
-    const auto& type = state.form->type;
-    const std::string_view as =
-        type == "string" ? "--read-as count or --read-as remaining tells it, or "
-        : type == "zset" ? "--read-as times or --read-as leases tells it, or "
-                         : "";
+    const std::string as(report::readings_of(state.form->type));
     return Problem{.code = "unknown",
                    .message = holds + stored::looks_text(state) + ": " + state.unknown,
-                   .hint = std::string(as) + "a row [library.NAME] in the configuration file"};
+                   .hint = (as.empty() ? "" : as + " tells it, or ") +
+                           "a row [library.NAME] in the configuration file"};
   }
   if (!state.unknown.empty() && !state.ban) {
     return Problem{.code = "unknown",

@@ -1,6 +1,6 @@
 #include "base/text.h"
 #include "cli/commands/quota/report.h"
-#include "cli/report/usage_json.h"
+#include "cli/report/usage.h"
 
 namespace rlctl::cli::quota {
 namespace {

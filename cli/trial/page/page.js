@@ -73,7 +73,8 @@
       name: masked(algorithm), sent, traffic, decisions, until, remaining: columnOf(events.remaining, decisions.length),
       by: columnOf(events.denied_by, decisions.length),
       worst: {...worst, at: place, key: Math.max(traffic.keys.indexOf(masked(worst.key)), 0),
-        limit: Math.max(data.limits.findIndex(({text}) => text === worst.limit), 0)},
+        limit: Math.max(data.limits.findIndex((one) => one.limit === worst.limit && one.window === worst.window_us &&
+          one.calendar === worst.calendar), 0)},
     };
   }
   function sceneOfEvents({events, runs, clock}) {

@@ -73,7 +73,7 @@ load ../../support/common
     ["fixed-window", 2000, 2000, 0, 1, 0]' <<<"$output"
   # 10 ms before the second minute of 2026.
   gojq -e '.runs[0].worst == {allowed: 2000, ratio: 2, from_us: 1767225659990000, span_us: 19990,
-    key: "1", limit: "1000/60s"}' <<<"$output"
+    key: "1", limit: 1000, window_us: 60000000}' <<<"$output"
   gojq -e '[.runs[] | .lag_us, .sender_kept_up] == [null, null, null, null]' <<<"$output"
   gojq -e '.runs[0].top_denied == [] and .runs[1].top_denied == [{key: "1", denied: 1000}]' <<<"$output"
   gojq -e '.runs[1] | [.first_denial_us, .longest_shut_out_us] == [1767225660000000, 9990]' <<<"$output"

@@ -13,9 +13,9 @@ setup() {
   assert_line --partial "assertion 'worst<=1' does not hold"
 }
 
-@test "if nothing was allowed, the worst has no time" {
+@test "if nothing was allowed, the worst has no time and no key" {
   run -0 rlctl burst --model --limit 3/60s --cost 7 gcra --json
-  gojq -e '.runs[0].worst | [.allowed, .from_us, .span_us] == [0, null, null]' <<<"$output"
+  gojq -e '.runs[0].worst | [.allowed, .from_us, .span_us, .key] == [0, null, null, null]' <<<"$output"
   run -0 rlctl burst --model --limit 3/60s --cost 7 gcra
   assert_line --regexp '^gcra +2 +0 +2 +0  0\.00× +- +-( |$)'
 }

@@ -1,4 +1,4 @@
-#include "cli/report/usage_json.h"
+#include "cli/report/usage.h"
 
 namespace rlctl::cli::report {
 namespace {
@@ -48,5 +48,17 @@ constexpr JsonField<UsageFigures> kFields[] = {
 }  // namespace
 
 constinit const JsonObject<UsageFigures> kUsageJson(kFields);
+
+Tone tone_of_use(std::optional<double> ratio, Tone low) {
+  constexpr double kNearlyFull = 0.8;
+  if (!ratio) return Tone::kPlain;
+  return *ratio >= 1 ? Tone::kBad : *ratio >= kNearlyFull ? Tone::kWarning : low;
+}
+
+std::string_view readings_of(std::string_view type) {
+  return type == "string" ? "--read-as count or --read-as remaining"
+         : type == "zset" ? "--read-as times or --read-as leases"
+                          : "";
+}
 
 }  // namespace rlctl::cli::report
