@@ -20,6 +20,7 @@ constexpr std::chrono::seconds kTimeout{10};
 void DecisionLog::add(std::span<const traffic::Arrival> arrivals,
                       std::span<const limiter::Decision> decisions) {
   const auto count = std::min(arrivals.size(), kMost - arrivals_.size());
+  is_complete_ = is_complete_ && count == arrivals.size();
   for (std::size_t i = 0; i < count; ++i) {
     arrivals_.push_back(arrivals[i]);
     allowed_.push_back(decisions[i].allowed);
@@ -76,11 +77,12 @@ void Confirmer::report_fault(const traffic::Candidate& candidate, std::size_t re
                        command_line(command_))});
 }
 
-void Confirmer::confirm(const traffic::Candidate& candidate, const traffic::Traffic& traffic,
-                        const DecisionLog& log) {
+std::optional<double> Confirmer::confirm(const traffic::Candidate& candidate,
+                                         const traffic::Traffic& traffic, const DecisionLog& log) {
   // A server that was held up may have let keys expire by real time.
   constexpr int kAttempts = 5;
   std::optional<std::size_t> different;
+  std::optional<double> bytes_per_key;
   for (int attempt = 0; attempt < kAttempts && (attempt == 0 || different); ++attempt) {
     different.reset();
     bool was_stalled = false;
@@ -94,6 +96,7 @@ void Confirmer::confirm(const traffic::Candidate& candidate, const traffic::Traf
       for (std::size_t i = 0; i < decisions.size() && !different; ++i) {
         if (decisions[i].allowed != log.allowed(i)) different = i;
       }
+      if (log.is_complete()) bytes_per_key = decider.bytes_per_key();
     });
     if (different && !was_stalled) report_fault(candidate, *different, log.allowed(*different));
   }
@@ -102,6 +105,7 @@ void Confirmer::confirm(const traffic::Candidate& candidate, const traffic::Traf
   } else if (confirmation_.why_not.empty()) {
     confirmation_.requests += static_cast<std::int64_t>(log.arrivals().size());
   }
+  return bytes_per_key;
 }
 
 void Confirmer::confirm(const traffic::Candidate& candidate,

@@ -29,11 +29,14 @@ class DecisionLog {
   void add(std::span<const traffic::Arrival> arrivals,
            std::span<const limiter::Decision> decisions);
   const std::vector<traffic::Arrival>& arrivals() const { return arrivals_; }
+  /// Whether these are all requests.
+  bool is_complete() const { return is_complete_; }
   bool allowed(std::size_t i) const { return allowed_[i]; }
 
  private:
   std::vector<traffic::Arrival> arrivals_;
   std::vector<bool> allowed_;
+  bool is_complete_ = true;
 };
 
 /// A decider whose decisions are kept.

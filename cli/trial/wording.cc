@@ -82,14 +82,14 @@ HeadFact traffic_fact(const Report& report) {
 Fact confirmation_fact(const Confirmation& confirmation) {
   const auto& [server, why_not, requests, undecided] = confirmation;
   if (!why_not.empty()) {
-    return {"server", Text("not confirmed on a server", Tone::kWarning), escaped_message(why_not),
-            Pictured::kNothing};
+    return {
+        "server", Text("not confirmed on a server", Tone::kWarning), {escaped_message(why_not)}};
   }
   auto about = fmt::format("{} decided alike", counted(requests, "request"));
   if (undecided > 0) {
     about += fmt::format("; {} depend on when a key expires", counted(undecided, "schedule"));
   }
-  return {"server", "confirmed on " + server, about, Pictured::kNothing};
+  return {"server", "confirmed on " + server, {about}};
 }
 
 std::string shown_name(const Run& run) {

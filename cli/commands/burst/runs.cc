@@ -349,10 +349,10 @@ class Runs {
           number, static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(size, 1)),
           fmt::format("{} requests", runs * size));
     };
-    const auto end = [&, &names = *traffic](const traffic::Outcome& outcome) {
+    const auto end = [&, &names = *traffic](traffic::Outcome& outcome) {
       if (!outcome.interrupted) {
         decider->finish();
-        if (log != nullptr) confirm(candidate, names, *log);
+        if (log != nullptr) outcome.bytes_per_key = confirm(candidate, names, *log);
       }
       session_.progress().clear();  // cleaning up may write a warning
     };
@@ -371,10 +371,12 @@ class Runs {
     return finished(candidate, std::move(outcome), *traffic, begin);
   }
 
-  void confirm(const traffic::Candidate& candidate, const traffic::Traffic& traffic,
-               const trial::DecisionLog& log) {
-    session_.confirmer().confirm(candidate, traffic, log);
+  /// Lets a server repeat what a script in this process decided; see Confirmer::confirm().
+  std::optional<double> confirm(const traffic::Candidate& candidate,
+                                const traffic::Traffic& traffic, const trial::DecisionLog& log) {
+    const auto bytes_per_key = session_.confirmer().confirm(candidate, traffic, log);
     report_.confirmation = session_.confirmer().confirmation();
+    return bytes_per_key;
   }
 
   /// A run of leases or reservations, of which neither windows nor reported values are known.
