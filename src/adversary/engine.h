@@ -11,13 +11,17 @@
 #include "base/wait.h"
 #include "traffic/pattern.h"
 
-// The search for the schedules under which a limiter fails. An Engine sends schedules to a limiter
-// and gives the answers to Rules, which judge them. There are rules of requests
-// (request_rules.h), of leases and of reservations (holding_rules.h); each say which schedules
-// are known to make limiters fail, make others by chance, know what may follow a schedule, and how
-// a schedule that fails becomes simpler. What all searches share is here: batches, the number of
-// tries, progress, interrupts, the times after which keys expire, and the confirmation of what was
-// found. An exhaustive search differs only in where its schedules come from.
+// The engine of every search for schedules under which a limiter fails. An Engine sends schedules
+// to a limiter and gives the answers to Rules, which judge them. There are rules of requests
+// (request_rules.h), of leases and of reservations (holding_rules.h). Rules say which schedules are
+// known to make limiters fail, make others by chance, know what may follow a schedule, and how a
+// schedule that fails becomes simpler. The engine has the rest: batches, the number of tries,
+// progress, interrupts, the times after which keys expire, and the confirmation of findings.
+//
+// An exhaustive search takes its schedules from another place: it extends each by every request
+// that may follow. It goes to the end of one schedule before it takes the next, so that few wait.
+// Holders have too many events for that; their schedules are extended by length, so that those
+// which leave equal states can be extended once.
 
 namespace rlctl::adversary {
 
@@ -60,7 +64,7 @@ class Rules {
     return {};
   }
 
-  /// Keeps what the answers show. They are those to so many schedules, which leave equal states.
+  /// Keeps what the answers show. There is one for each request.
   virtual void judge(Schedule schedule, Answers answers) = 0;
   /// The most units that were allowed so far.
   virtual std::int64_t most() const = 0;
@@ -106,7 +110,7 @@ class Engine {
   void try_some(Trial& trial, Rules& rules, traffic::Random& random, std::int64_t tries);
   /// Tries every schedule of at most `requests` requests.
   void try_all(Branching& limiter, Rules& rules, int requests);
-  /// Calls rules.simplify() with the schedule.
+  /// Lets the rules simplify a schedule, for as many requests at most as there are tries.
   void shrink(Trial& trial, const Rules& rules, Schedule& schedule, Answers& answers,
               const StillShows& still_shows);
   /// The answers to each schedule; empty if they depend on chance.

@@ -173,7 +173,8 @@ std::vector<microseconds> round_steps(microseconds window) {
   return steps;
 }
 
-/// Offers schedules that are simpler than a finding's.
+/// Offers schedules that are simpler than a finding's. If its clock never steps back, theirs do
+/// not.
 class Simplification {
  public:
   Simplification(const SearchRequest& request, Shrinking& finding)
