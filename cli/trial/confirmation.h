@@ -66,10 +66,12 @@ class Confirmer {
   Confirmer(const Interrupt& interrupt, std::vector<std::string> command)
       : interrupt_(interrupt), command_(std::move(command)) {}
 
-  /// Throws ProblemError, which says that this is a fault of rlctl, if the server decides
-  /// otherwise.
-  void confirm(const traffic::Candidate& candidate, const traffic::Traffic& traffic,
-               const DecisionLog& log);
+  /// Returns the memory of a key on the server after these requests, on average; std::nullopt if
+  /// they are not all requests, or if it is unknown. Throws ProblemError, which says that this is a
+  /// fault of rlctl, if the server decides otherwise.
+  std::optional<double> confirm(const traffic::Candidate& candidate,
+                                const traffic::Traffic& traffic, const DecisionLog& log);
+  /// Throws as the other does.
   void confirm(const traffic::Candidate& candidate,
                const std::vector<rlctl::adversary::Answered>& schedules);
   const Confirmation& confirmation() const { return confirmation_; }

@@ -54,39 +54,39 @@ const Measured& measured(const Run& run) {
   return run.outcome.measured;
 }
 
-/// The value that these members lead to: of<&Measured::worst, &Worst::ratio>.
+/// The value that these members lead to: read<&Measured::worst, &Worst::ratio>.
 template <auto... members>
-Value of(const Run& run) {
+Value read(const Run& run) {
   return value_of((measured(run).*....*members));
 }
 
 /// A member of the worst minute, or a value of the pace; unknown if the run has none.
 template <auto member>
-Value of_minute(const Run& run) {
+Value read_minute(const Run& run) {
   const auto& minute = measured(run).worst_minute;
   return minute ? value_of((*minute).*member) : Value();
 }
 template <auto member>
-Value of_pace(const Run& run) {
+Value read_pace(const Run& run) {
   const auto& pace = run.outcome.pace;
   return pace ? value_of(std::invoke(member, *pace)) : Value();
 }
 
 /// A member of the errors of a report; unknown if no decision has made it.
 template <auto errors, auto member>
-Value of_reported(const Run& run) {
+Value read_reported(const Run& run) {
   const auto& all = measured(run).*errors;
   return all.compared > 0 ? value_of(all.*member) : Value();
 }
 
 /// The value that these members of what is known of holders lead to; unknown without holders.
 template <auto... members>
-Value of_holders(const Run& run) {
+Value read_holders(const Run& run) {
   return run.holders() ? value_of((run.holders()->report.*....*members)) : Value();
 }
 /// A member of what the end showed about holders.
 template <auto member>
-Value of_end(const Run& run) {
+Value read_end(const Run& run) {
   const auto* holders = run.holders();
   return holders != nullptr && holders->report.end ? value_of((*holders->report.end).*member)
                                                    : Value();
@@ -95,7 +95,7 @@ Value most_used(const Run& run) {
   return run.holders() ? value_of(run.holders()->report.most.both()) : Value();
 }
 Value most_used_at(const Run& run) {
-  return most_used(run) != Value(0) ? of_holders<&HolderReport::most, &UnitsUsed::at>(run)
+  return most_used(run) != Value(0) ? read_holders<&HolderReport::most, &UnitsUsed::at>(run)
                                     : Value();
 }
 
@@ -107,7 +107,7 @@ Value denied_share(const Run& run) {
 
 /// A value that needs at least one allowed request.
 template <microseconds Worst::*time>
-Value of_allowed(const Run& run) {
+Value read_allowed(const Run& run) {
   return measured(run).worst.allowed > 0 ? value_of(measured(run).worst.*time) : Value();
 }
 
@@ -204,7 +204,7 @@ Text used_of(const Cell& cell) {
 }
 
 /// A number that should be 0.
-Text zero_of(const Cell& cell) {
+Text should_be_zero(const Cell& cell) {
   const auto number = std::get<std::int64_t>(*cell.value);
   return {fmt::to_string(number), number > 0 ? Tone::kBad : Tone::kGood};
 }
@@ -256,7 +256,7 @@ Text worst_limit_of(const Cell& cell) {
   return limiter::format_limit(cell.report.plan.limits[measured(cell.run).worst.limit]);
 }
 
-Text right_of(const Cell& cell) {
+Text retry_accuracy(const Cell& cell) {
   const auto& error = measured(cell.run).retry_error;
   if (error.compared == 0) return {};
   return {fmt::format("{} of {} right", error.compared - error.broken, error.compared),
@@ -283,45 +283,45 @@ Text sender_of(const Cell& cell) {
 // --- The tables ----------------------------------------------------------------------------------
 
 constexpr Measure kCountMeasures[] = {
-    {"sent", kCount, "The number of requests, acquires or reservations.", of<&Measured::sent>,
+    {"sent", kCount, "The number of requests, acquires or reservations.", read<&Measured::sent>,
      kAsserted, Column{"sent"}},
-    {"allowed", kCount, "How many of them were allowed.", of<&Measured::allowed>, kAsserted,
+    {"allowed", kCount, "How many of them were allowed.", read<&Measured::allowed>, kAsserted,
      Column{"allowed"}},
-    {"denied", kCount, "How many of them were denied.", of<&Measured::denied>, kAsserted,
+    {"denied", kCount, "How many of them were denied.", read<&Measured::denied>, kAsserted,
      Column{"denied"}},
     {"denied_share", kNoField, "", denied_share, kAsserted,
      Column{"of all", share_of, has_recording}},
-    {"keys", kCount, "The number of keys.", of<&Measured::keys>},
+    {"keys", kCount, "The number of keys.", read<&Measured::keys>},
     {"keys_denied", kCount,
      "The number of keys of which at least one request, acquire or reservation was denied.",
-     of<&Measured::keys_denied>},
+     read<&Measured::keys_denied>},
 };
 
 constexpr Measure kWorstMeasures[] = {
-    {"allowed", kCount, kWorstAllowedAbout, of<&Measured::worst, &Worst::allowed>, kNotAsserted,
+    {"allowed", kCount, kWorstAllowedAbout, read<&Measured::worst, &Worst::allowed>, kNotAsserted,
      Column{"worst in {}", worst_of}},
-    {"", kNoField, "", of<&Measured::sent>, kNotAsserted,
+    {"", kNoField, "", read<&Measured::sent>, kNotAsserted,
      Column{"of", worst_limit_of, has_several_limits}},
-    {"", kNoField, "", of_allowed<&Worst::span>, kNotAsserted, Column{"within", span_of}},
-    {"ratio", kRatio, kWorstRatioAbout, of<&Measured::worst, &Worst::ratio>, kNotAsserted},
-    {"from_us", kTimeOrNull, kWorstFromAbout, of_allowed<&Worst::from>, kNotAsserted,
+    {"", kNoField, "", read_allowed<&Worst::span>, kNotAsserted, Column{"within", span_of}},
+    {"ratio", kRatio, kWorstRatioAbout, read<&Measured::worst, &Worst::ratio>, kNotAsserted},
+    {"from_us", kTimeOrNull, kWorstFromAbout, read_allowed<&Worst::from>, kNotAsserted,
      Column{"at", moment_of}},
-    {"span_us", kDurationOrNull, kWorstSpanAbout, of_allowed<&Worst::span>, kNotAsserted},
+    {"span_us", kDurationOrNull, kWorstSpanAbout, read_allowed<&Worst::span>, kNotAsserted},
 };
 
 constexpr Measure kDenialMeasures[] = {
     {"first_denial_us", kTimeOrNull,
      "The time of the first denial, in microseconds since 1970; null if nothing was denied.",
-     of<&Measured::first_denial>, kNotAsserted, Column{"first denial", moment_of}},
+     read<&Measured::first_denial>, kNotAsserted, Column{"first denial", moment_of}},
     {"longest_shut_out_us", kDuration,
      "The longest time for which all requests, acquires or reservations of one key were denied, "
      "in microseconds.",
-     of<&Measured::longest_shut_out>, kAsserted, Column{"longest lockout", shut_out_of}},
+     read<&Measured::longest_shut_out>, kAsserted, Column{"longest lockout", shut_out_of}},
 };
 
 constexpr Measure kDelayMeasures[] = {
     {"longest_delay_us", kDuration, "The longest delay of an allowed request in microseconds.",
-     of<&Measured::longest_delay>, kAsserted, Column{"longest delay", delay_of, has_delays},
+     read<&Measured::longest_delay>, kAsserted, Column{"longest delay", delay_of, has_delays},
      ceiling_of_delay},
 };
 
@@ -331,10 +331,10 @@ constexpr std::string_view kComparedAbout = "The number of cases that were compa
                            kTooLateAbout = "The most by which one was too late, in microseconds.";
 
 template <auto member>
-constexpr auto kOfRetry = of<&Measured::retry_error, member>;
+constexpr auto kOfRetry = read<&Measured::retry_error, member>;
 constexpr Measure kRetryMeasures[] = {
     {"compared", kCount, kComparedAbout, kOfRetry<&RetryError::compared>, kNotAsserted,
-     Column{"retry_after", right_of}},
+     Column{"retry_after", retry_accuracy}},
     {"broken", kCount, "In how many cases it was wrong.", kOfRetry<&RetryError::broken>, kAsserted,
      Column{}, ceiling_of_retry},
     {"too_early_us", kDuration, kTooEarlyAbout, kOfRetry<&RetryError::too_early>, kAsserted,
@@ -344,7 +344,7 @@ constexpr Measure kRetryMeasures[] = {
 };
 
 template <auto member>
-constexpr auto kOfRemaining = of_reported<&Measured::remaining_error, member>;
+constexpr auto kOfRemaining = read_reported<&Measured::remaining_error, member>;
 constexpr Measure kRemainingMeasures[] = {
     {"compared", kCount, kComparedAbout, kOfRemaining<&RemainingError::compared>, kNotAsserted},
     {"too_many", kCount, "The most by which one was too high, in units.",
@@ -354,7 +354,7 @@ constexpr Measure kRemainingMeasures[] = {
 };
 
 template <auto member>
-constexpr auto kOfReset = of_reported<&Measured::reset_error, member>;
+constexpr auto kOfReset = read_reported<&Measured::reset_error, member>;
 constexpr Measure kResetMeasures[] = {
     {"compared", kCount, kComparedAbout, kOfReset<&ResetError::compared>, kNotAsserted},
     {"too_early_us", kDuration, kTooEarlyAbout, kOfReset<&ResetError::too_early>},
@@ -362,7 +362,7 @@ constexpr Measure kResetMeasures[] = {
 };
 
 constexpr Measure kMemoryMeasures[] = {
-    {"", kNoField, "", of<&Measured::keys>, kNotAsserted,
+    {"", kNoField, "", read<&Measured::keys>, kNotAsserted,
      Column{"keys denied", keys_denied_of, has_several_keys}},
     {"bytes_per_key", kRatioOrNull, "The average size of a key in Redis at the end, or null.",
      bytes_per_key, kAsserted, Column{"bytes/key", bytes_of}},
@@ -375,20 +375,20 @@ constexpr Measure kLeaseMeasures[] = {
      "When that was reached first, in microseconds since 1970; null if no one held.", most_used_at,
      kNotAsserted},
     {"held_ever", kCount, "The same with those whose leases had ended.",
-     of_holders<&HolderReport::most_ever, &UnitsUsed::held>, kAsserted, Column{},
+     read_holders<&HolderReport::most_ever, &UnitsUsed::held>, kAsserted, Column{},
      ceiling_of_holders},
     {"lapsed", kCount, "How many of these held on after their leases had ended.",
-     of_holders<&HolderReport::most_ever, &UnitsUsed::lapsed>, kNotAsserted},
+     read_holders<&HolderReport::most_ever, &UnitsUsed::lapsed>, kNotAsserted},
     {"longest_leaked_us", kDuration,
      "The longest time in microseconds from a denial that showed a leaked slot until as many "
      "held as the limit allows, or until the end.",
-     of_holders<&HolderReport::longest_leaked>},
-    {"released", kCount, "Leases that were released.", of_holders<&HolderReport::finished>,
+     read_holders<&HolderReport::longest_leaked>},
+    {"released", kCount, "Leases that were released.", read_holders<&HolderReport::finished>,
      kNotAsserted},
-    {"renewed", kCount, "Renewals that were allowed.", of_holders<&HolderReport::renewed>,
+    {"renewed", kCount, "Renewals that were allowed.", read_holders<&HolderReport::renewed>,
      kNotAsserted, Column{"renewals", nullptr, has_renewals}},
     {"renewals_refused", kCount, "Renewals that were refused although the lease had not ended.",
-     of_holders<&HolderReport::renewals_refused>},
+     read_holders<&HolderReport::renewals_refused>},
 };
 
 constexpr Measure kBudgetMeasures[] = {
@@ -399,68 +399,68 @@ constexpr Measure kBudgetMeasures[] = {
      kNotAsserted},
     {"exceeded", kCount,
      "Reservations that were allowed although more than the limit was used then.",
-     of_holders<&HolderReport::exceeded>, kAsserted, Column{"exceeded", zero_of}},
+     read_holders<&HolderReport::exceeded>, kAsserted, Column{"exceeded", should_be_zero}},
     {"overspent", kCount,
      "By how much settles brought a key above the limit, which is no flaw of the limiter.",
-     of_holders<&HolderReport::overspent>},
-    {"settled", kCount, "Reservations that were settled.", of_holders<&HolderReport::finished>,
+     read_holders<&HolderReport::overspent>},
+    {"settled", kCount, "Reservations that were settled.", read_holders<&HolderReport::finished>,
      kNotAsserted, Column{"settled"}},
     {"late", kCount, "How many of these were settled after their hold had ended.",
-     of_holders<&HolderReport::late>, kNotAsserted, Column{"late"}},
+     read_holders<&HolderReport::late>, kNotAsserted, Column{"late"}},
     {"refused", kCountOrNull,
      "Settles that were refused; null for a script, whose replies to them are not read.",
-     of_holders<&HolderReport::refused>},
+     read_holders<&HolderReport::refused>},
 };
 
 /// Those of leases and of reservations.
 constexpr Measure kHolderMeasures[] = {
     {"starved", kCount, "Acquires or reservations that were denied although there was room.",
-     of_holders<&HolderReport::starved>, kAsserted, Column{"starved", zero_of}},
+     read_holders<&HolderReport::starved>, kAsserted, Column{"starved", should_be_zero}},
     {"longest_starved_us", kDuration,
      "The longest time in microseconds from such a denial until the next allowed acquire or "
      "reservation of the key, or its last one.",
-     of_holders<&HolderReport::longest_starved>},
+     read_holders<&HolderReport::longest_starved>},
     {"leaked", kCount, "The most slots or units that no holder had and none could get.",
-     of_holders<&HolderReport::leaked>, kAsserted, Column{"leaked", zero_of}},
-    {"", kNoField, "", of<&Measured::longest_shut_out>, kNotAsserted,
+     read_holders<&HolderReport::leaked>, kAsserted, Column{"leaked", should_be_zero}},
+    {"", kNoField, "", read<&Measured::longest_shut_out>, kNotAsserted,
      Column{"longest lockout", shut_out_of}},
-    {"died", kCount, "Holders that died.", of_holders<&HolderReport::died>, kNotAsserted,
+    {"died", kCount, "Holders that died.", read_holders<&HolderReport::died>, kNotAsserted,
      Column{"died", nullptr, has_crashes}},
     {"refused_while_held", kCountOrNull,
      "Releases or settles that were refused before the lease or the hold had ended; null for a "
      "script, whose replies to them are not read.",
-     of_holders<&HolderReport::refused_while_held>},
+     read_holders<&HolderReport::refused_while_held>},
     {"end_after_us", kDurationOrNull,
      "How many microseconds after the last holder had gone new holders asked for all slots or "
      "units. This and the other fields that begin with end_ are null if the run was interrupted, "
      "or the limit is above 10,000 leases or 400 reservations.",
-     of_end<&EndProbe::after>, kNotAsserted},
-    {"end_keys", kCountOrNull, "The number of keys of which they did.", of_end<&EndProbe::keys>,
+     read_end<&EndProbe::after>, kNotAsserted},
+    {"end_keys", kCountOrNull, "The number of keys of which they did.", read_end<&EndProbe::keys>,
      kNotAsserted},
     {"end_taken", kCountOrNull, "The slots or units that they did not get.",
-     of_end<&EndProbe::taken>},
+     read_end<&EndProbe::taken>},
     {"end_too_many", kCountOrNull,
      "The leases that they got beyond the limit, or the most units of a key above it.",
-     of_end<&EndProbe::too_many>},
+     read_end<&EndProbe::too_many>},
 };
 
 constexpr Measure kPaceMeasures[] = {
     {"lag_us", kDurationOrNull,
      "The longest time by which a request was sent too late, in microseconds; null under the "
      "virtual clock, and if nothing was sent.",
-     of_pace<&Pace::lag>, kNotAsserted, Column{"lag", lag_of, is_real}},
+     read_pace<&Pace::lag>, kNotAsserted, Column{"lag", lag_of, is_real}},
     {"sender_kept_up", kBooleanOrNull,
      "Whether requests were late by at most a hundredth of the time from the first to the last, "
      "or 1 ms; null under the virtual clock, and if nothing was sent.",
-     of_pace<&Pace::sender_kept_up>, kNotAsserted, Column{"sender", sender_of, is_real}},
+     read_pace<&Pace::sender_kept_up>, kNotAsserted, Column{"sender", sender_of, is_real}},
 };
 
 /// The worst clock minute, as monitoring shows it.
 constexpr Measure kMinuteMeasures[] = {
-    {"from_us", kTime, "Its beginning, in microseconds since 1970.", of_minute<&Minute::from>,
+    {"from_us", kTime, "Its beginning, in microseconds since 1970.", read_minute<&Minute::from>,
      kNotAsserted, Column{"worst minute", minute_of, has_recording}},
-    {"sent", kCount, "The number of requests in it.", of_minute<&Minute::sent>, kNotAsserted},
-    {"denied", kCount, "The number of them that were denied.", of_minute<&Minute::denied>,
+    {"sent", kCount, "The number of requests in it.", read_minute<&Minute::sent>, kNotAsserted},
+    {"denied", kCount, "The number of them that were denied.", read_minute<&Minute::denied>,
      kNotAsserted, Column{"denied in it", denied_in_minute_of, has_recording}},
 };
 

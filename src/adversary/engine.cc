@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <deque>
 #include <iterator>
-#include <unordered_map>
+#include <map>
+#include <memory>
 #include <utility>
 
 namespace rlctl::adversary {
@@ -108,7 +109,7 @@ class Engine::Exhaustion {
  private:
   /// A schedule that was tried, and what it left.
   struct Node {
-    Branching::State state = Branching::kEmpty;
+    std::shared_ptr<Branching::State> state = {};
     Schedule schedule = {};
     Answers answers = {};
     std::int64_t schedules = 1;  ///< how many have this state
@@ -178,7 +179,6 @@ class Engine::Exhaustion {
           engine_.share_ += share;
         }
       }
-      if (node.state != Branching::kEmpty) limiter_.forget(node.state);
     }
   }
 
@@ -207,7 +207,7 @@ class Engine::Exhaustion {
       nodes_.push_back(std::move(child));
       return;
     }
-    auto key = std::to_string(child.state) + '|' + rules_.state_key(child.schedule, child.answers);
+    auto key = std::pair(child.state.get(), rules_.state_key(child.schedule, child.answers));
     auto& same = by_key_[child.schedule.size()][std::move(key)];
     if (same == nullptr) {
       nodes_.push_back(std::move(child));
@@ -215,7 +215,6 @@ class Engine::Exhaustion {
     } else {
       same->schedules += child.schedules;
       same->share += child.share;
-      limiter_.forget(child.state);
     }
   }
 
@@ -225,7 +224,7 @@ class Engine::Exhaustion {
   std::size_t requests_;
   std::deque<Node> nodes_;  ///< to be extended; the deepest last
   /// If states are merged, the waiting nodes, by their length and their state.
-  std::unordered_map<std::size_t, std::unordered_map<std::string, Node*>> by_key_;
+  std::map<std::size_t, std::map<std::pair<Branching::State*, std::string>, Node*>> by_key_;
   std::vector<Taken> taken_;
   std::vector<Branching::Branch> branches_;  ///< all requests that may follow the taken nodes
 };
@@ -242,41 +241,26 @@ void Engine::try_all(Branching& limiter, Rules& rules, int requests) {
 
 // ---- Smaller schedules ----
 
+void Engine::shrink(Trial& trial, const Rules& rules, Schedule& schedule, Answers& answers,
+                    const StillShows& still_shows) try {
+  Shrinking shrinking(*this, trial, schedule, answers, still_shows);
+  rules.simplify(shrinking);
+} catch (const Interrupted&) {
+  // The schedule found so far also shows the finding.
+}
+
 bool Shrinking::take_first_of(std::vector<Schedule> candidates) {
   std::erase_if(candidates, [](const Schedule& schedule) { return schedule.empty(); });
-  return offer_(std::move(candidates), [this](Schedule& schedule, Answers& answers) {
-    if (!still_shows_(schedule, answers)) return false;
-    schedule_ = std::move(schedule);
-    answers_ = std::move(answers);
-    return true;
-  });
-}
-
-void Engine::shrink(Trial& trial, const Rules& rules, Schedule& schedule, Answers& answers,
-                    const Shrinking::StillShows& still_shows) {
-  if (is_interrupted()) return;
-  auto left = tries_;
-  Shrinking shrinking(schedule, answers, still_shows, [&](auto candidates, const auto& accept) {
-    return offer(trial, std::move(candidates), left, accept);
-  });
-  try {
-    rules.simplify(shrinking);
-  } catch (const Interrupted&) {
-    // The schedule found so far also shows the finding.
-  }
-  schedule = shrinking.schedule();
-  answers = shrinking.answers();
-}
-
-bool Engine::offer(Trial& trial, std::vector<Schedule> candidates, std::int64_t& left,
-                   const Shrinking::StillShows& accept) {
   const auto requests = requests_of(candidates);
-  if (candidates.empty() || requests > left || is_interrupted()) return false;
-  left -= requests;
-  show_progress();
-  auto answers = run(trial, candidates);
+  if (candidates.empty() || requests > left_ || engine_.is_interrupted()) return false;
+  left_ -= requests;
+  engine_.show_progress();
+  auto answers = engine_.run(trial_, candidates);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    if (!answers[i].empty() && accept(candidates[i], answers[i])) return true;
+    if (answers[i].empty() || !still_shows_(candidates[i], answers[i])) continue;
+    schedule_ = std::move(candidates[i]);
+    answers_ = std::move(answers[i]);
+    return true;
   }
   return false;
 }

@@ -11,13 +11,17 @@
 #include "base/wait.h"
 #include "traffic/pattern.h"
 
-// The search for the schedules under which a limiter fails. An Engine sends schedules to a limiter
-// and gives the answers to Rules, which judge them. There are rules of requests
-// (request_rules.h), of leases and of reservations (holding_rules.h); each say which schedules
-// are known to make limiters fail, make others by chance, know what may follow a schedule, and how
-// a schedule that fails becomes simpler. What all searches share is here: batches, the number of
-// tries, progress, interrupts, the times after which keys expire, and the confirmation of what was
-// found. An exhaustive search differs only in where its schedules come from.
+// The engine of every search for schedules under which a limiter fails. An Engine sends schedules
+// to a limiter and gives the answers to Rules, which judge them. There are rules of requests
+// (request_rules.h), of leases and of reservations (holding_rules.h). Rules say which schedules are
+// known to make limiters fail, make others by chance, know what may follow a schedule, and how a
+// schedule that fails becomes simpler. The engine has the rest: batches, the number of tries,
+// progress, interrupts, the times after which keys expire, and the confirmation of findings.
+//
+// An exhaustive search takes its schedules from another place: it extends each by every request
+// that may follow. It goes to the end of one schedule before it takes the next, so that few wait.
+// Holders have too many events for that; their schedules are extended by length, so that those
+// which leave equal states can be extended once.
 
 namespace rlctl::adversary {
 
@@ -39,32 +43,7 @@ struct SearchTotals {
   bool interrupted = false;
 };
 
-/// A schedule that a search makes simpler while it still shows what was found.
-class Shrinking {
- public:
-  /// Whether a simpler schedule with these answers still shows it. May shorten both.
-  using StillShows = std::function<bool(Schedule& schedule, Answers& answers)>;
-  /// Sends candidates until one is accepted; see Engine::offer().
-  using Offer = std::function<bool(std::vector<Schedule> candidates, const StillShows& accept)>;
-
-  Shrinking(Schedule schedule, Answers answers, StillShows still_shows, Offer offer)
-      : schedule_(std::move(schedule)),
-        answers_(std::move(answers)),
-        still_shows_(std::move(still_shows)),
-        offer_(std::move(offer)) {}
-
-  const Schedule& schedule() const { return schedule_; }
-  const Answers& answers() const { return answers_; }
-  /// Takes the first candidate that still shows the finding; the best come first. False if none
-  /// does, or if the tries are used up.
-  bool take_first_of(std::vector<Schedule> candidates);
-
- private:
-  Schedule schedule_;
-  Answers answers_;
-  StillShows still_shows_;
-  Offer offer_;
-};
+class Shrinking;
 
 /// Which schedules there are, and what is wrong about the answers to them.
 class Rules {
@@ -85,7 +64,7 @@ class Rules {
     return {};
   }
 
-  /// Keeps what the answers show. They are those to so many schedules, which leave equal states.
+  /// Keeps what the answers show. There is one for each request.
   virtual void judge(Schedule schedule, Answers answers) = 0;
   /// The most units that were allowed so far.
   virtual std::int64_t most() const = 0;
@@ -115,6 +94,9 @@ class Rules {
   virtual void simplify(Shrinking& finding) const = 0;
 };
 
+/// Whether another schedule with these answers still shows a finding. May shorten both.
+using StillShows = std::function<bool(Schedule& schedule, Answers& answers)>;
+
 /// Sends the schedules of one search, and counts them.
 class Engine {
  public:
@@ -128,13 +110,9 @@ class Engine {
   void try_some(Trial& trial, Rules& rules, traffic::Random& random, std::int64_t tries);
   /// Tries every schedule of at most `requests` requests.
   void try_all(Branching& limiter, Rules& rules, int requests);
-  /// Makes a schedule simpler by the rules, as long as it still shows what was found.
+  /// Lets the rules simplify a schedule, for as many requests at most as there are tries.
   void shrink(Trial& trial, const Rules& rules, Schedule& schedule, Answers& answers,
-              const Shrinking::StillShows& still_shows);
-  /// Sends the candidates, unless that takes more than `left` requests, from which it takes them,
-  /// and calls `accept` with each that is answered, until it accepts one.
-  bool offer(Trial& trial, std::vector<Schedule> candidates, std::int64_t& left,
-             const Shrinking::StillShows& accept);
+              const StillShows& still_shows);
   /// The answers to each schedule; empty if they depend on chance.
   std::vector<Answers> run(Trial& trial, std::span<const Schedule> schedules);
 
@@ -143,6 +121,7 @@ class Engine {
 
  private:
   class Exhaustion;
+  friend class Shrinking;
 
   void judge(Rules& rules, Schedule schedule, Answers answers, std::int64_t schedules = 1);
   void show_progress();
@@ -153,6 +132,34 @@ class Engine {
   SearchTotals totals_;
   double share_ = 0;       ///< of all schedules of an exhaustive search
   std::int64_t most_ = 0;  ///< the most units that were allowed
+};
+
+/// A schedule that becomes simpler while it still shows what was found.
+class Shrinking {
+ public:
+  /// Sends at most as many requests as the engine has tries. The references must outlive this.
+  Shrinking(Engine& engine, Trial& trial, Schedule& schedule, Answers& answers,
+            const StillShows& still_shows)
+      : engine_(engine),
+        trial_(trial),
+        schedule_(schedule),
+        answers_(answers),
+        still_shows_(still_shows),
+        left_(engine.tries_) {}
+
+  const Schedule& schedule() const { return schedule_; }
+  const Answers& answers() const { return answers_; }
+  /// Takes the first candidate that still shows the finding; the best come first. False if none
+  /// does, or if they have more requests than are left.
+  bool take_first_of(std::vector<Schedule> candidates);
+
+ private:
+  Engine& engine_;
+  Trial& trial_;
+  Schedule& schedule_;
+  Answers& answers_;
+  const StillShows& still_shows_;
+  std::int64_t left_;
 };
 
 /// How long after the schedules' last requests the limiter's keys end: each time once, the shortest

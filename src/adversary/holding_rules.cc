@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 #include <utility>
 
 namespace rlctl::adversary {
@@ -148,15 +149,20 @@ void HoldingRules::judge(Schedule schedule, Answers answers) {
   const auto score = score_of(schedule, answers);
   result_.held = std::max(result_.held, score.held);
   result_.leaked = std::max(result_.leaked, score.leaked);
-  if (score.held > search_.limit.limit) keep(result_.overfilled, false, schedule, answers);
-  if (score.leaked > 0) keep(result_.leak, true, std::move(schedule), std::move(answers));
+  if (score.held > search_.limit.limit) {
+    keep(result_.overfilled, score.held_at + 1, schedule, answers);
+  }
+  if (score.leaked > 0) {
+    keep(result_.leak, score.leaked_at + 1, std::move(schedule), std::move(answers));
+  }
 }
 
-/// Keeps the schedule, up to where it shows something, if it is shorter than the one so far.
-void HoldingRules::keep(std::optional<HoldingFinding>& known, bool is_leak, Schedule schedule,
+/// Keeps so many events, which show something, if they are fewer than those of the known schedule.
+void HoldingRules::keep(std::optional<HoldingFinding>& known, std::size_t events, Schedule schedule,
                         Answers answers) const {
-  shows(is_leak, schedule, answers);
-  if (known && known->schedule.size() <= schedule.size()) return;
+  if (known && known->schedule.size() <= events) return;
+  schedule.resize(events);
+  answers.resize(events);
   const auto score = score_of(schedule, answers);
   known = {std::move(schedule), std::move(answers), score};
 }

@@ -80,7 +80,7 @@ class HoldingRules : public Rules {
   microseconds gap_of(traffic::Random& random) const;
 
  private:
-  void keep(std::optional<HoldingFinding>& known, bool is_leak, Schedule schedule,
+  void keep(std::optional<HoldingFinding>& known, std::size_t events, Schedule schedule,
             Answers answers) const;
   std::vector<Schedule> with_smaller_gap(const Schedule& schedule, std::size_t event) const;
 

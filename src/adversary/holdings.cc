@@ -64,8 +64,8 @@ HoldingSearchResult search_once(Trial& trial, const HoldingSearch& search,
   for (auto* finding : {&result.overfilled, &result.leak}) {
     if (!*finding) continue;
     auto& [schedule, answers, score] = **finding;
-    engine.shrink(trial, *rules, schedule, answers, [&](Schedule& smaller, Answers& to_it) {
-      return rules->shows(finding == &result.leak, smaller, to_it);
+    engine.shrink(trial, *rules, schedule, answers, [&](Schedule& simpler, Answers& to_it) {
+      return rules->shows(finding == &result.leak, simpler, to_it);
     });
     score = rules->score_of(schedule, answers);
   }

@@ -45,15 +45,9 @@ bool comes_before(const Schedule& one, const Schedule& other) {
 /// Makes schedules, from time 0 on.
 class Mutation {
  public:
-  /// `most` requests at most, none later than `latest`, mostly so far apart as the gaps say.
-  Mutation(const SearchRequest& request, bool clock_steps_back, std::size_t most,
-           microseconds latest, std::span<const microseconds> gaps, traffic::Random& random)
-      : request_(request),
-        clock_steps_back_(clock_steps_back),
-        most_requests_(most),
-        latest_(latest),
-        gaps_(gaps),
-        random_(random) {}
+  /// The references must outlive this.
+  Mutation(const SearchRequest& request, const RandomBounds& bounds, traffic::Random& random)
+      : request_(request), bounds_(bounds), random_(random) {}
 
   /// A few changes to one of the best schedules, or sometimes another one.
   Schedule child(std::span<const Finding> best) {
@@ -61,7 +55,7 @@ class Mutation {
     constexpr std::size_t kMaxChanges = 3;
     if (best.empty() || random_.uniform() < kFresh) return fresh();
     auto schedule = shifted(best[pick(best.size())].schedule, -request_.base);
-    const auto most = std::max(most_requests_, schedule.size());
+    const auto most = std::max(bounds_.most_requests, schedule.size());
     for (auto changes = 1 + pick(kMaxChanges); changes > 0; --changes) change(schedule);
     bring_within_bounds(schedule, most);
     return schedule;
@@ -78,7 +72,7 @@ class Mutation {
       schedule.insert(schedule.end(), pick_count(cost), {at, cost});
       at += pick_gap();
     }
-    bring_within_bounds(schedule, most_requests_);
+    bring_within_bounds(schedule, bounds_.most_requests);
     return schedule;
   }
 
@@ -137,15 +131,16 @@ class Mutation {
   void bring_within_bounds(Schedule& schedule, std::size_t most) const {
     if (schedule.size() > most) schedule.resize(most);
     if (schedule.empty()) schedule.push_back({.cost = request_.costs[0]});
-    for (auto& request : schedule) request.at = std::clamp(request.at, microseconds{0}, latest_);
-    if (clock_steps_back_) return;
+    for (auto& request : schedule)
+      request.at = std::clamp(request.at, microseconds{0}, bounds_.latest);
+    if (bounds_.may_step_back) return;
     std::stable_sort(schedule.begin(), schedule.end(), is_earlier);
   }
 
   std::size_t pick(std::size_t count) {
     return static_cast<std::size_t>(random_.uniform() * static_cast<double>(count));
   }
-  microseconds pick_gap() { return gaps_[pick(gaps_.size())]; }
+  microseconds pick_gap() { return bounds_.gaps[pick(bounds_.gaps.size())]; }
 
   /// Takes no random number if there is only one cost.
   std::int64_t pick_cost() {
@@ -161,10 +156,7 @@ class Mutation {
   }
 
   const SearchRequest& request_;
-  bool clock_steps_back_;
-  std::size_t most_requests_;
-  microseconds latest_;
-  std::span<const microseconds> gaps_;
+  const RandomBounds& bounds_;
   traffic::Random& random_;
 };
 
@@ -181,7 +173,8 @@ std::vector<microseconds> round_steps(microseconds window) {
   return steps;
 }
 
-/// Offers schedules that are simpler than a finding's.
+/// Offers schedules that are simpler than a finding's. If its clock never steps back, theirs do
+/// not.
 class Simplification {
  public:
   Simplification(const SearchRequest& request, Shrinking& finding)
@@ -340,22 +333,22 @@ Score score_of(const Schedule& schedule, const Answers& answers, const SearchReq
 RequestRules::RequestRules(const SearchRequest& request, bool clock_steps_back,
                            std::span<const microseconds> ttls)
     : request_(request),
-      clock_steps_back_(clock_steps_back),
       ttls_(ttls),
-      most_requests_(static_cast<std::size_t>(most_requests(most_fills(request)))),
-      latest_(kMaxWindows * request.limit.window),
-      gaps_(critical_gaps(request.limit)) {
+      bounds_{.may_step_back = clock_steps_back,
+              .most_requests = static_cast<std::size_t>(most_requests(most_fills(request))),
+              .latest = kMaxWindows * request.limit.window,
+              .gaps = critical_gaps(request.limit)} {
   for (const auto ttl : ttls_) {
-    latest_ = std::max(latest_, latest_with_ttl(ttl, request.limit));
-    gaps_.push_back(ttl + kTtlMargin);
-    if (ttl > kTtlMargin) gaps_.push_back(ttl - kTtlMargin);
+    bounds_.latest = std::max(bounds_.latest, latest_with_ttl(ttl, request.limit));
+    bounds_.gaps.push_back(ttl + kTtlMargin);
+    if (ttl > kTtlMargin) bounds_.gaps.push_back(ttl - kTtlMargin);
   }
-  if (request.clock_unit > kExact) gaps_.push_back(request.clock_unit - kExact);
+  if (request.clock_unit > kExact) bounds_.gaps.push_back(request.clock_unit - kExact);
 }
 
 /// If schedules wait for TTLs, the first one comes alone: it shows whether there is a limit at all.
 std::vector<Schedule> RequestRules::next_known() {
-  const bool waits = !ttls_.empty() && !clock_steps_back_;
+  const bool waits = !ttls_.empty() && !bounds_.may_step_back;
   const auto call = ++known_given_;
   if (call > (waits ? 2 : 1)) return {};
   auto known = known_schedules();
@@ -371,13 +364,13 @@ std::vector<Schedule> RequestRules::next_known() {
 std::vector<Schedule> RequestRules::known_schedules() const {
   std::vector<Schedule> all;
   for (const auto cost : request_.costs) {
-    const auto most = static_cast<std::int64_t>(most_requests_);
-    auto some = cost <= 0           ? refunding_schedules(request_.limit, request_.costs[0], cost)
-                : clock_steps_back_ ? backward_schedules(request_.limit, cost)
-                                    : forward_schedules(request_.limit, cost, most);
+    const auto most = static_cast<std::int64_t>(bounds_.most_requests);
+    auto some = cost <= 0 ? refunding_schedules(request_.limit, request_.costs[0], cost)
+                : bounds_.may_step_back ? backward_schedules(request_.limit, cost)
+                                        : forward_schedules(request_.limit, cost, most);
     std::move(some.begin(), some.end(), std::back_inserter(all));
   }
-  if (request_.tick > kExact && !clock_steps_back_) {
+  if (request_.tick > kExact && !bounds_.may_step_back) {
     // As close as the limiter's clock cannot tell from a window.
     const auto cost = request_.costs[0];
     const auto fills = static_cast<std::size_t>(requests_to_fill(request_.limit, cost));
@@ -403,13 +396,12 @@ void RequestRules::add_waiting(std::vector<Schedule>& known) const {
 std::int64_t RequestRules::most_with_ttl(std::int64_t cost) const {
   constexpr std::int64_t kMostFills = 64, kShareOfTries = 40;
   const auto fills = requests_to_fill(request_.limit, cost);
-  return std::max(static_cast<std::int64_t>(most_requests_),
+  return std::max(static_cast<std::int64_t>(bounds_.most_requests),
                   std::min(kMostFills * fills, request_.tries / kShareOfTries));
 }
 
 Schedule RequestRules::new_schedule(traffic::Random& random) const {
-  Mutation mutation(request_, clock_steps_back_, most_requests_, latest_, gaps_, random);
-  return shifted(mutation.child(best_), request_.base);
+  return shifted(Mutation(request_, bounds_, random).child(best_), request_.base);
 }
 
 /// Whether one window allowed as many requests as a schedule may have.
@@ -420,7 +412,7 @@ bool RequestRules::has_no_bound() const {
   const auto takes = [](const Request& request) { return request.cost > 0; };
   return is_at_once &&
          std::ranges::count_if(best_[0].schedule, takes) >=
-             static_cast<std::ptrdiff_t>(most_requests_) &&
+             static_cast<std::ptrdiff_t>(bounds_.most_requests) &&
          best_[0].score.worst >= units_of(best_[0].schedule);
 }
 
@@ -508,7 +500,7 @@ void RequestRules::judge(Schedule schedule, Answers answers) {
   keep_early_denial(candidate);
   const auto& denied = result_.wrongly_denied;
   result_.keep_denial(candidate, denied && is_smaller(candidate.schedule, denied->schedule));
-  if (!clock_steps_back_) keep_rounding(candidate);
+  if (!bounds_.may_step_back) keep_rounding(candidate);
   result_.has_stepped_back = result_.has_stepped_back || steps_back(candidate.schedule);
   const auto same = [&](const Finding& other) { return other.schedule == candidate.schedule; };
   if (std::ranges::any_of(best_, same)) return;

@@ -38,6 +38,14 @@ microseconds clock_step(const SearchRequest& request);
 /// The score of answers, with the most as the limiter's clock sees it.
 Score score_of(const Schedule& schedule, const Answers& answers, const SearchRequest& request);
 
+/// What random schedules of requests are like.
+struct RandomBounds {
+  bool may_step_back = false;
+  std::size_t most_requests = 0;
+  microseconds latest{0};               ///< no request is later, after the base
+  std::vector<microseconds> gaps = {};  ///< mostly between requests
+};
+
 class RequestRules final : public Rules {
  public:
   /// The rules for a clock that never steps back, or for one that may; in an exhaustive search, for
@@ -73,11 +81,8 @@ class RequestRules final : public Rules {
   void keep_early_denial(const Finding& candidate);
 
   const SearchRequest& request_;
-  bool clock_steps_back_;
   std::span<const microseconds> ttls_;
-  std::size_t most_requests_;
-  microseconds latest_;  ///< no random request is later, after the base
-  std::vector<microseconds> gaps_;
+  RandomBounds bounds_;
   int known_given_ = 0;        ///< how often next_known() was called
   std::int64_t judged_ = 0;    ///< schedules
   std::vector<Finding> best_;  ///< best first

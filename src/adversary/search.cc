@@ -143,16 +143,13 @@ class Search {
     auto later = edge->schedule;
     later.resize(number + 1);
     later.back().at += clock_step(request_);
-    bool is_allowed_later = false, is_answered = false;
-    run_all({later},
-            [&](const Finding& found) { is_allowed_later = found.answers.back().allowed; });
-    run_all(continued_schedules(edge->schedule, request_.limit, edge->schedule[number].cost),
-            [&](const Finding& found) {
-              is_answered = true;
-              result_.keep_denial(found, false);
-            });
+    const auto found_later = run_all({later});
+    const auto continued =
+        run_all(continued_schedules(edge->schedule, request_.limit, edge->schedule[number].cost));
+    for (const auto& found : continued) result_.keep_denial(found, false);
     auto& denied = *result_.wrongly_denied;
-    result_.edge_agrees = is_allowed_later && is_answered && denied.score.only_at_edge();
+    result_.edge_agrees = !found_later.empty() && found_later.front().answers.back().allowed &&
+                          !continued.empty() && denied.score.only_at_edge();
     if (request_.exhaustive) {
       denied = *edge;
     } else if (denied.schedule != edge->schedule) {
@@ -161,19 +158,21 @@ class Search {
   } catch (const Interrupted&) {
   }
 
-  /// Runs the schedules, and calls `judge` with each that was answered. Sends nothing if that would
-  /// take more than there are tries.
-  void run_all(std::vector<Schedule> schedules, const std::function<void(const Finding&)>& judge) {
+  /// Runs the schedules, and returns those that were answered. Sends nothing if that would take
+  /// more requests than there are tries.
+  std::vector<Finding> run_all(std::vector<Schedule> schedules) {
     std::erase_if(schedules, [](const Schedule& schedule) {
       return std::ranges::any_of(schedule,
                                  [](const Request& each) { return each.at > limiter::kLatestNow; });
     });
-    auto left = request_.tries;
-    engine_.offer(trial_, std::move(schedules), left,
-                  [&](const Schedule& schedule, const Answers& answers) {
-                    judge({schedule, answers, score_of(schedule, answers, request_)});
-                    return false;
-                  });
+    if (requests_of(schedules) > request_.tries) return {};
+    const auto answers = engine_.run(trial_, schedules);
+    std::vector<Finding> found;
+    for (std::size_t i = 0; i < schedules.size(); ++i) {
+      if (answers[i].empty()) continue;
+      found.push_back({schedules[i], answers[i], score_of(schedules[i], answers[i], request_)});
+    }
+    return found;
   }
 
   Trial& trial_;

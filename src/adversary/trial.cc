@@ -408,40 +408,31 @@ std::unique_ptr<Branching> ScriptTrial::branching() {
   return Trial::branching();
 }
 
-// ---- States ----
-
-Branching::State StateNumbers::take() {
-  if (free_.empty()) return next_++;
-  const auto state = free_.back();
-  free_.pop_back();
-  return state;
-}
-
 // ---- Models ----
 
 ModelBranching::ModelBranching(const traffic::Candidate& candidate)
     : limit_(candidate.limits.front()) {
   traffic::require_usable(candidate);
-  models_.push_back(candidate.algorithm->make_model());
+  empty_ = std::make_shared<ModelState>(candidate.algorithm->make_model());
 }
 
 void ModelBranching::run(std::span<Branch> branches) {
   requests_sent_ += static_cast<std::int64_t>(branches.size());
   for (auto& branch : branches) {
+    const auto& from = branch.from ? *branch.from : *empty_;
+    const auto& model = *static_cast<const ModelState&>(from).model;
     const auto at = branch.requests.front().at;
     const auto cost = branch.requests.front().cost;
     if (!branch.is_kept) {
       // A refund is always allowed.
       branch.answers = {cost < 0 ? Answer{.allowed = true}
-                                 : answer_of(models_[branch.from]->peek(limit_, cost, at))};
+                                 : answer_of(model.peek(limit_, cost, at))};
       continue;
     }
-    branch.state = numbers_.take();
-    if (models_.size() <= branch.state) models_.resize(branch.state + std::size_t{1});
-    auto& model = models_[branch.state];
-    model = models_[branch.from]->clone();
-    const limiter::KeyAndLimit key{.key = model.get(), .limit = limit_};
+    auto next = std::make_shared<ModelState>(model.clone());
+    const limiter::KeyAndLimit key{.key = next->model.get(), .limit = limit_};
     branch.answers = {answer_of(limiter::decide({&key, 1}, cost, at))};
+    branch.state = std::move(next);
   }
 }
 
@@ -449,15 +440,15 @@ void ModelBranching::run(std::span<Branch> branches) {
 
 void EngineBranching::run(std::span<Branch> branches) {
   for (auto& branch : branches) {
-    begin_at(branch.from);
+    begin_at(branch.from.get());
     branch.answers = ask(branch.requests);
-    if (branch.is_kept) branch.state = kept_state();
+    if (branch.is_kept) branch.state = state_left();
   }
 }
 
-void EngineBranching::begin_at(State state) {
-  if (state == kEmpty) return decider_.forget();
-  decider_.set_state(states_[state].left);
+void EngineBranching::begin_at(const State* state) {
+  if (state == nullptr) return decider_.forget();
+  decider_.set_state(static_cast<const Left&>(*state).state);
 }
 
 Answers EngineBranching::ask(const Schedule& requests) {
@@ -473,70 +464,63 @@ Answers EngineBranching::ask(const Schedule& requests) {
   return answers;
 }
 
-Branching::State EngineBranching::kept_state() {
-  const auto [known, is_new] = numbers_by_contents_.try_emplace(decider_.state().keys.to_text());
-  if (is_new) {
-    known->second = numbers_.take();
-    if (states_.size() <= known->second) states_.resize(known->second + std::size_t{1});
-    states_[known->second] = {.left = decider_.state(), .contents = &known->first};
+std::shared_ptr<Branching::State> EngineBranching::state_left() {
+  auto& known = states_[decider_.state().keys.to_text()];
+  if (auto state = known.lock()) return state;
+  auto state = std::make_shared<Left>(decider_.state());
+  known = state;
+  if (states_.size() >= sweep_at_) {
+    std::erase_if(states_, [](const auto& each) { return each.second.expired(); });
+    sweep_at_ = std::max(sweep_at_, 2 * states_.size());
   }
-  ++states_[known->second].users;
-  return known->second;
-}
-
-void EngineBranching::forget(State state) {
-  auto& its = states_[state];
-  if (--its.users > 0) return;
-  numbers_by_contents_.erase(*its.contents);
-  its = {};
-  numbers_.give_back(state);
+  return state;
 }
 
 // ---- Replays ----
 
-std::size_t ReplayBranching::HashOfStep::operator()(const Step& step) const noexcept {
-  const auto& [from, requests] = step;
+std::size_t ReplayBranching::HashOfRequests::operator()(const Schedule& requests) const noexcept {
   const auto& request = requests.front();
   auto hash = static_cast<std::uint64_t>(request.at.count()) * 0x9e3779b97f4a7c15U;
-  hash ^= (std::uint64_t{from} << 20U) ^ static_cast<std::uint64_t>(request.cost);
-  hash ^= (std::uint64_t{request.holder} << 8U) ^ static_cast<std::uint64_t>(request.event);
+  hash ^= (std::uint64_t{request.holder} << 20U) ^ static_cast<std::uint64_t>(request.cost);
+  hash ^= static_cast<std::uint64_t>(request.event) << 8U;
   return static_cast<std::size_t>((hash ^ (hash >> 29U)) * 0xbf58476d1ce4e5b9U);
 }
 
 void ReplayBranching::run(std::span<Branch> branches) {
-  using Stage = Known::Stage;
-  if (states_.size() > max_states_) drop_unused();
-  std::vector<Known*> all, queue;
-  for (const auto& branch : branches) {
-    Step step(branch.from, branch.requests);
-    auto& known = known_.try_emplace(std::move(step), Known{.branch = branch}).first->second;
-    all.push_back(&known);
-    const bool is_enough = !branch.is_kept || known.branch.is_kept || known.branch.answers.empty();
-    if (known.stage == Stage::kAnswered && is_enough) continue;
-    if (known.stage != Stage::kQueued) queue.push_back(&known);
-    known.stage = Stage::kQueued;
-    known.branch.is_kept |= branch.is_kept;
+  if (states_.size() > max_states_) {
+    std::erase_if(states_, [](const auto& entry) { return entry.second.use_count() == 1; });
+    max_states_ = std::max(kMinStates, 2 * states_.size());
   }
-  for (std::span<Known* const> rest = queue; !rest.empty();) {
+  std::vector<Known*> all;
+  std::vector<Queued> queue;
+  for (const auto& branch : branches) {
+    auto& from = static_cast<Replayed&>(branch.from ? *branch.from : *empty_);
+    auto& known = from.known[branch.requests];
+    all.push_back(&known);
+    const bool lacks_state = branch.is_kept && !known.answers.empty() && known.state.expired();
+    if (known.place) {
+      queue[*known.place].is_kept |= branch.is_kept;
+    } else if (!known.is_answered || lacks_state) {
+      known.place = queue.size();
+      queue.push_back({&from, &branch.requests, &known, branch.is_kept});
+    }
+  }
+  for (std::span rest(queue); !rest.empty();) {
     const auto some = rest.first(std::min(rest.size(), kReplayedAtOnce));
     replay(some);
     rest = rest.subspan(some.size());
   }
   for (std::size_t i = 0; i < branches.size(); ++i) {
-    auto& branch = branches[i];
-    branch.answers = all[i]->branch.answers;
-    if (!branch.is_kept || branch.answers.empty()) continue;
-    branch.state = all[i]->branch.state;
-    ++users_[branch.state];
+    branches[i].answers = all[i]->answers;
+    if (branches[i].is_kept) branches[i].state = all[i]->state.lock();
   }
 }
 
-void ReplayBranching::replay(std::span<Known* const> queue) {
+void ReplayBranching::replay(std::span<Queued> queue) {
   std::vector<Schedule> schedules;
-  for (const auto* known : queue) {
-    const auto& requests = known->branch.requests;
-    auto& schedule = schedules.emplace_back(schedules_[known->branch.from]);
-    schedule.insert(schedule.end(), requests.begin(), requests.end());
+  for (const auto& each : queue) {
+    auto& schedule = schedules.emplace_back(each.from->schedule);
+    schedule.insert(schedule.end(), each.requests->begin(), each.requests->end());
   }
   replayed_ += static_cast<std::int64_t>(queue.size());
   requests_sent_ += requests_of(schedules);
@@ -544,52 +528,32 @@ void ReplayBranching::replay(std::span<Known* const> queue) {
   const auto contents = trial_.contents();
   sends_each_whole_ |= contents.empty();
   for (std::size_t i = 0; i < queue.size(); ++i) {
-    auto& [branch, stage] = *queue[i];
-    stage = Known::Stage::kAnswered;
-    branch.answers.clear();
-    if (answers[i].empty()) continue;
-    branch.answers.assign(answers[i].end() - std::ssize(branch.requests), answers[i].end());
-    if (branch.is_kept) {
-      branch.state = state_after(std::move(schedules[i]),
-                                 contents.empty() ? std::nullopt : std::optional(contents[i]));
-    }
+    auto& known = *queue[i].known;
+    known.is_answered = true;
+    known.place.reset();
+    const auto new_answers = std::min(answers[i].size(), queue[i].requests->size());
+    known.answers.assign(answers[i].end() - static_cast<std::ptrdiff_t>(new_answers),
+                         answers[i].end());
+    if (known.answers.empty() || !queue[i].is_kept) continue;
+    queue[i].state =
+        state_after(std::move(schedules[i]), contents.empty() ? nullptr : &contents[i]);
+    known.state = queue[i].state;
   }
 }
 
-/// The state with these contents, which the schedule has reached.
-Branching::State ReplayBranching::state_after(Schedule schedule,
-                                              std::optional<std::string> contents) {
-  const auto state = numbers_.take();
-  // Unknown contents are like no others.
-  if (!contents) contents = fmt::format("state {}", state);
-  const auto [same, is_new] = states_.try_emplace(*std::move(contents), state);
-  if (!is_new) {
-    numbers_.give_back(state);
-    auto& known = schedules_[same->second];
-    if (schedule.back().at < known.back().at) known = std::move(schedule);
-    return same->second;
+/// The state with these contents, which the schedule has reached. Unknown contents are like no
+/// others.
+std::shared_ptr<Branching::State> ReplayBranching::state_after(Schedule schedule,
+                                                               const std::string* contents) {
+  std::shared_ptr<Replayed> unmerged;
+  auto& state = contents == nullptr ? unmerged : states_[*contents];
+  if (!state) {
+    state = std::make_shared<Replayed>();
+  } else if (state->schedule.back().at <= schedule.back().at) {
+    return state;
   }
-  const auto size = std::max(schedules_.size(), state + std::size_t{1});
-  schedules_.resize(size);
-  users_.resize(size);
-  schedules_[state] = std::move(schedule);
-  users_[state] = 0;
+  state->schedule = std::move(schedule);
   return state;
-}
-
-void ReplayBranching::drop_unused() {
-  const auto is_unused = [&](State state) { return state != kEmpty && users_[state] == 0; };
-  std::erase_if(known_, [&](const auto& entry) {
-    const auto& branch = entry.second.branch;
-    return is_unused(branch.from) || (branch.is_kept && is_unused(branch.state));
-  });
-  std::erase_if(states_, [&](const auto& entry) {
-    const auto state = entry.second;
-    if (!is_unused(state)) return false;
-    numbers_.give_back(state);
-    return true;
-  });
-  max_states_ = std::max(kMinStates, 2 * states_.size());
 }
 
 }  // namespace rlctl::adversary

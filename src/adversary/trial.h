@@ -36,24 +36,26 @@ namespace rlctl::adversary {
 /// A limiter that answers any number of requests from the same state.
 class Branching {
  public:
-  /// The number of a state. Numbers of forgotten states are used again.
-  using State = std::uint32_t;
-  /// Before any request.
-  static constexpr State kEmpty = 0;
+  /// What requests have left. Whoever needs a state keeps it.
+  struct State {
+    State() = default;
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    virtual ~State() = default;
+  };
 
   /// Requests from a state; run() sets the answers and what follows them.
   struct Branch {
-    State from = kEmpty;
-    Schedule requests = {};  ///< not before the requests that led to the state
-    bool is_kept = false;    ///< the state after a single request is needed
-    Answers answers = {};    ///< empty if they depend on chance; the state is not kept then
-    State state = kEmpty;    ///< the one after the request, if it is kept
+    std::shared_ptr<State> from = {};  ///< null: before any request
+    Schedule requests = {};            ///< not before the requests that led to the state
+    bool is_kept = false;              ///< the state after a single request is needed
+    Answers answers = {};  ///< empty if they depend on chance; the state is not kept then
+    std::shared_ptr<State> state = {};  ///< the one after the request, if it is kept
   };
 
   virtual ~Branching() = default;
   /// Answers each branch independently of the others. Throws what the limiter throws.
   virtual void run(std::span<Branch> branches) = 0;
-  virtual void forget(State state) = 0;
   /// The requests that were sent, with those that are sent again to reach a state.
   virtual std::int64_t requests_sent() const = 0;
   /// How many branches are worth giving to one run().
@@ -240,32 +242,24 @@ class ScriptTrial final : public Trial {
 
 // ---- Requests that follow a state ----
 
-/// Numbers for states, from 1; those given back are taken again.
-class StateNumbers {
- public:
-  Branching::State take();
-  void give_back(Branching::State state) { free_.push_back(state); }
-
- private:
-  Branching::State next_ = Branching::kEmpty + 1;
-  std::vector<Branching::State> free_;
-};
-
-/// The model of an algorithm in C++.
+/// The model of an algorithm in C++. Takes one request in each branch.
 class ModelBranching final : public Branching {
  public:
   /// Throws UsageError if the algorithm does not support the limit. Uses the first limit only.
   explicit ModelBranching(const traffic::Candidate& candidate);
   void run(std::span<Branch> branches) override;
-  void forget(State state) override { numbers_.give_back(state); }
   std::int64_t requests_sent() const override { return requests_sent_; }
   std::size_t at_once() const override { return 1; }
 
  private:
+  struct ModelState final : State {
+    explicit ModelState(std::unique_ptr<limiter::KeyModel> key) : model(std::move(key)) {}
+    std::unique_ptr<limiter::KeyModel> model;
+  };
+
   limiter::Limit limit_;
   std::int64_t requests_sent_ = 0;
-  StateNumbers numbers_;
-  std::vector<std::unique_ptr<limiter::KeyModel>> models_;  ///< by state
+  std::shared_ptr<State> empty_;
 };
 
 /// A script that runs in the engine, whose keys are copied for each state.
@@ -274,39 +268,36 @@ class EngineBranching final : public Branching {
   /// The decider must outlive this.
   explicit EngineBranching(traffic::EngineDecider& decider) : decider_(decider) {}
   void run(std::span<Branch> branches) override;
-  void forget(State state) override;
   std::int64_t requests_sent() const override { return requests_sent_; }
   std::size_t at_once() const override { return 1; }
 
  private:
-  struct Kept {
-    traffic::EngineState left = {};
-    const std::string* contents = nullptr;  ///< of `left`
-    std::int64_t users = 0;                 ///< how many branches use it
+  struct Left final : State {
+    explicit Left(traffic::EngineState some) : state(std::move(some)) {}
+    traffic::EngineState state;
   };
 
-  void begin_at(State state);
+  void begin_at(const State* state);
   Answers ask(const Schedule& requests);
-  State kept_state();
+  std::shared_ptr<State> state_left();
 
   traffic::EngineDecider& decider_;
   std::int64_t requests_sent_ = 0;
-  StateNumbers numbers_;
-  std::vector<Kept> states_;  ///< by number; none for kEmpty
-  std::unordered_map<std::string, State> numbers_by_contents_;
+  /// By their contents. Those that nobody needs are removed when there are so many.
+  std::unordered_map<std::string, std::weak_ptr<State>> states_;
+  std::size_t sweep_at_ = 20'000;
 };
 
 /// Any limiter on trial. Replays a schedule from its beginning to learn what follows it, once for
 /// each request that may follow each state, however many schedules leave that state: a request that
 /// is denied leaves most limiters as they were. This is only right for a limiter whose answers
-/// depend on nothing but its state, the time and the cost. If Trial::contents() is empty, every
+/// depend on nothing but its state, the time and the request. If Trial::contents() is empty, every
 /// schedule leaves a state of its own.
 class ReplayBranching final : public Branching {
  public:
   /// The trial must outlive this.
-  explicit ReplayBranching(Trial& trial) : trial_(trial), schedules_(1), users_(1) {}
+  explicit ReplayBranching(Trial& trial) : trial_(trial), empty_(std::make_shared<Replayed>()) {}
   void run(std::span<Branch> branches) override;
-  void forget(State state) override { --users_[state]; }
   std::int64_t requests_sent() const override { return requests_sent_; }
   /// Most branches are known, so that few are left to be replayed together.
   std::size_t at_once() const override { return 8 * kReplayedAtOnce; }
@@ -315,31 +306,44 @@ class ReplayBranching final : public Branching {
   std::int64_t replayed() const { return replayed_; }
 
  private:
-  static constexpr std::size_t kReplayedAtOnce = 512, kMinStates = 20'000;
-  using Step = std::pair<State, Schedule>;
-  struct HashOfStep {
-    std::size_t operator()(const Step& step) const noexcept;
-  };
+  static constexpr std::size_t kReplayedAtOnce = 512;
+  /// Until so many are known, states that no schedule uses are kept, since others may reach them.
+  static constexpr std::size_t kMinStates = 20'000;
+
+  /// The answers to requests that follow a state.
   struct Known {
-    Branch branch = {};
-    enum class Stage { kNew, kQueued, kAnswered } stage = Stage::kNew;
+    bool is_answered = false;
+    Answers answers = {};
+    std::weak_ptr<State> state = {};
+    std::optional<std::size_t> place = {};  ///< in the queue of this run()
+  };
+  struct HashOfRequests {
+    std::size_t operator()(const Schedule& requests) const noexcept;
+  };
+  struct Replayed final : State {
+    /// Of the schedules that reach the state, the one that ends earliest, so that it may be
+    /// followed by whatever may follow the others.
+    Schedule schedule = {};
+    std::unordered_map<Schedule, Known, HashOfRequests> known = {};
+  };
+  /// A branch that is not known, or whose state is not.
+  struct Queued {
+    const Replayed* from = nullptr;
+    const Schedule* requests = nullptr;
+    Known* known = nullptr;
+    bool is_kept = false;
+    std::shared_ptr<State> state = {};
   };
 
-  void replay(std::span<Known* const> queue);
-  State state_after(Schedule schedule, std::optional<std::string> contents);
-  void drop_unused();
+  void replay(std::span<Queued> queue);
+  std::shared_ptr<State> state_after(Schedule schedule, const std::string* contents);
 
   Trial& trial_;
   std::int64_t requests_sent_ = 0, replayed_ = 0;
   bool sends_each_whole_ = false;
-  std::size_t max_states_ = kMinStates;  ///< beyond that, states that no schedule uses are dropped
-  StateNumbers numbers_;
-  /// By state: of the schedules that reach it, the one that ends earliest, so that it may be
-  /// followed by whatever may follow the others.
-  std::vector<Schedule> schedules_;
-  std::vector<std::int64_t> users_;  ///< by state: how many branches use it
-  std::unordered_map<Step, Known, HashOfStep> known_;
-  std::unordered_map<std::string, State> states_;  ///< by their contents
+  std::shared_ptr<State> empty_;
+  std::unordered_map<std::string, std::shared_ptr<Replayed>> states_;  ///< by their contents
+  std::size_t max_states_ = kMinStates;
 };
 
 }  // namespace rlctl::adversary

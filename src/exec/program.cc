@@ -50,7 +50,7 @@ const cpu_set_t& all_cpus() {
 }  // namespace
 #endif
 
-OneCpu::OneCpu([[maybe_unused]] pid_t other) {
+CpuPin::CpuPin([[maybe_unused]] pid_t other) {
 #ifdef __linux__
   static_cast<void>(all_cpus());
   cpu_set_t one;
@@ -68,7 +68,7 @@ OneCpu::OneCpu([[maybe_unused]] pid_t other) {
 #endif
 }
 
-OneCpu::~OneCpu() {
+CpuPin::~CpuPin() {
 #ifdef __linux__
   ::sched_setaffinity(0, sizeof(cpu_set_t), &all_cpus());
 #endif
@@ -135,7 +135,7 @@ Program::Program(const traffic::Candidate& candidate, const traffic::Traffic& na
       in_flight_(1) {}
 
 void Program::start() {
-  one_cpu_.reset();
+  cpu_pin_.reset();
   environment_.expect_program();
   try {
     child_.emplace(program_.words, program_.folder, environment_.variables());
@@ -212,7 +212,7 @@ std::optional<limiter::Decision> Program::take() {
     if (is_first && pipeline_ > 1 && environment_.needs_time()) set_pipeline(1);
     // The two share a processor only once the program has started, since a busy processor would
     // delay the start; under the real clock they never do, since both may work at the same time.
-    if (is_first && settings_.has_virtual_clock) one_cpu_.emplace(child_->pid());
+    if (is_first && settings_.has_virtual_clock) cpu_pin_.emplace(child_->pid());
     due_ = deadline_after(settings_.timeout);
     return answer.decision;
   }

@@ -56,12 +56,12 @@ struct Settings {
 /// Keeps this thread on the processor on which it runs, and with it the threads that another
 /// process has now, until it is destroyed; then this thread may run on all that it might use at
 /// first. Sharing a processor is faster if only one of the two works at a time.
-class OneCpu {
+class CpuPin {
  public:
-  explicit OneCpu(pid_t other);
-  ~OneCpu();
-  OneCpu(const OneCpu&) = delete;
-  OneCpu& operator=(const OneCpu&) = delete;
+  explicit CpuPin(pid_t other);
+  ~CpuPin();
+  CpuPin(const CpuPin&) = delete;
+  CpuPin& operator=(const CpuPin&) = delete;
 };
 
 /// What a program finds around it: a Redis server of its own, if one is installed, and the virtual
@@ -159,7 +159,7 @@ class Program {
   const Settings& settings_;
   RequestWriter writer_;
   Environment environment_;
-  std::optional<OneCpu> one_cpu_;
+  std::optional<CpuPin> cpu_pin_;
   std::optional<Child> child_;  ///< none before the first request
   std::string unsent_;
   LineBuffer lines_{kLongestAnswer};
