@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "adversary/trial.h"
+#include "base/error.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/errors/failure.h"
@@ -14,6 +15,13 @@ namespace rlctl::cli::trial {
 namespace {
 
 constexpr std::chrono::seconds kTimeout{10};
+
+/// The first request that was decided otherwise; the number of all if there is none.
+std::size_t first_difference(const DecisionLog& log, std::span<const limiter::Decision> decisions) {
+  std::size_t i = 0;
+  while (i < decisions.size() && decisions[i].allowed == log.allowed(i)) ++i;
+  return i;
+}
 
 }  // namespace
 
@@ -58,6 +66,8 @@ void Confirmer::ask_server(const Ask& ask) {
     ask(connection);
   } catch (const redis::Error& error) {
     confirmation_.why_not = error.what();
+  } catch (const UsageError& error) {  // a script that cannot be given the virtual time there
+    confirmation_.why_not = error.what();
   } catch (const Interrupted&) {
     confirmation_.why_not = "interrupted";
   }
@@ -81,29 +91,30 @@ std::optional<double> Confirmer::confirm(const traffic::Candidate& candidate,
                                          const traffic::Traffic& traffic, const DecisionLog& log) {
   // A server that was held up may have let keys expire by real time.
   constexpr int kAttempts = 5;
-  std::optional<std::size_t> different;
+  const auto size = log.arrivals().size();
   std::optional<double> bytes_per_key;
-  for (int attempt = 0; attempt < kAttempts && (attempt == 0 || different); ++attempt) {
-    different.reset();
-    bool was_stalled = false;
+  auto same = size;  // how many requests were decided alike
+  bool is_held_up = false;
+  for (int attempt = 0; attempt == 0 || (is_held_up && attempt < kAttempts); ++attempt) {
+    same = size;
+    is_held_up = false;
     ask_server([&](redis::Connection& connection) {
       const auto script = traffic::make_script(candidate, traffic, "");
       traffic::ScriptDecider decider(connection, *script);
       decider.stop_at(interrupt_, kTimeout, std::chrono::microseconds{0});
-      std::vector<limiter::Decision> decisions(log.arrivals().size());
-      if (decider.decide(log.arrivals(), decisions) < decisions.size()) throw Interrupted();
-      was_stalled = decider.was_stalled();
-      for (std::size_t i = 0; i < decisions.size() && !different; ++i) {
-        if (decisions[i].allowed != log.allowed(i)) different = i;
-      }
+      std::vector<limiter::Decision> decisions(size);
+      if (decider.decide(log.arrivals(), decisions) < size) throw Interrupted();
+      same = first_difference(log, decisions);
+      is_held_up = same < size && decider.was_stalled();
       if (log.is_complete()) bytes_per_key = decider.bytes_per_key();
     });
-    if (different && !was_stalled) report_fault(candidate, *different, log.allowed(*different));
   }
-  if (different) {
+  if (is_held_up) {
     confirmation_.why_not = "the server was held up";
+  } else if (same < size) {
+    report_fault(candidate, same, log.allowed(same));
   } else if (confirmation_.why_not.empty()) {
-    confirmation_.requests += static_cast<std::int64_t>(log.arrivals().size());
+    confirmation_.requests += static_cast<std::int64_t>(size);
   }
   return bytes_per_key;
 }

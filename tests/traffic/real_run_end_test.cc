@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstddef>
@@ -42,8 +43,8 @@ class SlowScript final : public Script {
   explicit SlowScript(microseconds length, std::size_t padding)
       : length_(std::to_string(length.count())), padding_(padding, ' ') {}
   std::string_view name() const override { return "slow"; }
-  void load(Connection& connection) override {
-    const auto reply = connection.call({"SCRIPT", "LOAD", R"(
+  void load(ScriptHost& host) override {
+    const auto reply = host.call(std::array<std::string_view, 3>{"SCRIPT", "LOAD", R"(
       local function now()
         local time = redis.call('TIME')
         return time[1] * 1e6 + time[2]

@@ -24,7 +24,7 @@ times      from the beginning of a window  2026-01-01T00:00:00Z
 rlctl adversary fixed-window sliding-window-log --limit 3/10s --model \
     --tries 50000 --seed 1
 $ rlctl adversary --limit 3/10s --model --json
-{"pattern":"adversary","seed":1,"clock":"virtual","limit":3,"window_us":10000000,"burst":null,"cost":1,"costs":[1],"tries":50000,"exhaustive":null,"base_us":1767225600000000,"command":"rlctl adversary fixed-window sliding-window-log --limit 3/10s --model --tries 50000 --seed 1","interrupted":false,"runs":[{"algorithm":"fixed-window","asked":50610,"tick_us":1,"unbounded":false,"tried":null,"undecided":0,"ttls_left_out":0,"bucket_allows":null,"clock_ahead":null,"most":{"worst":{"allowed":6,"ratio":2,"from_us":1767225609000000,"span_us":1000000},"wrongly_denied":[],"denied_at_edge":0,"schedule":[{"at_us":1767225609000000,"cost":1,"allowed":true,"remaining":2,"retry_after_us":0,"delay_us":0},{"at_us":1767225609000000,"cost":1,"allowed":true,"remaining":1,"retry_after_us":0,"delay_us":0},{"at_us":1767225609000000,"cost":1,"allowed":true,"remaining":0,"retry_after_us":0,"delay_us":0},{"at_us":1767225610000000,"cost":1,"allowed":true,"remaining":2,"retry_after_us":0,"delay_us":0},{"at_us":1767225610000000,"cost":1,"allowed":true,"remaining":1,"retry_after_us":0,"delay_us":0},{"at_us":1767225610000000,"cost":1,"allowed":true,"remaining":0,"retry_after_us":0,"delay_us":0}]},"most_stepping_back":null,"by_rounding":null,"wrongly_denied":null,"hint":null},{"algorithm":"sliding-window-log","asked":50221,"tick_us":1,"unbounded":false,"tried":null,"undecided":0,"ttls_left_out":0,"bucket_allows":null,"clock_ahead":null,"most":{"worst":{"allowed":3,"ratio":1,"from_us":1767225600000000,"span_us":0},"wrongly_denied":[],"denied_at_edge":0,"schedule":[{"at_us":1767225600000000,"cost":1,"allowed":true,"remaining":2,"retry_after_us":0,"delay_us":0},{"at_us":1767225600000000,"cost":1,"allowed":true,"remaining":1,"retry_after_us":0,"delay_us":0},{"at_us":1767225600000000,"cost":1,"allowed":true,"remaining":0,"retry_after_us":0,"delay_us":0}]},"most_stepping_back":null,"by_rounding":null,"wrongly_denied":null,"hint":null}]}
+{"pattern":"adversary","seed":1,"clock":"virtual","limit":3,"window_us":10000000,"burst":null,"cost":1,"costs":[1],"tries":50000,"exhaustive":null,"base_us":1767225600000000,"command":"rlctl adversary fixed-window sliding-window-log --limit 3/10s --model --tries 50000 --seed 1","interrupted":false,"confirmation":null,"runs":[{"algorithm":"fixed-window","asked":50610,"tick_us":1,"unbounded":false,"tried":null,"undecided":0,"ttls_left_out":0,"bucket_allows":null,"clock_ahead":null,"most":{"worst":{"allowed":6,"ratio":2,"from_us":1767225609000000,"span_us":1000000},"wrongly_denied":[],"denied_at_edge":0,"schedule":[{"at_us":1767225609000000,"cost":1,"allowed":true,"remaining":2,"retry_after_us":0,"delay_us":0},{"at_us":1767225609000000,"cost":1,"allowed":true,"remaining":1,"retry_after_us":0,"delay_us":0},{"at_us":1767225609000000,"cost":1,"allowed":true,"remaining":0,"retry_after_us":0,"delay_us":0},{"at_us":1767225610000000,"cost":1,"allowed":true,"remaining":2,"retry_after_us":0,"delay_us":0},{"at_us":1767225610000000,"cost":1,"allowed":true,"remaining":1,"retry_after_us":0,"delay_us":0},{"at_us":1767225610000000,"cost":1,"allowed":true,"remaining":0,"retry_after_us":0,"delay_us":0}]},"most_stepping_back":null,"by_rounding":null,"wrongly_denied":null,"hint":null},{"algorithm":"sliding-window-log","asked":50221,"tick_us":1,"unbounded":false,"tried":null,"undecided":0,"ttls_left_out":0,"bucket_allows":null,"clock_ahead":null,"most":{"worst":{"allowed":3,"ratio":1,"from_us":1767225600000000,"span_us":0},"wrongly_denied":[],"denied_at_edge":0,"schedule":[{"at_us":1767225600000000,"cost":1,"allowed":true,"remaining":2,"retry_after_us":0,"delay_us":0},{"at_us":1767225600000000,"cost":1,"allowed":true,"remaining":1,"retry_after_us":0,"delay_us":0},{"at_us":1767225600000000,"cost":1,"allowed":true,"remaining":0,"retry_after_us":0,"delay_us":0}]},"most_stepping_back":null,"by_rounding":null,"wrongly_denied":null,"hint":null}]}
 
 ## a semaphore of somebody else
 $ copy examples/pitfalls/negative-counter.lua
@@ -49,6 +49,8 @@ at     holder    event   answer  held
 0          h1  acquire  allowed     1
 0          h2  acquire  allowed     2
 +40 s      h3  acquire   denied     0
+
+server     confirmed on [..]
 
 rlctl adversary negative-counter.lua --args '{event} {limit}' --concurrency 2 \
     --lease 10s --tries 50000 --seed 1
@@ -110,6 +112,8 @@ clock      virtual time
 
 concurrency  at most 2 of 2 held at once, no slot lost
 
+server     confirmed on [..]
+
 rlctl adversary concurrency --concurrency 2 --lease 5s --tries 50000 --seed 1
 $ rlctl adversary --reserve 2 --limit 4/10s
 pattern    adversary
@@ -119,6 +123,8 @@ units      2 or all reserved for 30 s
 clock      virtual time
 
 budget  at most 4 of 4 units spent and held, none lost
+
+server     confirmed on [..]
 
 rlctl adversary budget --limit 4/10s --reserve 2 --hold 30s --tries 50000 \
     --seed 1

@@ -36,6 +36,8 @@ allowed │█·········█····················
 chart      allowed within the last 10 s  against the limit
 rows       requests               a column is 500 µs, the highest 1
 
+server     confirmed on [..]
+
 rlctl burst boundary a.lua --head 'remaining r[2] - 2' --seed 3
 $ rlctl burst a.lua --limit 4/10s --allowed-when 'r[2] <= limit'
 pattern    boundary
@@ -63,6 +65,8 @@ allowed │█····█····█····█················�
          -10 ms      edge of a window   +8 ms
 chart      allowed within the last 10 s  against the limit
 rows       requests               a column is 500 µs, the highest 1
+
+server     confirmed on [..]
 
 rlctl burst boundary a.lua --limit 4/10s --allowed-when 'r[2] <= limit' \
     --seed 1

@@ -157,7 +157,7 @@ $ rlctl check login:ann --limit 5/60s -q
 ! rlctl: warning: c.toml:1: url must be a string, not 5; 'rlctl config check' shows 2 more errors
 
 ## a mistake in a setting that a call does not use is a warning
-$ each CALL 'check -q --policy login ann' 'check -q login:ann --limit 5/60s' 'reset -q --match none' 'burst -q'
+$ each CALL 'check -q --policy login ann' 'check -q login:ann --limit 5/60s' 'reset -q --match none'
 $ env RLCTL_CONFIG=c.toml
 $ write c.toml
 < timeout = "30s"

@@ -215,7 +215,6 @@ Search for requests that exceed the limit:
     rlctl adversary my.lua --limit 3/10s --head 'remaining r[2] + 1'
 [1]
 $ rlctl adversary my.lua --tries 500 -q --assert 'worst<=2'
-! rlctl: adversary: warning: my.lua: the assertions do not cover [..] schedules whose result depends on the exact moment a key expires
 $ rlctl debug my.lua ann --now 1767225600000000 --trace -q
 + my.lua:8  local n = redis.call('INCR', KEYS[1])
 |   redis> INCR rate:{user}:ann      1
