@@ -67,7 +67,7 @@ class ReportOutput {
       if (made) return *made;
       made = kind_.make_document(report);
       if (report.confirmation) {
-        made->sections.push_back({confirmation_fact(*report.confirmation)});
+        made->sections.push_back({confirmation_fact(report)});
       }
       return *made;
     };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "adversary/trial.h"
 #include "base/error.h"
@@ -16,11 +17,30 @@ namespace {
 
 constexpr std::chrono::seconds kTimeout{10};
 
-/// The first request that was decided otherwise; the number of all if there is none.
-std::size_t first_difference(const DecisionLog& log, std::span<const limiter::Decision> decisions) {
-  std::size_t i = 0;
-  while (i < decisions.size() && decisions[i].allowed == log.allowed(i)) ++i;
-  return i;
+/// What a server's decisions of the same requests show.
+struct ServerComparison {
+  std::optional<std::size_t> different = {};  ///< the first request that was decided otherwise
+  std::int64_t same = 0;                      ///< the requests that were decided alike
+  /// The keys with decisions that depend on when a key of Redis expires: KeyAging is not exact to
+  /// the millisecond. What they decide later may differ, too.
+  std::set<std::uint32_t> undecided = {};
+};
+
+ServerComparison compare(const DecisionLog& log, std::span<const limiter::Decision> decisions,
+                         const std::set<std::uint32_t>& near_end) {
+  ServerComparison result;
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    const auto key = log.arrivals()[i].key;
+    if (result.undecided.contains(key)) continue;
+    if (decisions[i].allowed == log.allowed(i)) {
+      ++result.same;
+    } else if (near_end.contains(key)) {
+      result.undecided.insert(key);
+    } else if (!result.different) {
+      result.different = i;
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -91,31 +111,30 @@ std::optional<double> Confirmer::confirm(const traffic::Candidate& candidate,
                                          const traffic::Traffic& traffic, const DecisionLog& log) {
   // A server that was held up may have let keys expire by real time.
   constexpr int kAttempts = 5;
-  const auto size = log.arrivals().size();
   std::optional<double> bytes_per_key;
-  auto same = size;  // how many requests were decided alike
+  ServerComparison found;
   bool is_held_up = false;
   for (int attempt = 0; attempt == 0 || (is_held_up && attempt < kAttempts); ++attempt) {
-    same = size;
+    found = {};
     is_held_up = false;
     ask_server([&](redis::Connection& connection) {
       const auto script = traffic::make_script(candidate, traffic, "");
       traffic::ScriptDecider decider(connection, *script);
       decider.stop_at(interrupt_, kTimeout, std::chrono::microseconds{0});
-      std::vector<limiter::Decision> decisions(size);
-      if (decider.decide(log.arrivals(), decisions) < size) throw Interrupted();
-      same = first_difference(log, decisions);
-      is_held_up = same < size && decider.was_stalled();
+      std::vector<limiter::Decision> decisions(log.arrivals().size());
+      if (decider.decide(log.arrivals(), decisions) < decisions.size()) throw Interrupted();
+      found = compare(log, decisions, decider.near_end());
+      is_held_up = found.different && decider.was_stalled();
       if (log.is_complete()) bytes_per_key = decider.bytes_per_key();
     });
   }
   if (is_held_up) {
     confirmation_.why_not = "the server was held up";
-  } else if (same < size) {
-    report_fault(candidate, same, log.allowed(same));
-  } else if (confirmation_.why_not.empty()) {
-    confirmation_.requests += static_cast<std::int64_t>(size);
+  } else if (const auto request = found.different) {
+    report_fault(candidate, *request, log.allowed(*request));
   }
+  confirmation_.requests += found.same;
+  confirmation_.undecided += static_cast<std::int64_t>(found.undecided.size());
   return bytes_per_key;
 }
 

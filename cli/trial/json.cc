@@ -15,8 +15,9 @@ constexpr JsonField<Confirmation> kConfirmationFields[] = {
     {"requests", kCount, "How many requests it decided like rlctl.",
      [](const auto& of) { return of.requests; }},
     {"undecided", kCount,
-     "Schedules that were left out, since on a server the answers to them depend on when a key "
-     "expires.",
+     "Schedules, or keys of the traffic, that were left out, since on a server their answers "
+     "depend "
+     "on when a key expires.",
      [](const auto& of) { return of.undecided; }},
     {"why_not", kTextOrNull, "Why a server did not confirm all of it; null if it did.",
      [](const auto& of) { return known_text(of.why_not); }},

@@ -137,8 +137,8 @@ struct Confirmation {
   std::string server = {};    ///< "Redis 7.0.15"; empty: none was asked
   std::string why_not = {};   ///< why not all was confirmed; empty: it was
   std::int64_t requests = 0;  ///< that the server decided alike
-  /// Schedules that were left out, since on a server the answers to them depend on when a key
-  /// expires.
+  /// Schedules, or keys of the traffic, that were left out: on a server their answers depend on
+  /// when a key expires.
   std::int64_t undecided = 0;
 };
 

@@ -79,15 +79,16 @@ HeadFact traffic_fact(const Report& report) {
   return {{"pattern", traffic_name(report), {traffic_text(report)}}, Pictured::kAbout};
 }
 
-Fact confirmation_fact(const Confirmation& confirmation) {
-  const auto& [server, why_not, requests, undecided] = confirmation;
+Fact confirmation_fact(const Report& report) {
+  const auto& [server, why_not, requests, undecided] = *report.confirmation;
   if (!why_not.empty()) {
     return {
         "server", Text("not confirmed on a server", Tone::kWarning), {escaped_message(why_not)}};
   }
   auto about = fmt::format("{} decided alike", counted(requests, "request"));
   if (undecided > 0) {
-    about += fmt::format("; {} depend on when a key expires", counted(undecided, "schedule"));
+    about += fmt::format("; left out {} that depend on when a key expires",
+                         counted(undecided, report.plan.search() != nullptr ? "schedule" : "key"));
   }
   return {"server", "confirmed on " + server, {about}};
 }

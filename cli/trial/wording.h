@@ -31,8 +31,8 @@ Text worst_verdict(std::int64_t allowed, double ratio, const std::string& within
 /// The verdict on a limiter about which a search has found out nothing.
 Text nothing_is_known(const std::string& why);
 
-/// Whether a server confirmed what scripts in this process decided.
-Fact confirmation_fact(const Confirmation& confirmation);
+/// Whether a server confirmed what scripts in this process decided; the report has a confirmation.
+Fact confirmation_fact(const Report& report);
 
 /// The label of why a limiter treated the traffic so, which a picture leaves out.
 inline constexpr std::string_view kWhy = "why";

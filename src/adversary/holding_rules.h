@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "adversary/engine.h"
 #include "adversary/holdings.h"
 #include "adversary/schedule.h"
+#include "adversary/search_engine.h"
 #include "traffic/holds.h"
 #include "traffic/pattern.h"
 
-// The rules of a search for holders (engine.h), and what differs between those of leases
+// The rules of a search for holders (search_engine.h), and what differs between those of leases
 // (leases.cc) and of reservations (budgets.cc).
 
 namespace rlctl::adversary {

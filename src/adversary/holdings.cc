@@ -22,7 +22,7 @@ void require_enough_tries(const HoldingSearch& search) {
 }
 
 /// Whether what is lost is still taken a year later.
-bool is_for_ever(Engine& engine, Trial& trial, const HoldingRules& rules,
+bool is_for_ever(SearchEngine& engine, Trial& trial, const HoldingRules& rules,
                  const HoldingSearch& search, const HoldingFinding& leak) try {
   auto schedule = leak.schedule;
   const auto last = schedule.back().at;
@@ -47,7 +47,7 @@ bool is_for_ever(Engine& engine, Trial& trial, const HoldingRules& rules,
 HoldingSearchResult search_once(Trial& trial, const HoldingSearch& search,
                                 const Interrupt& interrupt, const OnProgress& on_progress) {
   const auto rules = search.has_leases ? make_lease_rules(search) : make_budget_rules(search);
-  Engine engine(search.tries, interrupt, on_progress);
+  SearchEngine engine(search.tries, interrupt, on_progress);
   const auto typical = rules->typical_schedules();
   auto ttls = learned_ttls(trial, typical);
   std::erase_if(ttls, [](microseconds ttl) { return ttl >= kYear; });

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "adversary/engine.h"
 #include "adversary/schedule.h"
 #include "adversary/search.h"
+#include "adversary/search_engine.h"
 #include "adversary/trial.h"
 #include "base/wait.h"
 #include "limiter/limit.h"

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "adversary/engine.h"
 #include "adversary/schedule.h"
 #include "adversary/search.h"
+#include "adversary/search_engine.h"
 #include "traffic/pattern.h"
 
 // The rules of a search for requests: the schedules that are known to make limiters fail

@@ -40,7 +40,7 @@ std::size_t count_awaited(const std::vector<microseconds>& ttls, const SearchReq
 }
 
 /// The findings of an exhaustive search, without totals.
-SearchResult exhaust(Engine& engine, Branching& limiter, const SearchRequest& request) {
+SearchResult exhaust(SearchEngine& engine, Branching& limiter, const SearchRequest& request) {
   RequestRules rules(request, false, {});
   engine.try_all(limiter, rules, *request.exhaustive);
   return rules.take_result();
@@ -177,7 +177,7 @@ class Search {
 
   Trial& trial_;
   const SearchRequest& request_;
-  Engine engine_;
+  SearchEngine engine_;
   SearchResult result_;
 };
 
@@ -229,7 +229,7 @@ SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt&
 
 SearchResult exhaust(Branching& limiter, const SearchRequest& request, const Interrupt& interrupt,
                      const OnProgress& on_progress) {
-  Engine engine(request.tries, interrupt, on_progress);
+  SearchEngine engine(request.tries, interrupt, on_progress);
   auto result = exhaust(engine, limiter, request);
   static_cast<SearchTotals&>(result) = engine.totals();
   return result;

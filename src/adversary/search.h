@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "adversary/engine.h"
 #include "adversary/schedule.h"
+#include "adversary/search_engine.h"
 #include "adversary/trial.h"
 #include "base/wait.h"
 #include "limiter/limit.h"

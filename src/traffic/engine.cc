@@ -44,7 +44,10 @@ redis::Reply Engine::run(const limiter::ScriptCall& call, keyspace::Keyspace& ke
 }
 
 EngineDecider::EngineDecider(Script& script, const Interrupt& interrupt)
-    : script_(script), interrupt_(interrupt), engine_(interrupt) {
+    : script_(script),
+      interrupt_(interrupt),
+      decides_by_ttls_(script.key_of_ttls().has_value()),
+      engine_(interrupt) {
   script_.load(engine_);
 }
 
@@ -82,8 +85,11 @@ redis::Reply EngineDecider::run(const limiter::ScriptCall& call, const Arrival& 
   try {
     return engine_.run(call, state_.keys);
   } catch (const lua::RanTooLong& error) {
-    const redis::Error timeout(redis::Failure::kTimeout, error.what());
-    throw without_answer(timeout, script_, arrival, state_.calls, false);
+    const redis::Error timeout(redis::Failure::kTimeout,
+                               fmt::format("{}: {}", script_.name(), error.what()), "",
+                               "the script may never end: step through it with rlctl debug; if it "
+                               "is slow, run it on a server: -u private:");
+    throw script_.with_request(timeout, arrival, state_.calls);
   } catch (const keyspace::NotImplementedHere& error) {
     throw UsageError(fmt::format("{}: {}", script_.name(), error.what()));
   }
@@ -96,6 +102,7 @@ void EngineDecider::forget() {
 
 std::vector<std::chrono::microseconds> EngineDecider::ttls() {
   std::vector<std::chrono::microseconds> all;
+  if (!decides_by_ttls_) return all;
   for (const auto name : state_.keys.keys()) {
     const auto& key = *state_.keys.find(name);
     if (key.expiry) all.emplace_back(state_.keys.ttl(key));
@@ -104,6 +111,7 @@ std::vector<std::chrono::microseconds> EngineDecider::ttls() {
 }
 
 bool EngineDecider::has_endless_key() {
+  if (!decides_by_ttls_) return false;
   const auto names = state_.keys.keys();
   return std::ranges::any_of(
       names, [this](std::string_view name) { return !state_.keys.find(name)->expiry; });

@@ -24,8 +24,12 @@ namespace rlctl::traffic {
 /// may be given to them.
 class Engine final : public ScriptHost {
  public:
+  /// The instructions of a call, which take about a second; no limiter has as many.
+  static constexpr std::int64_t kMostInstructions = 100'000'000;
+
   /// Ctrl-C ends a script that runs.
-  explicit Engine(const Interrupt& interrupt) { bounds_.interrupt = &interrupt; }
+  explicit Engine(const Interrupt& interrupt)
+      : bounds_{.instructions = kMostInstructions, .interrupt = &interrupt} {}
 
   /// Answers SCRIPT LOAD and FUNCTION LOAD REPLACE as a server does.
   redis::Reply call(redis::Arguments words) override;
@@ -78,6 +82,7 @@ class EngineDecider final : public ForgetfulDecider {
 
   Script& script_;
   const Interrupt& interrupt_;
+  bool decides_by_ttls_;  ///< otherwise TTLs only free memory
   Engine engine_;
   EngineState state_;
   RepliesSeen replies_;

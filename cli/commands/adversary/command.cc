@@ -117,8 +117,8 @@ const Command kCommand{
                  "within any window of its limit, and removes the requests that it does not need.\n"
                  "A LIMITER is an algorithm, all, or a Lua script: a file, a name in the\n"
                  "configuration, or - (default: fixed-window and sliding-window-log). Time is\n"
-                 "virtual. The server is a private one, unless --url, -H, -p or -s on the command\n"
-                 "line names another.",
+                 "virtual. Scripts run in rlctl itself, and a private server confirms what was\n"
+                 "found, unless --url, -H, -p or -s on the command line names a server.",
              .brief = "--limit --args --allowed-when --exec --cost --tries "
                       "--exhaustive --assert --write",
              .statuses =

@@ -44,6 +44,16 @@ const traffic::Placeholder* clock_of(const traffic::Candidate& candidate, micros
   return is_used ? clock : nullptr;
 }
 
+/// The coarsest unit in which the limiter is told the time, or in which its keys expire; 0 if it is
+/// told neither.
+microseconds coarsest_unit(const traffic::Candidate& candidate, const traffic::Script* script) {
+  constexpr microseconds kOfTtls{1000};
+  const auto* time = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
+  const bool has_ttls = script != nullptr && script->key_of_ttls();
+  return std::max(time != nullptr ? time->tick : microseconds{0},
+                  has_ttls ? kOfTtls : microseconds{0});
+}
+
 /// The outcome of a finding's schedule. The measurement knows no refunds.
 traffic::Outcome outcome_of(const rlctl::adversary::Finding& finding, const Plan& plan) {
   const auto& schedule = finding.schedule;
@@ -277,7 +287,6 @@ class Searches {
   rlctl::adversary::SearchResult find_schedules(std::size_t number, LimiterTrial& limiter,
                                                 microseconds tick) {
     const auto& candidate = plan_.candidates[number];
-    const auto* unit = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
     const rlctl::adversary::SearchRequest request{
         .limit = plan_.limits.front(),
         .costs = plan_.costs,
@@ -285,7 +294,7 @@ class Searches {
         .seed = plan_.request.seed,
         .base = search_base(plan_),
         .tick = tick,
-        .clock_unit = unit != nullptr ? unit->tick : microseconds{0},
+        .clock_unit = coarsest_unit(candidate, limiter.script()),
         .steps_back = search_.steps_back(),
         .exhaustive = search_.exhaustive};
     return rlctl::adversary::search(limiter.trial(), request, session_.interrupt(),

@@ -177,32 +177,32 @@ ExitStatus run_command(Plan& plan, Invocation& invocation) {
 }  // namespace
 
 const Command kCommand{
-    .text =
-        {.name = "burst",
-         .summary = "send traffic through limiters, and show what they allow",
-         .synopsis = "[connection] burst [options] [PATTERN] [LIMITER...]\n"
-                     "[connection] burst [options] [LIMITER...] --replay FILE...",
-         .about =
-             "Sends the same traffic through one limiter after another, and compares the most\n"
-             "that each allows within any one window with the limit. A LIMITER is an\n"
-             "algorithm, all, or a Lua script: a file, a name in the configuration, or -\n"
-             "(default: fixed-window and sliding-window-log). Time is virtual: a minute of\n"
-             "traffic takes a moment, and the same seed gives the same result. With --clock\n"
-             "real, each request is sent when it is due. The server is a private one:\n"
-             "RLCTL_URL and the configuration name servers that are in use, so only --url, -H,\n"
-             "-p or -s on the command line sends traffic to another server.",
-         .brief = "--limit --args --allowed-when "
-                  "--compare --replay --assert --output",
-         .statuses =
-             {
-                 "done",
-                 "an assertion does not hold or proves nothing; --compare: they differ",
-                 "wrong usage, a log that cannot be read, or output that cannot be written",
-                 kStatusUnreachable,
-                 kStatusRefused,
-                 "the server or the script failed (READONLY, OOM)",
-             },
-         .epilogue = R"(
+    .text = {.name = "burst",
+             .summary = "send traffic through limiters, and show what they allow",
+             .synopsis = "[connection] burst [options] [PATTERN] [LIMITER...]\n"
+                         "[connection] burst [options] [LIMITER...] --replay FILE...",
+             .about =
+                 "Sends the same traffic through one limiter after another, and compares the most\n"
+                 "that each allows within any one window with the limit. A LIMITER is an\n"
+                 "algorithm, all, or a Lua script: a file, a name in the configuration, or -\n"
+                 "(default: fixed-window and sliding-window-log). Time is virtual: a minute of\n"
+                 "traffic takes a moment, and the same seed gives the same result. With --clock\n"
+                 "real, each request is sent when it is due. Scripts run in rlctl itself, and a\n"
+                 "private server confirms what they decide, unless --url, -H, -p or -s on the\n"
+                 "command line names a server: RLCTL_URL and the configuration name servers that\n"
+                 "are in use.",
+             .brief = "--limit --args --allowed-when "
+                      "--compare --replay --assert --output",
+             .statuses =
+                 {
+                     "done",
+                     "an assertion does not hold or proves nothing; --compare: they differ",
+                     "wrong usage, a log that cannot be read, or output that cannot be written",
+                     kStatusUnreachable,
+                     kStatusRefused,
+                     "the server or the script failed (READONLY, OOM)",
+                 },
+             .epilogue = R"(
 Examples:
   rlctl burst
   rlctl burst poisson all --limit 100/10s --keys 50
@@ -215,9 +215,9 @@ Examples:
   rlctl burst my.lua --args '{now_ms}' --allowed-when 'r[1] > 0'
   rlctl burst a.lua b.lua --args '{now_ms} {limit}'
 )",
-         .notes = notes,
-         .complete_operand = complete_operand,
-         .instead = trial::kInstead},
+             .notes = notes,
+             .complete_operand = complete_operand,
+             .instead = trial::kInstead},
     .add = add_command<Plan, add_options, run_command>,
     .json = &kJson,
     .decides_dash = true};

@@ -211,13 +211,13 @@ LUA
   refute_output --partial -- --tries
 }
 
-@test "an exhaustive search of another's script counts what depends on an expiring key" {
+@test "an exhaustive search of another's script on a server counts what depends on an expiring key" {
   cat >ttl.lua <<'LUA'
 local count = redis.call('INCR', KEYS[1])
 if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return count <= tonumber(ARGV[2]) and 1 or 0
 LUA
-  local command=(adversary --exhaustive 3 --limit 2/60s ttl.lua --args '{window_ms} {limit}')
+  local command=(-u private: adversary --exhaustive 3 --limit 2/60s ttl.lua --args '{window_ms} {limit}')
   run -0 rlctl "${command[@]}" --json
   assert_equal "$(gojq -c '.runs[0] | [.tried, .undecided > 0, .most.worst.allowed]' <<<"$output")" '[637,true,2]'
   run -0 rlctl "${command[@]}"
@@ -281,17 +281,17 @@ LUA
 # A correct log, except that its key expires too early, by less than the precision of TTLs.
 early_expiry() {
   sed "s/^return 1/redis.call('PEXPIRE', KEYS[1], ARGV[2] \/ 1000 - 15)\n&/" trusting.lua >expiring.lua
-  expiring=(adversary --limit 2/60s expiring.lua --args '{now_us} {window_us} {limit}')
+  expiring=(-u private: adversary --limit 2/60s expiring.lua --args '{now_us} {window_us} {limit}')
 }
 
-@test "an exhaustive search that leaves schedules out proves no upper bound" {
+@test "an exhaustive search on a server that leaves schedules out proves no upper bound" {
   early_expiry
   run -1 rlctl "${expiring[@]}" -q --exhaustive 3 --assert 'worst>=1' --assert 'worst<=1'
   assert_output --regexp "^rlctl: adversary: assertion 'worst<=1' is not proven for expiring.lua: skipped [0-9,]+ of [0-9,]+ \
 schedules, whose result depends on the exact moment a key expires$"
 }
 
-@test "a search counts the schedules that it leaves out, and warns that assertions do not cover them" {
+@test "a search on a server counts the schedules that it leaves out, and warns that assertions do not cover them" {
   early_expiry
   run -0 --separate-stderr rlctl "${expiring[@]}" --tries 500 --assert 'worst<=1' --assert 'wrongly_denied<9'
   assert_regex "$stderr" '^rlctl: adversary: warning: expiring.lua: the assertions do not cover [0-9,]+ schedules whose result depends on the exact moment a key expires'
@@ -353,11 +353,11 @@ schedules, whose result depends on the exact moment a key expires$"
 
 # --- TTLs and what was established -------------------------------------------------------------------
 
-@test "where states cannot be compared, an exhaustive search says so" {
+@test "where states on a server cannot be compared, an exhaustive search says so" {
   echo "return redis.call('INCR', 'c:' .. math.floor(ARGV[1] / 60)) <= 2 and 1 or 0" >own.lua
-  run -0 rlctl adversary --exhaustive 3 --limit 2/60s own.lua --args '{now_s}'
+  run -0 rlctl -u private: adversary --exhaustive 3 --limit 2/60s own.lua --args '{now_s}'
   assert_line --partial 'states     could not be compared'
   echo "return redis.call('INCR', KEYS[1]) <= 2 and 1 or 0" >key.lua
-  run -0 rlctl adversary --exhaustive 3 --limit 2/60s key.lua --args '{now_s} {id}'
+  run -0 rlctl -u private: adversary --exhaustive 3 --limit 2/60s key.lua --args '{now_s} {id}'
   refute_line --partial 'states '
 }

@@ -41,14 +41,14 @@ members=(set-semaphore.lua --args '{limit} {holder}' --head)
 }
 
 @test "a release that frees another's slot is shown with what was wrong about it" {
-  run -0 search "${members[@]}" 'release set-release-any.lua'
+  run -0 search -u private: "${members[@]}" 'release set-release-any.lua'
   without_blanks
   assert_line --partial 'set-semaphore.lua 3 held at once, 1 more than the limit'
   assert_line --regexp '^0 h[1-4] release ([0-9] )?(never held|released before)$'
 }
 
 @test "assertions about leases decide the status" {
-  run -1 --separate-stderr search "${members[@]}" 'release set-release-any.lua' --assert 'held<=2' -q
+  run -1 --separate-stderr search -u private: "${members[@]}" 'release set-release-any.lua' --assert 'held<=2' -q
   assert_regex "$stderr" "assertion 'held<=2' does not hold: set-semaphore.lua has [3-9]"
   run -1 search "${members[@]}" 'release set-release.lua' --assert 'leaked==0' -q
   run -0 search "${members[@]}" 'release set-release.lua' --assert 'held<=2' -q

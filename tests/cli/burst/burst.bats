@@ -36,8 +36,8 @@ load ../../support/common
     local scripts=$output
     run -0 rlctl burst "$pattern" --limit 30/s --limit 90/4s all --keys 3 --cost 2 --json --model
     assert_equal "$(gojq -c '[.runs[].bytes_per_key | . > 40] | unique' <<<"$scripts$output")" $'[true]\n[false]'
-    assert_equal "$(gojq -c 'del(.command, .runs[].bytes_per_key)' <<<"$output")" \
-      "$(gojq -c 'del(.command, .runs[].bytes_per_key)' <<<"$scripts")"
+    assert_equal "$(gojq -c 'del(.command, .confirmation, .runs[].bytes_per_key)' <<<"$output")" \
+      "$(gojq -c 'del(.command, .confirmation, .runs[].bytes_per_key)' <<<"$scripts")"
   done
 }
 

@@ -11,12 +11,13 @@
 #include "base/wait.h"
 #include "traffic/pattern.h"
 
-// The engine of every search for schedules under which a limiter fails. An Engine sends schedules
-// to a limiter and gives the answers to Rules, which judge them. There are rules of requests
-// (request_rules.h), of leases and of reservations (holding_rules.h). Rules say which schedules are
-// known to make limiters fail, make others by chance, know what may follow a schedule, and how a
-// schedule that fails becomes simpler. The engine has the rest: batches, the number of tries,
-// progress, interrupts, the times after which keys expire, and the confirmation of findings.
+// The engine of every search for schedules under which a limiter fails. An SearchEngine sends
+// schedules to a limiter and gives the answers to Rules, which judge them. There are rules of
+// requests (request_rules.h), of leases and of reservations (holding_rules.h). Rules say which
+// schedules are known to make limiters fail, make others by chance, know what may follow a
+// schedule, and how a schedule that fails becomes simpler. The engine has the rest: batches, the
+// number of tries, progress, interrupts, the times after which keys expire, and the confirmation of
+// findings.
 //
 // An exhaustive search takes its schedules from another place: it extends each by every request
 // that may follow. It goes to the end of one schedule before it takes the next, so that few wait.
@@ -98,12 +99,12 @@ class Rules {
 using StillShows = std::function<bool(Schedule& schedule, Answers& answers)>;
 
 /// Sends the schedules of one search, and counts them.
-class Engine {
+class SearchEngine {
  public:
   /// `tries`: how many requests the search sends, and how many again at most to make one finding
   /// smaller. The interrupt ends whatever it does; what was found so far is kept. The references
   /// must outlive this.
-  Engine(std::int64_t tries, const Interrupt& interrupt, const OnProgress& on_progress)
+  SearchEngine(std::int64_t tries, const Interrupt& interrupt, const OnProgress& on_progress)
       : tries_(tries), interrupt_(interrupt), on_progress_(on_progress) {}
 
   /// Tries the known schedules and then others, until so many requests are sent.
@@ -138,7 +139,7 @@ class Engine {
 class Shrinking {
  public:
   /// Sends at most as many requests as the engine has tries. The references must outlive this.
-  Shrinking(Engine& engine, Trial& trial, Schedule& schedule, Answers& answers,
+  Shrinking(SearchEngine& engine, Trial& trial, Schedule& schedule, Answers& answers,
             const StillShows& still_shows)
       : engine_(engine),
         trial_(trial),
@@ -154,7 +155,7 @@ class Shrinking {
   bool take_first_of(std::vector<Schedule> candidates);
 
  private:
-  Engine& engine_;
+  SearchEngine& engine_;
   Trial& trial_;
   Schedule& schedule_;
   Answers& answers_;

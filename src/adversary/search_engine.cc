@@ -1,4 +1,4 @@
-#include "adversary/engine.h"
+#include "adversary/search_engine.h"
 
 #include <algorithm>
 #include <deque>
@@ -23,7 +23,8 @@ void append(List& list, const List& more) {
 
 // ---- Schedules by chance ----
 
-void Engine::try_some(Trial& trial, Rules& rules, traffic::Random& random, std::int64_t tries) try {
+void SearchEngine::try_some(Trial& trial, Rules& rules, traffic::Random& random,
+                            std::int64_t tries) try {
   const auto end = totals_.requests_sent + tries;
   const auto at_once = rules.learns() ? kAtOnce : kManyAtOnce;
   std::vector<Schedule> known;
@@ -54,12 +55,12 @@ void Engine::try_some(Trial& trial, Rules& rules, traffic::Random& random, std::
 } catch (const Interrupted&) {
 }
 
-std::vector<Answers> Engine::run(Trial& trial, std::span<const Schedule> schedules) {
+std::vector<Answers> SearchEngine::run(Trial& trial, std::span<const Schedule> schedules) {
   totals_.requests_sent += requests_of(schedules);
   return trial.run(schedules);
 }
 
-void Engine::judge(Rules& rules, Schedule schedule, Answers answers, std::int64_t schedules) {
+void SearchEngine::judge(Rules& rules, Schedule schedule, Answers answers, std::int64_t schedules) {
   if (answers.empty()) {
     totals_.undecided += schedules;
     return;
@@ -68,7 +69,7 @@ void Engine::judge(Rules& rules, Schedule schedule, Answers answers, std::int64_
   most_ = std::max(most_, rules.most());
 }
 
-void Engine::show_progress() {
+void SearchEngine::show_progress() {
   if (!on_progress_) return;
   if (totals_.tried) {
     on_progress_(*totals_.tried, std::min(share_, 1.0), most_);
@@ -78,7 +79,7 @@ void Engine::show_progress() {
   }
 }
 
-SearchTotals Engine::totals() const {
+SearchTotals SearchEngine::totals() const {
   auto totals = totals_;
   totals.interrupted = is_interrupted();
   return totals;
@@ -86,10 +87,10 @@ SearchTotals Engine::totals() const {
 
 // ---- Every schedule ----
 
-/// See Engine::try_all().
-class Engine::Exhaustion {
+/// See SearchEngine::try_all().
+class SearchEngine::Exhaustion {
  public:
-  Exhaustion(Engine& engine, Branching& limiter, Rules& rules, int requests)
+  Exhaustion(SearchEngine& engine, Branching& limiter, Rules& rules, int requests)
       : engine_(engine),
         limiter_(limiter),
         rules_(rules),
@@ -218,7 +219,7 @@ class Engine::Exhaustion {
     }
   }
 
-  Engine& engine_;
+  SearchEngine& engine_;
   Branching& limiter_;
   Rules& rules_;
   std::size_t requests_;
@@ -229,7 +230,7 @@ class Engine::Exhaustion {
   std::vector<Branching::Branch> branches_;  ///< all requests that may follow the taken nodes
 };
 
-void Engine::try_all(Branching& limiter, Rules& rules, int requests) {
+void SearchEngine::try_all(Branching& limiter, Rules& rules, int requests) {
   totals_.tried = 0;
   try {
     Exhaustion(*this, limiter, rules, requests).run();
@@ -241,8 +242,8 @@ void Engine::try_all(Branching& limiter, Rules& rules, int requests) {
 
 // ---- Smaller schedules ----
 
-void Engine::shrink(Trial& trial, const Rules& rules, Schedule& schedule, Answers& answers,
-                    const StillShows& still_shows) try {
+void SearchEngine::shrink(Trial& trial, const Rules& rules, Schedule& schedule, Answers& answers,
+                          const StillShows& still_shows) try {
   Shrinking shrinking(*this, trial, schedule, answers, still_shows);
   rules.simplify(shrinking);
 } catch (const Interrupted&) {

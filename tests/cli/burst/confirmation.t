@@ -1,0 +1,136 @@
+## a script runs in rlctl itself, and a server confirms its decisions
+$ write counter.lua
+< local n = redis.call('INCR', KEYS[1])
+< if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+< return n <= tonumber(ARGV[2]) and 1 or 0
+$ rlctl burst counter.lua --limit 2/10s --args '{window_ms} {limit}' --json
+{"pattern":"boundary","seed":1,"clock":"virtual","limit":2,"window_us":10000000,"limits":[{"limit":2,"window_us":10000000,"burst":null,"text":"2/10s"}],"replay":null,"command":"rlctl burst boundary counter.lua --limit 2/10s --args '{window_ms} {limit}' --seed 1","interrupted":false,"confirmation":{[..]},"runs":[{"algorithm":"counter.lua","sent":4,"allowed":2,"denied":2,"keys":1,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225609990000,"span_us":5000,"key":"1","limit":2,"window_us":10000000},"worst_keys":[{"key":"1","allowed":2,"ratio":1,"from_us":1767225609990000,"span_us":5000,"limit":2,"window_us":10000000,"denied":2}],"denied_by_limit":null,"bytes_per_key":48,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225610000000,"longest_shut_out_us":5000,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":null,"reset_after":null,"top_denied":[{"key":"1","denied":2}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":2},"suggestion":null,"hint":null,"why":null}]}
+$ rlctl burst counter.lua --limit 2/10s --args '{window_ms} {limit}' -u private: --json
+{"pattern":"boundary","seed":1,"clock":"virtual","limit":2,"window_us":10000000,"limits":[{"limit":2,"window_us":10000000,"burst":null,"text":"2/10s"}],"replay":null,"command":"rlctl burst boundary counter.lua --limit 2/10s --args '{window_ms} {limit}' --seed 1","interrupted":false,"confirmation":null,"runs":[{"algorithm":"counter.lua","sent":4,"allowed":2,"denied":2,"keys":1,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225609990000,"span_us":5000,"key":"1","limit":2,"window_us":10000000},"worst_keys":[{"key":"1","allowed":2,"ratio":1,"from_us":1767225609990000,"span_us":5000,"limit":2,"window_us":10000000,"denied":2}],"denied_by_limit":null,"bytes_per_key":48,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225610000000,"longest_shut_out_us":5000,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":null,"reset_after":null,"top_denied":[{"key":"1","denied":2}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":2},"suggestion":null,"hint":null,"why":null}]}
+$ rlctl adversary counter.lua --limit 2/10s --args '{window_ms} {limit}' --tries 500
+pattern    adversary
+           the schedule that makes a limiter allow the most
+limit      2 per 10 s             seed 1, 500 requests for each limiter
+script     counter.lua            allowed when its reply is nonzero
+clock      virtual time
+
+counter.lua  1.50× the limit: 3 within 1 s
+at     requests  allowed  denied
+0             1        1       0
++10 s         1        1       0
++11 s         2        2       0
+denied exactly one window after, where an exact log would allow
+at     requests  allowed  denied
+0             2        2       0
++10 s         1        0       1
+edge       the limiter denies exactly one window after a unit, where an exact
+           log allows, and allows a moment later: it compares with > instead of
+           >=, or it rounds; no other denial differed in what was tried
+times      from the beginning of a window  2026-01-01T00:00:00Z
+
+server     confirmed on [..]
+           [..]
+           [..]
+
+rlctl adversary counter.lua --limit 2/10s --args '{window_ms} {limit}' \
+    --tries 500 --seed 1
+
+## without a server, the report says that nothing confirmed it
+$ write counter.lua
+< local n = redis.call('INCR', KEYS[1])
+< if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+< return n <= tonumber(ARGV[2]) and 1 or 0
+$ env PATH=/nowhere
+$ rlctl adversary counter.lua --limit 2/10s --args '{window_ms} {limit}' --tries 500
+pattern    adversary
+           the schedule that makes a limiter allow the most
+limit      2 per 10 s             seed 1, 500 requests for each limiter
+script     counter.lua            allowed when its reply is nonzero
+clock      virtual time
+
+counter.lua  1.50× the limit: 3 within 1 s
+at     requests  allowed  denied
+0             1        1       0
++10 s         1        1       0
++11 s         2        2       0
+denied exactly one window after, where an exact log would allow
+at     requests  allowed  denied
+0             2        2       0
++10 s         1        0       1
+edge       the limiter denies exactly one window after a unit, where an exact
+           log allows, and allows a moment later: it compares with > instead of
+           >=, or it rounds; no other denial differed in what was tried
+times      from the beginning of a window  2026-01-01T00:00:00Z
+
+server     not confirmed on a server  none is installed
+
+rlctl adversary counter.lua --limit 2/10s --args '{window_ms} {limit}' \
+    --tries 500 --seed 1
+$ rlctl burst counter.lua --limit 2/10s --args '{window_ms} {limit}'
+pattern    boundary
+           the limit in the last 10 ms of a window, and again in the next 10 ms
+limit      2 per 10 s             seed 1
+script     counter.lua            allowed when its reply is nonzero
+clock      virtual time
+
+             sent  allowed  denied  worst in 10 s  within      at  first denial
+counter.lua     4        2       2       2  1.00×    5 ms  -10 ms             0
+
+             longest lockout  retry_after  bytes/key
+counter.lua             5 ms            -          -
+times      from the edge of a window  2026-01-01T00:00:10Z
+note       counter.lua: never above the limit with this traffic; adversary
+           searches for traffic that gets more through
+
+counter.lua  never above the limit
+      2 ├───────────────────────── limit
+        │          █████████████████████
+      0 │███████████████████████████████
+allowed │█·········█····················
+ denied │····················▓·········▓
+        └────────────────────┴─────────┘
+         -10 ms                  +5.5 ms
+chart      allowed within the last 10 s  against the limit
+rows       requests               a column is 500 µs, the highest 1
+
+server     not confirmed on a server  none is installed
+
+rlctl burst boundary counter.lua --limit 2/10s --args '{window_ms} {limit}' \
+    --seed 1
+
+## a command that rlctl does not have is refused by name, and runs on a server
+$ write any.lua
+< redis.call('SADD', KEYS[1], 'a', 'b')
+< return redis.call('SPOP', KEYS[1]) and 1
+$ rlctl burst any.lua --limit 2/10s --args '{now_ms}' -q
+! rlctl: burst: any.lua: SPOP of a random member is not implemented here: add -u private:
+! Try 'rlctl burst --help'.
+$ rlctl burst any.lua --limit 2/10s --args '{now_ms}' -q -u private:
+
+## a key exists until the millisecond in which it expires has passed, as in Redis
+$ write once.lua
+< return redis.call('SET', KEYS[1], 1, 'NX', 'PX', ARGV[1]) and 1 or 0
+$ rlctl adversary once.lua --limit 1/1s --args '{window_ms}' --tries 200
+pattern    adversary
+           the schedule that makes a limiter allow the most
+limit      1 per 1 s              seed 1, 200 requests for each limiter
+script     once.lua               allowed when its reply is nonzero
+clock      virtual time
+
+once.lua  never above the limit
+at  requests  allowed  denied
+0          1        1       0
+denied exactly one window after, where an exact log would allow
+at    requests  allowed  denied
+0            1        1       0
++1 s         1        0       1
+edge       found such denials only exactly one window after a unit; whether they
+           end there was not established
+times      from the beginning of a window  2026-01-01T00:00:00Z
+
+server     confirmed on [..]
+           [..]
+           [..]
+
+rlctl adversary once.lua --limit 1/1s --args '{window_ms}' --tries 200 \
+    --seed 1
