@@ -105,6 +105,7 @@ $ write any.lua
 $ rlctl burst any.lua --limit 2/10s --args '{now_ms}' -q
 ! rlctl: burst: any.lua: SPOP of a random member is not implemented here: add -u private:
 ! Try 'rlctl burst --help'.
+[2]
 $ rlctl burst any.lua --limit 2/10s --args '{now_ms}' -q -u private:
 
 ## a key exists until the millisecond in which it expires has passed, as in Redis
