@@ -75,12 +75,31 @@ void add_text(std::string& out, const Collection& collection) {
 }  // namespace
 
 NotImplementedHere::NotImplementedHere(std::string_view what)
-    : std::runtime_error(fmt::format("{} is not implemented here: add -u private:", what)) {}
+    : std::runtime_error(fmt::format("{} is not implemented here", what)) {}
 
 std::string_view type_name(const Value& value) {
   constexpr std::array<std::string_view, std::variant_size_v<Value>> kNames = {
       "string", "list", "hash", "set", "zset"};
   return kNames[value.index()];
+}
+
+std::size_t size_of(const Value& value) {
+  return std::visit([](const auto& its) { return bytes_of(its); }, value);
+}
+
+std::vector<std::string_view> keys_of(std::span<const std::string_view> words) {
+  const auto* const command = find_command(words.front());
+  if (command == nullptr || !command->takes(words.size())) return {};
+  std::vector<std::string_view> keys;
+  const auto last = std::min(static_cast<std::size_t>(command->last_key), words.size() - 1);
+  const auto step = static_cast<std::size_t>(command->key_step);
+  for (std::size_t i = 1; i <= last; i += step) keys.push_back(words[i]);
+  return keys;
+}
+
+bool writes_keys(std::string_view command) {
+  const auto* const its = find_command(command);
+  return its != nullptr && its->writes && its->last_key != kNoKey;
 }
 
 std::vector<CommandInfo> Keyspace::commands() {
@@ -92,8 +111,7 @@ std::vector<CommandInfo> Keyspace::commands() {
 void Keyspace::call(std::span<const std::string_view> words, bool read_only, std::string& reply) {
   const auto* const command = find_command(words.front());
   if (command == nullptr) throw NotImplementedHere(upper_case(words.front()));
-  const auto count = static_cast<int>(words.size());
-  if (command->arity > 0 ? count != command->arity : count < -command->arity) {
+  if (!command->takes(words.size())) {
     reply += "-ERR Wrong number of args calling Redis command from script\r\n";
     return;
   }
@@ -182,8 +200,7 @@ void Keyspace::reserve(std::size_t bytes) {
     remove_expired();
     bytes_at_most_ = 0;
     for (const auto& [name, key] : keys_) {
-      bytes_at_most_ += bytes_of(name);
-      std::visit([&](const auto& value) { bytes_at_most_ += bytes_of(value); }, *key.value);
+      bytes_at_most_ += bytes_of(name) + size_of(*key.value);
     }
     if (bytes_at_most_ + bytes > kMostBytes / 2) {
       throw NotImplementedHere(fmt::format("a keyspace of more than {} bytes", kMostBytes / 2));
