@@ -102,8 +102,10 @@ redis::Reply EngineDecider::run(const limiter::ScriptCall& call, const Arrival& 
   try {
     return engine_.run(call, commands);
   } catch (const lua::RanTooLong& error) {
-    const redis::Error timeout(redis::Failure::kTimeout, error.what());
-    throw without_answer(timeout, script_, arrival, state_.calls, false);
+    const redis::Error timeout(redis::Failure::kTimeout,
+                               fmt::format("{} did not end: it {}", script_.name(), error.what()),
+                               {}, "the script may never end: step through it with rlctl debug");
+    throw script_.with_request(timeout, arrival, state_.calls);
   } catch (const keyspace::NotImplementedHere& error) {
     throw UsageError(fmt::format("{}: {}", script_.name(), error.what()),
                      "a server has it: burst, adversary and debug run scripts there with "

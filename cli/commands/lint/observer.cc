@@ -17,7 +17,6 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/errors/failure.h"
 #include "lint/answers.h"
 #include "lint/calls.h"
 #include "lint/conduct.h"
@@ -68,6 +67,8 @@ class Observer {
         interrupt_(interrupt),
         script_(traffic::make_script(subject.candidate, names_, "", {.virtual_clock = false})),
         decider_(*script_, interrupt) {
+    decider_.answer_calls(
+        [this](const traffic::EngineCall& call, std::string& reply) { answer(call, reply); });
     // An unknown flag is a finding.
     if (lua::unknown_flags(subject.source).empty()) change_ = script_->change();
     const auto& limit = subject.candidate.limits.front();
@@ -306,16 +307,12 @@ class Observer {
     for (const auto end = at + length; at < end; at += gap) {
       arrivals.push_back({.at = at, .cost = subject_.costs.front()});
     }
-    std::map<std::string, std::int64_t> calls;  // by command
-    decider_.answer_calls([&](const traffic::EngineCall& call, std::string& reply) {
-      call.run(reply);
-      ++calls[lower_case(call.words.front())];
-    });
+    calls_.clear();
     std::vector<limiter::Decision> decisions(arrivals.size());
     if (decider_.decide(arrivals, decisions) < arrivals.size()) throw Interrupted();
     probes_sent_ += std::ssize(arrivals);
     Sizes sizes;
-    for (const auto& [command, count] : calls) {
+    for (const auto& [command, count] : calls_) {
       sizes[{command, ""}] = as_double(count) / as_double(std::ssize(arrivals));
     }
     const auto& keys = decider_.state().keys;
@@ -404,10 +401,10 @@ class Observer {
                     .at = at,
                     .keys = {call.keys.begin(), call.keys.end()},
                     .arguments = {call.arguments.begin(), call.arguments.end()}};
-    decider_.answer_calls([&](const traffic::EngineCall& each, std::string& reply) {
-      request.calls.push_back(record(each, reply));
-    });
-    const auto decision = decide(arrival);
+    recorded_ = &request;
+    limiter::Decision decision;
+    if (decider_.decide({&arrival, 1}, {&decision, 1}) == 0) throw Interrupted();
+    recorded_ = nullptr;
     request.allowed = decision.allowed;
     delays_ |= decision.delay.count() > 0;
     const auto returned = decider_.returned_number().value_or(0);
@@ -417,32 +414,20 @@ class Observer {
     return seen_.requests.size() - 1;
   }
 
-  limiter::Decision decide(const traffic::Arrival& arrival) {
-    limiter::Decision decision;
-    try {
-      if (decider_.decide({&arrival, 1}, {&decision, 1}) == 0) throw Interrupted();
-    } catch (const redis::Error& error) {
-      if (error.failure() != redis::Failure::kTimeout) throw;
-      throw ProblemError(
-          {.status = ExitStatus::kRejected,
-           .code = "cut_off",
-           .message = fmt::format("request {} did not end: {}", number_, error.what()),
-           .hint = "the script may never end: step through it with rlctl debug"});
-    }
-    return decision;
-  }
-
-  /// Answers a call, and returns what it was.
-  static rlctl::lint::Call record(const traffic::EngineCall& call, std::string& reply) {
+  void answer(const traffic::EngineCall& call, std::string& reply) {
     call.run(reply);
-    rlctl::lint::Call seen{.line = std::max(call.line, 1),
-                           .words = {call.words.begin(), call.words.end()},
-                           .reply = recorded_reply(reply)};
-    if (!seen.reply) return seen;
+    if (recorded_ == nullptr) {
+      ++calls_[lower_case(call.words.front())];
+      return;
+    }
+    auto& seen = recorded_->calls.emplace_back();
+    seen.line = std::max(call.line, 1);
+    seen.words.assign(call.words.begin(), call.words.end());
+    seen.reply = recorded_reply(reply);
+    if (!seen.reply) return;
     const auto keys = keyspace::keys_of(call.words);
     seen.keys.assign(keys.begin(), keys.end());
     seen.writes = keyspace::writes_keys(call.words.front());
-    return seen;
   }
 
   void note_left_keys(Request& request) const {
@@ -465,8 +450,10 @@ class Observer {
   KeyNames names_;
   std::unique_ptr<traffic::Script> script_;
   traffic::EngineDecider decider_;
-  std::int64_t number_ = 0;       ///< of the last request that was recorded, from 1
-  std::int64_t probes_sent_ = 0;  ///< the requests that were not recorded
+  Request* recorded_ = nullptr;  ///< the request whose calls are recorded; null: they are counted
+  std::map<std::string, std::int64_t> calls_;  ///< how many were counted, by command
+  std::int64_t number_ = 0;                    ///< of the last request that was recorded, from 1
+  std::int64_t probes_sent_ = 0;               ///< the requests that were not recorded
   int run_ = 0;
   std::optional<double> cut_from_;  ///< a reply of 0 was this number in the script
   bool delays_ = false;             ///< a request was allowed with a delay
