@@ -42,8 +42,7 @@ constexpr JsonType kCode{R"("anyOf": [
   { "const": "assertion", "description": "burst, adversary" },
   { "const": "program", "description": "burst, adversary, lint" },
   { "const": "script", "description": "debug" },
-  { "const": "cut_off", "description": "debug" },
-  { "const": "unprepared", "description": "debug" }])"};
+  { "const": "cut_off", "description": "debug" }])"};
 
 constexpr JsonField<Problem> kErrorFields[] = {
     {"code", kCode,

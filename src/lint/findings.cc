@@ -364,9 +364,8 @@ const Call* counting_call(const Observation& observation, const std::vector<Call
 }
 
 /// The last call in a request that was allowed, or in one that was denied, that set the TTL of a
-/// key which had one for longer than a busy machine may have cut off; null if none did.
+/// key which had one; null if none did.
 const Call* renewing_call(const Observation& observation, bool allowed) {
-  constexpr double kPart = 100;
   std::map<std::pair<int, std::string>, double> ends;  // by run and key, in µs since 1970
   const Call* last = nullptr;
   for_each_call(observation, [&](const Request& request, const Call& call) {
@@ -375,7 +374,7 @@ const Call* renewing_call(const Observation& observation, bool allowed) {
     for (const auto& key : call.keys) {
       auto& end = ends[{request.run, key}];
       const auto left = end - as_double(request.at);
-      if (request.allowed == allowed && left > as_double(observation.window) / kPart) last = &call;
+      if (request.allowed == allowed && left > 0) last = &call;
       end = ttl->value * as_double(ttl->unit) + (ttl->is_absolute ? 0 : as_double(request.at));
     }
   });

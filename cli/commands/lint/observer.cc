@@ -69,8 +69,6 @@ class Observer {
         decider_(*script_, interrupt) {
     decider_.answer_calls(
         [this](const traffic::EngineCall& call, std::string& reply) { answer(call, reply); });
-    // An unknown flag is a finding.
-    if (lua::unknown_flags(subject.source).empty()) change_ = script_->change();
     const auto& limit = subject.candidate.limits.front();
     seen_.source = subject.source;
     seen_.limit = std::max(limit.limit, limit.burst.value_or(0));
@@ -83,37 +81,40 @@ class Observer {
   }
 
   /// The requests of light traffic alone.
-  void send_once() {
+  std::vector<Request> observe_lightly() {
     begin_run();
     send_main_traffic();
+    return std::move(seen_.requests);
   }
 
-  void observe() {
-    send_once();
+  /// Sends all traffic, and judges the script by it and by `others`: requests for another limit.
+  Observed observe(std::vector<Request> others) {
+    begin_run();
+    send_main_traffic();
     check_replies();
-    if (!doubts_.empty()) {
-      not_tested_.push_back({"retries, idle gaps, costs and figures", doubts_.front()});
-      return;
+    if (const auto& doubts = observed_.warnings; !doubts.empty()) {
+      observed_.not_tested.push_back({"retries, idle gaps, costs and figures", doubts.front()});
+    } else {
+      send_in_two_parts();
+      send_costs();
+      run_probes();
+      watch_growth();
     }
-    send_in_two_parts();
-    send_costs();
-    run_probes();
-    watch_growth();
+    for (auto& request : others) {
+      request.run = -request.run;  // no other request is of its run
+      request.allowed.reset();
+      seen_.requests.push_back(std::move(request));
+    }
+    observed_.findings = find_flaws(seen_);
+    std::ranges::move(answer_findings_, std::back_inserter(observed_.findings));
+    observed_.requests = number_ + probes_sent_;
+    // An unknown flag is a finding.
+    if (lua::unknown_flags(subject_.source).empty() && !script_->change().empty()) {
+      observed_.warnings.insert(observed_.warnings.begin(), script_->change());
+    }
+    note_scaling(subject_, observed_);
+    return std::move(observed_);
   }
-
-  Observed take() {
-    Observed observed{.requests = number_ + probes_sent_,
-                      .tested = std::move(tested_),
-                      .not_tested = std::move(not_tested_)};
-    note_scaling(subject_, observed);
-    if (!change_.empty()) observed.warnings.push_back(std::move(change_));
-    std::ranges::move(doubts_, std::back_inserter(observed.warnings));
-    return observed;
-  }
-
-  Observation& seen() { return seen_; }
-  const rlctl::lint::AnswerObservation& figures() const { return figures_seen_; }
-  const std::vector<rlctl::lint::Finding>& conduct() const { return conduct_; }
 
  private:
   using Index = std::size_t;  ///< of a request
@@ -137,7 +138,7 @@ class Observer {
     seen_.is_denied_for_ever = is_denied(send(latest_));
     send(start_ + later + tick_);
     send(start_ + later + tick_, 1);
-    tested_.push_back(
+    observed_.tested.push_back(
         fmt::format("requests at one instant, through a window of {}, and {} later; two clients",
                     period_text(window), span_text(later)));
   }
@@ -152,15 +153,15 @@ class Observer {
     const bool any_allowed = std::any_of(requests.begin(), requests.end(), is_allowed);
     const bool any_denied = !std::all_of(requests.begin(), requests.end(), is_allowed);
     if (!any_allowed) {
-      doubts_.push_back(
+      observed_.warnings.push_back(
           "nothing was allowed: see --allowed-when for how to read the reply" +
           (cut_from_ ? fmt::format("; Redis cut the reply {} to 0", *cut_from_) : std::string()));
     } else if (is_denied(0)) {
-      doubts_.emplace_back(
+      observed_.warnings.emplace_back(
           "the reply may be inverted: the first request was denied, and a later one was "
           "allowed; see --allowed-when");
     } else if (!any_denied && !delays_) {
-      doubts_.emplace_back(
+      observed_.warnings.emplace_back(
           "nothing was denied: the script's own limit differs, or its reply is misread; see "
           "--allowed-when");
     }
@@ -241,12 +242,13 @@ class Observer {
       return std::nullopt;
     };
     seen_.cause = find_cause(subject_, probed, time_stored_in(seen_) != nullptr, probe_again);
-    tested_.insert(tested_.end(), probed.tested.begin(), probed.tested.end());
+    observed_.tested.insert(observed_.tested.end(), probed.tested.begin(), probed.tested.end());
     if (!probed.fills.empty()) judge_answers(probed);
-    const bool is_known = !doubts_.empty() || seen_.is_denied_for_ever || seen_.cause;  // why
+    const bool is_known =
+        !observed_.warnings.empty() || seen_.is_denied_for_ever || seen_.cause;  // why
     for (const auto& [what, why] : probed.not_tested) {
       if (is_known) {
-        not_tested_.push_back({what, why});
+        observed_.not_tested.push_back({what, why});
       } else {
         not_tested(what, why);
       }
@@ -292,11 +294,14 @@ class Observer {
       if (script->reading.remaining) figures.expect(rlctl::lint::kRemaining);
       if (script->reading.reset_after) figures.expect(rlctl::lint::kReset);
     }
-    figures.check(probed.fills, at_once, figures_seen_, tested_, not_tested_);
+    rlctl::lint::AnswerObservation figures_seen;
+    figures.check(probed.fills, at_once, figures_seen, observed_.tested, observed_.not_tested);
     std::vector<NotTested> unknown;
-    conduct_ =
+    answer_findings_ = find_flaws(figures_seen);
+    std::ranges::move(
         rlctl::lint::judge_conduct(rlctl::lint::profile_of(subject_.candidate, subject_.all_costs),
-                                   at_once, ask, tested_, unknown);
+                                   at_once, ask, observed_.tested, unknown),
+        std::back_inserter(answer_findings_));
     for (const auto& [what, why] : unknown) not_tested(what, why);
   }
 
@@ -361,15 +366,15 @@ class Observer {
       decider_.keep_keys(false);
       std::erase_if(whole, [&](auto& each) { return later[each.first] < kLess * each.second; });
     }
-    tested_.push_back(
+    observed_.tested.push_back(
         fmt::format("a client that asks slightly more often than the limit allows, for {}: whether "
                     "keys or calls grow",
                     span_text(span)));
   }
 
   void not_tested(std::string_view finding, std::string_view why) {
-    doubts_.push_back(fmt::format("not tested: {}: {}", finding, why));
-    not_tested_.push_back({std::string(finding), std::string(why)});
+    observed_.warnings.push_back(fmt::format("not tested: {}: {}", finding, why));
+    observed_.not_tested.push_back({std::string(finding), std::string(why)});
   }
 
   /// The next requests find no keys.
@@ -443,10 +448,7 @@ class Observer {
 
   const Subject& subject_;
   const Interrupt& interrupt_;
-  std::string change_;               ///< what was changed in the script so that it can be loaded
-  std::vector<std::string> doubts_;  ///< what could not be tested, and why
-  std::vector<std::string> tested_;
-  std::vector<NotTested> not_tested_;
+  std::string change_;  ///< what was changed in the script so that it can be loaded
   KeyNames names_;
   std::unique_ptr<traffic::Script> script_;
   traffic::EngineDecider decider_;
@@ -460,8 +462,8 @@ class Observer {
   microseconds start_{0}, tick_{0};
   microseconds latest_{0};  ///< when nothing may count any more
   Observation seen_;
-  rlctl::lint::AnswerObservation figures_seen_;
-  std::vector<rlctl::lint::Finding> conduct_;
+  std::vector<rlctl::lint::Finding> answer_findings_;  ///< what the answers to probes show
+  Observed observed_;
 };
 
 }  // namespace
@@ -471,22 +473,9 @@ Observed observe(const Subject& subject, const Interrupt& interrupt) {
   if (subject.unscaled) {
     auto typed = subject;
     typed.candidate.limits.front() = *subject.unscaled;
-    Observer light(typed, interrupt);
-    light.send_once();
-    unscaled = std::move(light.seen().requests);
+    unscaled = Observer(typed, interrupt).observe_lightly();
   }
-  Observer observer(subject, interrupt);
-  observer.observe();
-  auto observed = observer.take();
-  for (auto& request : unscaled) {
-    request.run = -request.run;  // no other request is of its run
-    request.allowed.reset();     // another limit decided it
-    observer.seen().requests.push_back(std::move(request));
-  }
-  observed.findings = find_flaws(observer.seen());
-  std::ranges::move(find_flaws(observer.figures()), std::back_inserter(observed.findings));
-  std::ranges::copy(observer.conduct(), std::back_inserter(observed.findings));
-  return observed;
+  return Observer(subject, interrupt).observe(std::move(unscaled));
 }
 
 }  // namespace rlctl::cli::lint
