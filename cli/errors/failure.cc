@@ -41,9 +41,8 @@ constexpr JsonType kCode{R"("anyOf": [
   { "const": "left", "description": "reset" },
   { "const": "assertion", "description": "burst, adversary" },
   { "const": "program", "description": "burst, adversary, lint" },
-  { "const": "script", "description": "debug, lint" },
-  { "const": "cut_off", "description": "debug, lint" },
-  { "const": "unprepared", "description": "debug, lint" }])"};
+  { "const": "script", "description": "debug" },
+  { "const": "cut_off", "description": "debug" }])"};
 
 constexpr JsonField<Problem> kErrorFields[] = {
     {"code", kCode,

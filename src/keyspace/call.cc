@@ -230,9 +230,9 @@ std::int64_t expiry_time(const Call& call, std::int64_t amount, TimeUnit unit) {
     if (amount > kMost / 1000 || amount < kLeast / 1000) throw invalid_expiry(call);
     amount *= 1000;
   }
-  const auto base = call.base_of(unit);
-  if (amount > kMost - base) throw invalid_expiry(call);
-  return amount + base;
+  std::int64_t time = 0;
+  if (__builtin_add_overflow(amount, call.base_of(unit), &time)) throw invalid_expiry(call);
+  return time;
 }
 
 }  // namespace rlctl::keyspace

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -78,7 +79,7 @@ class Call {
 
   // ---- Keys ----
 
-  std::chrono::microseconds shown_time() const { return keyspace_.now_ - keyspace_.ahead_; }
+  std::chrono::microseconds shown_time() const { return keyspace_.shown_time(); }
   std::int64_t now_ms() const { return keyspace_.now_ms(); }
   /// The milliseconds between 1970 and what a time in this unit counts from.
   std::int64_t base_of(TimeUnit unit) const {
@@ -158,8 +159,16 @@ struct Command {
   int arity = 0;          ///< as CommandInfo has it
   bool writes = false;
   void (*run)(Call&) = nullptr;
+  int last_key = 1;  ///< the index of the last word that is a key, the first being 1; 0: none is
+  int key_step = 1;  ///< between two keys
+
+  bool takes(std::size_t count) const {
+    return arity > 0 ? count == static_cast<std::size_t>(arity)
+                     : count >= static_cast<std::size_t>(-arity);
+  }
 };
 constexpr bool kReads = false, kWrites = true;
+constexpr int kNoKey = 0, kTwoKeys = 2, kAllWords = std::numeric_limits<int>::max();
 
 /// STRLEN, LLEN, HLEN, SCARD and ZCARD.
 template <typename T>

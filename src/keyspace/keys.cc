@@ -162,9 +162,9 @@ void reply_expiry(Call& call) {
 }
 
 constexpr Command kKeyCommands[] = {
-    {"COPY", -3, kWrites, copy},
-    {"DEL", -2, kWrites, count_removed},
-    {"EXISTS", -2, kReads, exists},
+    {"COPY", -3, kWrites, copy, kTwoKeys},
+    {"DEL", -2, kWrites, count_removed, kAllWords},
+    {"EXISTS", -2, kReads, exists, kAllWords},
     {"EXPIRE", -3, kWrites, expire<true, true>},
     {"EXPIREAT", -3, kWrites, expire<true, false>},
     {"EXPIRETIME", 2, kReads, reply_expiry<true, false>},
@@ -173,14 +173,14 @@ constexpr Command kKeyCommands[] = {
     {"PEXPIREAT", -3, kWrites, expire<false, false>},
     {"PEXPIRETIME", 2, kReads, reply_expiry<false, false>},
     {"PTTL", 2, kReads, reply_expiry<false, true>},
-    {"PUBLISH", 3, kWrites, publish},
-    {"RENAME", 3, kWrites, rename},
-    {"RENAMENX", 3, kWrites, renamenx},
-    {"TIME", 1, kReads, time},
-    {"TOUCH", -2, kReads, exists},
+    {"PUBLISH", 3, kWrites, publish, kNoKey},
+    {"RENAME", 3, kWrites, rename, kTwoKeys},
+    {"RENAMENX", 3, kWrites, renamenx, kTwoKeys},
+    {"TIME", 1, kReads, time, kNoKey},
+    {"TOUCH", -2, kReads, exists, kAllWords},
     {"TTL", 2, kReads, reply_expiry<true, true>},
     {"TYPE", 2, kReads, type},
-    {"UNLINK", -2, kWrites, count_removed},
+    {"UNLINK", -2, kWrites, count_removed, kAllWords},
 };
 
 }  // namespace

@@ -52,10 +52,6 @@ std::size_t bytes_of(const Collection& collection) {
   return bytes;
 }
 
-std::size_t bytes_of_value(const Value& value) {
-  return std::visit([](const auto& its) { return bytes_of(its); }, value);
-}
-
 // The size comes first, so that no two values have one text.
 void add_text(std::string& out, std::string_view text) {
   fmt::format_to(std::back_inserter(out), "{}:{}", text.size(), text);
@@ -79,12 +75,31 @@ void add_text(std::string& out, const Collection& collection) {
 }  // namespace
 
 NotImplementedHere::NotImplementedHere(std::string_view what)
-    : std::runtime_error(fmt::format("{} is not implemented here: add -u private:", what)) {}
+    : std::runtime_error(fmt::format("{} is not implemented here", what)) {}
 
 std::string_view type_name(const Value& value) {
   constexpr std::array<std::string_view, std::variant_size_v<Value>> kNames = {
       "string", "list", "hash", "set", "zset"};
   return kNames[value.index()];
+}
+
+std::size_t size_of(const Value& value) {
+  return std::visit([](const auto& its) { return bytes_of(its); }, value);
+}
+
+std::vector<std::string_view> keys_of(std::span<const std::string_view> words) {
+  const auto* const command = find_command(words.front());
+  if (command == nullptr || !command->takes(words.size())) return {};
+  std::vector<std::string_view> keys;
+  const auto last = std::min(static_cast<std::size_t>(command->last_key), words.size() - 1);
+  const auto step = static_cast<std::size_t>(command->key_step);
+  for (std::size_t i = 1; i <= last; i += step) keys.push_back(words[i]);
+  return keys;
+}
+
+bool writes_keys(std::string_view command) {
+  const auto* const its = find_command(command);
+  return its != nullptr && its->writes && its->last_key != kNoKey;
 }
 
 std::vector<CommandInfo> Keyspace::commands() {
@@ -96,8 +111,7 @@ std::vector<CommandInfo> Keyspace::commands() {
 void Keyspace::call(std::span<const std::string_view> words, bool read_only, std::string& reply) {
   const auto* const command = find_command(words.front());
   if (command == nullptr) throw NotImplementedHere(upper_case(words.front()));
-  const auto count = static_cast<int>(words.size());
-  if (command->arity > 0 ? count != command->arity : count < -command->arity) {
+  if (!command->takes(words.size())) {
     reply += "-ERR Wrong number of args calling Redis command from script\r\n";
     return;
   }
@@ -178,7 +192,7 @@ void Keyspace::remove_expired() {
 }
 
 void Keyspace::reserve_copy(const Key& key) {
-  reserve(bytes_of_value(*key.value));
+  reserve(size_of(*key.value));
 }
 
 void Keyspace::reserve(std::size_t bytes) {
@@ -187,7 +201,7 @@ void Keyspace::reserve(std::size_t bytes) {
     remove_expired();
     bytes_at_most_ = 0;
     for (const auto& [name, key] : keys_) {
-      bytes_at_most_ += bytes_of(name) + bytes_of_value(*key.value);
+      bytes_at_most_ += bytes_of(name) + size_of(*key.value);
     }
     if (bytes_at_most_ + bytes > kMostBytes) {
       throw NotImplementedHere(fmt::format("a keyspace of more than {} bytes", kMostBytes));

@@ -54,8 +54,8 @@
 
 namespace rlctl::keyspace {
 
-/// A call that a Keyspace cannot answer as Redis 7 does. what() names the command and the way out:
-/// "SORT is not implemented here: add -u private:".
+/// A call that a Keyspace cannot answer as Redis 7 does. what() names the command: "SORT is not
+/// implemented here".
 class NotImplementedHere : public std::runtime_error {
  public:
   /// `what` is the subject of the sentence, raw.
@@ -82,6 +82,8 @@ using Value = std::variant<Text, List, Hash, Set, SortedSet>;
 
 /// As TYPE replies it: "zset".
 std::string_view type_name(const Value& value);
+/// The bytes that a value takes, about.
+std::size_t size_of(const Value& value);
 
 /// What all values of a Keyspace may take, about. They are counted seldom: up to twice as much may
 /// be stored before a call is refused.
@@ -93,6 +95,12 @@ struct CommandInfo {
   int arity = 0;        ///< words with the name; negative: at least so many, as COMMAND INFO has it
   bool writes = false;  ///< a script with the flag no-writes must not call it
 };
+
+/// The words of a command that are keys, as COMMAND GETKEYS finds them; none for a command that is
+/// not in the list, or has too few words.
+std::vector<std::string_view> keys_of(std::span<const std::string_view> words);
+/// Whether the command writes to keys; false for one that is not in the list.
+bool writes_keys(std::string_view command);
 
 /// Milliseconds since 1970; without one, the key does not expire.
 using Expiry = std::optional<std::int64_t>;
@@ -115,9 +123,12 @@ class Keyspace final : public lua::Commands {
   void call(std::span<const std::string_view> words, bool read_only, std::string& reply) override;
 
   std::chrono::microseconds now() const { return now_; }
+  /// The time that TIME replies.
+  std::chrono::microseconds shown_time() const { return now_ - ahead_; }
   void set_time(std::chrono::microseconds now) { set_time(now, now); }
   /// Shows commands another time than that by which keys expire: TIME replies it, and absolute
-  /// times of expiry count from it. So a clock can step back for which no key lives longer.
+  /// times of expiry count from it. So a clock can step back for which no key lives longer, and
+  /// one can advance for which no key expires.
   void set_time(std::chrono::microseconds now, std::chrono::microseconds shown);
 
   /// The names of the keys that exist, in the order of their bytes. They are valid until a key is

@@ -167,7 +167,7 @@ constexpr Command kListCommands[] = {
     {"LINDEX", 3, kReads, lindex},
     {"LINSERT", 5, kWrites, linsert},
     {"LLEN", 2, kReads, reply_size<List>},
-    {"LMOVE", 5, kWrites, lmove},
+    {"LMOVE", 5, kWrites, lmove, kTwoKeys},
     {"LPOP", -2, kWrites, pop<End::kLeft>},
     {"LPUSH", -3, kWrites, push<End::kLeft>},
     {"LPUSHX", -3, kWrites, push_if_exists<End::kLeft>},
@@ -176,7 +176,7 @@ constexpr Command kListCommands[] = {
     {"LSET", 4, kWrites, lset},
     {"LTRIM", 4, kWrites, ltrim},
     {"RPOP", -2, kWrites, pop<End::kRight>},
-    {"RPOPLPUSH", 3, kWrites, rpoplpush},
+    {"RPOPLPUSH", 3, kWrites, rpoplpush, kTwoKeys},
     {"RPUSH", -3, kWrites, push<End::kRight>},
     {"RPUSHX", -3, kWrites, push_if_exists<End::kRight>},
 };

@@ -108,7 +108,7 @@ constexpr Command kSetCommands[] = {
     {"SISMEMBER", 3, kReads, sismember},
     {"SMEMBERS", 2, kReads, smembers},
     {"SMISMEMBER", -3, kReads, smismember},
-    {"SMOVE", 4, kWrites, smove},
+    {"SMOVE", 4, kWrites, smove, kTwoKeys},
     {"SPOP", -2, kWrites, take_members<true>},
     {"SRANDMEMBER", -2, kReads, take_members<false>},
     {"SREM", -3, kWrites, srem},

@@ -43,7 +43,7 @@ bool reads_ttl(const Call& call);
 bool increments(const Call& call);
 /// Whether the command writes, but only removes elements or sets TTLs.
 bool is_upkeep(const Call& call);
-/// The whole number that the server replied; std::nullopt if it replied anything else.
+/// The integer that is the reply; std::nullopt for any other.
 std::optional<std::int64_t> integer_reply(const Call& call);
 
 /// The finite number that is the whole text.

@@ -341,11 +341,10 @@ std::vector<Finding> judge_conduct(const Profile& profile, std::int64_t at_once,
                                    std::vector<std::string>& tested,
                                    std::vector<NotTested>& not_tested) {
   std::vector<Finding> findings;
-  bool is_answered = false, is_unknown = false;
+  bool is_answered = false;
   const Ask ask_noting = [&](const Schedule& schedule) {
     auto answers = ask(schedule);
     is_answered |= !answers.empty();
-    is_unknown |= answers.empty() && !has_cost_other_than_1(schedule);
     return answers;
   };
   const Examination exam{.profile = profile,
@@ -361,12 +360,7 @@ std::vector<Finding> judge_conduct(const Profile& profile, std::int64_t at_once,
   // The first row, about the limit, needs no denials.
   for (const auto& row : exam.is_denied_at_once() ? all : all.first(1)) {
     if (auto finding = row.judge(exam)) findings.push_back(std::move(*finding));
-    if (is_answered) {
-      tested.emplace_back(row.tested);
-    } else if (is_unknown) {
-      not_tested.push_back({std::string(row.tested), "the answers depend on when keys expire"});
-    }
-    is_answered = is_unknown = false;
+    if (std::exchange(is_answered, false)) tested.emplace_back(row.tested);
   }
   const auto most = std::min(profile.limit.limit, profile.limit.burst_or_limit());
   if (!profile.has_limit && at_once < most) {

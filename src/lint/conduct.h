@@ -30,9 +30,9 @@ struct Profile {
 Profile profile_of(const traffic::Candidate& candidate, std::vector<std::int64_t> costs = {});
 
 /// Judges a limiter by all rows that apply to it. At one instant it allows `at_once` of
-/// requests_at_once(), of cost 1. `ask` answers a schedule, or not at all if the answers depend on
-/// when keys expire within the precision of TTLs, or if the limiter refuses a cost other than 1
-/// with an error. Adds what was answered to `tested`, and what was not to `not_tested`.
+/// requests_at_once(), of cost 1. `ask` answers a schedule, or not at all if the limiter refuses a
+/// cost other than 1 with an error. Adds what was answered to `tested`, and what cannot be judged
+/// to `not_tested`.
 std::vector<Finding> judge_conduct(const Profile& profile, std::int64_t at_once, const Ask& ask,
                                    std::vector<std::string>& tested,
                                    std::vector<NotTested>& not_tested);

@@ -21,8 +21,6 @@ using std::chrono::microseconds;
 constexpr microseconds kRounding{2000};
 /// Floating point may make a time this much too short.
 constexpr microseconds kPrecision{10};
-/// An answer that depends on when a key expires may change this much too early or too late.
-constexpr microseconds kTtlSlack = 3 * kTtlStep;
 
 Schedule then(const Schedule& schedule, microseconds after, const Retry& retry) {
   return joined(schedule, schedule.back().at + after, retry.cost, retry.count);
@@ -40,10 +38,10 @@ microseconds first_time(microseconds before, microseconds until, Test is_true) {
 
 }  // namespace
 
-Figures::Figures(const limiter::Limit& limit, const Ask& ask, const Ask& certain)
+Figures::Figures(const limiter::Limit& limit, const Ask& ask, microseconds late)
     : limit_(limit),
       ask_(ask),
-      certain_(certain),
+      precision_(kPrecision + late),
       window_(limit.window),
       start_(start_of_traffic(window_)),
       tick_(shortest_gap(window_)) {}
@@ -55,9 +53,9 @@ microseconds Figures::patience() const {
   return window_ * (kMoreWindows + bursts);
 }
 
-std::optional<bool> Figures::are_allowed(const Ask& ask, const Schedule& schedule,
-                                         microseconds after, const Retry& retry) const {
-  const auto answers = ask(then(schedule, after, retry));
+std::optional<bool> Figures::are_allowed(const Schedule& schedule, microseconds after,
+                                         const Retry& retry) const {
+  const auto answers = ask_(then(schedule, after, retry));
   if (answers.empty()) return std::nullopt;
   return allowed_from(answers, schedule.size()) == std::ssize(answers) - std::ssize(schedule);
 }
@@ -65,7 +63,7 @@ std::optional<bool> Figures::are_allowed(const Ask& ask, const Schedule& schedul
 std::optional<microseconds> Figures::wait_after(const Schedule& schedule, const Retry& retry,
                                                 microseconds at_least) {
   const auto is_let_in = [&](const auto time) {
-    return are_allowed(ask_, schedule, time, retry) == true;
+    return are_allowed(schedule, time, retry) == true;
   };
   const auto longest = 2 * patience();
   for (auto before = at_least, after = before; before < longest; before = after) {
@@ -85,14 +83,13 @@ void Figures::check(const std::map<std::int64_t, Fill>& fills, std::int64_t at_o
   }
   check_remaining(fills);
   std::string judged;
-  for (const auto& [figure, precision] : precisions_) {
-    if (!precision) {
+  for (const auto& [figure, is_judged] : figures_) {
+    if (!is_judged) {
       not_tested.push_back(
           {std::string(figure), "no answer has it, or no later one shows what it should be"});
       continue;
     }
     judged += fmt::format("{}{}", judged.empty() ? "" : ", ", figure);
-    if (*precision > microseconds{0}) judged += " to " + span_text(*precision);
   }
   if (!judged.empty()) tested.push_back("what the answers say of later ones: " + judged);
 }
@@ -106,20 +103,6 @@ void Figures::note(std::optional<WrongFigure>& figure, std::int64_t told, std::i
   };
   if (figure && is_no_worse(*figure)) return;
   figure = {.told = told, .actual = actual, .schedule = schedule_text(schedule, ask_(schedule))};
-}
-
-template <typename Test>
-std::optional<bool> Figures::judge(std::string_view figure, microseconds at, microseconds slack,
-                                   Test is_true) {
-  auto& precision = precisions_[figure];
-  for (const auto off : {microseconds{0}, slack}) {
-    if (at + off < microseconds{0}) break;
-    const auto judgement = is_true(at + off);
-    if (!judgement) continue;
-    precision = std::max(precision.value_or(microseconds{0}), std::chrono::abs(off));
-    return judgement;
-  }
-  return std::nullopt;
 }
 
 /// Schedules that end with a denial: the requests that reach the limit; the same, and one more in
@@ -152,11 +135,11 @@ void Figures::check_remaining(const std::map<std::int64_t, Fill>& fills) {
     schedules.push_back(joined({{.at = start_, .cost = cost}}, start_, 1, all));
   }
   for (const auto& schedule : schedules) {
-    const auto answers = certain_(schedule);
+    const auto answers = ask_(schedule);
     for (std::size_t i = 0; i < answers.size(); ++i) {
       const auto told = answers[i].remaining;
       if (schedule[i].at != schedule.back().at || told == limiter::kNotTold) continue;
-      precisions_[kRemaining] = microseconds{0};
+      figures_[kRemaining] = true;
       const auto actual = allowed_from(answers, i + 1);
       if (told == actual) continue;
       note(told > actual ? seen_->much_remaining : seen_->little_remaining, told, actual,
@@ -192,21 +175,20 @@ void Figures::check_time(std::string_view figure, const Schedule& schedule, micr
                          std::optional<WrongFigure>& short_time,
                          std::optional<WrongFigure>& long_time) {
   if (told == limiter::kTimeNotTold) return;
-  const auto is_let_in = [&](microseconds after) {
-    return are_allowed(certain_, schedule, after, retry);
-  };
-  auto longest = told - slack;  // it is too long if they are allowed by then
-  if (told == limiter::kNever) {
-    precisions_[figure] = microseconds{0};
-    longest = 2 * patience();
-  } else if (judge(figure, told + kPrecision, kTtlSlack, is_let_in) == false) {
+  const bool is_never = told == limiter::kNever;
+  const auto end = is_never ? 2 * patience() : told + precision_;
+  const auto is_let_in = are_allowed(schedule, end, retry);
+  if (!is_let_in) return;  // mixed costs are refused
+  figures_[figure] = true;
+  if (!is_never && !*is_let_in) {
     const auto time = wait_after(schedule, retry, told + kPrecision);
     if (time) note(short_time, told.count(), time->count(), then(schedule, told, retry));
     return;
   }
-  if (longest <= microseconds{0} || judge(figure, longest, -kTtlSlack, is_let_in) != true) return;
+  const auto longest = is_never ? end : told - slack;  // too long if they are allowed by then
+  if (longest <= microseconds{0} || are_allowed(schedule, longest, retry) != true) return;
   const auto time = first_time(microseconds{0}, longest, [&](const auto after) {
-    return are_allowed(ask_, schedule, after, retry) == true;
+    return are_allowed(schedule, after, retry) == true;
   });
   note(long_time, told.count(), time.count(), then(schedule, time, retry));
 }

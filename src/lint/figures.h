@@ -30,12 +30,12 @@ struct Retry {
 
 class Figures {
  public:
-  /// `certain` answers like `ask`, or not at all if the answers depend on when keys expire within
-  /// the precision of TTLs: no figure is then judged by them. Both must outlive this.
-  Figures(const limiter::Limit& limit, const Ask& ask, const Ask& certain);
+  /// `ask` answers a schedule, or not at all if the limiter refuses a cost other than 1. A time may
+  /// be told `late` too short. The references must outlive this.
+  Figures(const limiter::Limit& limit, const Ask& ask, std::chrono::microseconds late);
 
   /// The limiter is said to tell this figure: if no answer has it, it is not tested.
-  void expect(std::string_view figure) { precisions_[figure]; }
+  void expect(std::string_view figure) { figures_[figure]; }
 
   /// After which requests are allowed that follow a denied one; std::nullopt if that takes longer
   /// than anything may.
@@ -50,16 +50,12 @@ class Figures {
              std::vector<NotTested>& not_tested);
 
  private:
-  /// Whether requests are allowed that come so long after the schedule; std::nullopt if uncertain.
-  std::optional<bool> are_allowed(const Ask& ask, const adversary::Schedule& schedule,
+  /// Whether requests are allowed that come so long after the schedule; std::nullopt if the limiter
+  /// refuses a cost.
+  std::optional<bool> are_allowed(const adversary::Schedule& schedule,
                                   std::chrono::microseconds after, const Retry& retry) const;
   void note(std::optional<WrongFigure>& figure, std::int64_t told, std::int64_t actual,
             const adversary::Schedule& schedule);
-  /// Whether the test is true `at` a time; if that depends on when keys expire, whether it is true
-  /// `slack` later, and the figure is judged to this precision. std::nullopt if both are uncertain.
-  template <typename Test>
-  std::optional<bool> judge(std::string_view figure, std::chrono::microseconds at,
-                            std::chrono::microseconds slack, Test is_true);
   std::vector<adversary::Schedule> denials(const Fill& fill, std::int64_t cost) const;
   void check_times(const Fill& fill, std::int64_t cost, bool has_resets);
   /// Compares a told time with the one after which requests are allowed that follow the schedule.
@@ -72,11 +68,10 @@ class Figures {
 
   const limiter::Limit& limit_;
   const Ask& ask_;
-  const Ask& certain_;
+  std::chrono::microseconds precision_;  ///< by which a time may be too short
   std::chrono::microseconds window_, start_, tick_;
   std::int64_t at_once_ = 0;
-  /// The precision to which each figure was judged; std::nullopt if it could not be judged.
-  std::map<std::string_view, std::optional<std::chrono::microseconds>> precisions_;
+  std::map<std::string_view, bool> figures_;  ///< whether each was judged
   AnswerObservation* seen_ = nullptr;
 };
 

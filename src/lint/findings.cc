@@ -364,9 +364,8 @@ const Call* counting_call(const Observation& observation, const std::vector<Call
 }
 
 /// The last call in a request that was allowed, or in one that was denied, that set the TTL of a
-/// key which had one for longer than a busy machine may have cut off; null if none did.
+/// key which had one; null if none did.
 const Call* renewing_call(const Observation& observation, bool allowed) {
-  constexpr double kPart = 100;
   std::map<std::pair<int, std::string>, double> ends;  // by run and key, in µs since 1970
   const Call* last = nullptr;
   for_each_call(observation, [&](const Request& request, const Call& call) {
@@ -375,7 +374,7 @@ const Call* renewing_call(const Observation& observation, bool allowed) {
     for (const auto& key : call.keys) {
       auto& end = ends[{request.run, key}];
       const auto left = end - as_double(request.at);
-      if (request.allowed == allowed && left > as_double(observation.window) / kPart) last = &call;
+      if (request.allowed == allowed && left > 0) last = &call;
       end = ttl->value * as_double(ttl->unit) + (ttl->is_absolute ? 0 : as_double(request.at));
     }
   });
@@ -500,43 +499,35 @@ void find_forgotten(const Observation& observation, Flaws& flaws) {
                           "refills, on each call that writes"});
 }
 
-// ---- Waits of 0, and other free passes ----
+// ---- Free passes ----
 
-void find_zero_waits(const Observation& observation, Flaws& flaws) {
-  const auto add = [&](const Call& call, const std::string& detail) {
-    flaws.add(
-        {.name = "zero-wait",
-         .line = call.line,
-         .severity = Severity::kCritical,
-         .what = text_of(call),
-         .detail = detail,
-         .fix = "reply at least 1 for a denial, or whether it is allowed in a value of its own"});
-  };
+void find_free_passes(const Observation& observation, Flaws& flaws) {
   const auto& pass = observation.probed.free_pass;
   const auto* calls = pass && pass->request ? &observation.requests[*pass->request].calls : nullptr;
-  if (calls != nullptr && !calls->empty()) {
-    const auto* counting = counting_call(observation, *calls);
-    if (counting == nullptr && pass->allowed == pass->sent) {
-      add(calls->back(), fmt::format("{} after the limit was reached, all {} requests of an "
+  if (calls == nullptr || calls->empty()) return;
+  const auto* counting = counting_call(observation, *calls);
+  const auto ttl = std::ranges::find_if(*calls, reads_ttl);
+  const auto& call = counting != nullptr ? *counting : ttl != calls->end() ? *ttl : calls->back();
+  auto finding = free_pass_finding(*pass);
+  finding.may_follow = true;
+  if (counting == nullptr && pass->allowed == pass->sent) {
+    finding = {.name = "zero-wait",
+               .severity = Severity::kCritical,
+               .detail = fmt::format("{} after the limit was reached, all {} requests of an "
                                      "instant were allowed: the reply to a denial reads as "
                                      "allowed then.",
-                                     span_text(pass->after), pass->allowed));
-    } else {
-      auto finding = free_pass_finding(*pass);
-      const auto& call = counting == nullptr ? calls->back() : *counting;
-      finding.line = call.line;
-      finding.what = text_of(call);
-      finding.may_follow = true;
-      flaws.add(finding);
+                                     span_text(pass->after), pass->allowed),
+               .fix =
+                   "reply at least 1 for a denial, or whether it is allowed in a value of its "
+                   "own"};
+    if (ttl != calls->end()) {
+      finding.detail += fmt::format(" A key's TTL is 0 in its last {}.",
+                                    command_of(*ttl) == "pttl" ? "millisecond" : "half second");
     }
   }
-  if (!observation.zero_wait) return;
-  for (const auto& call : observation.requests[*observation.zero_wait].calls) {
-    if (!reads_ttl(call)) continue;
-    add(call, fmt::format("The reply to a denial depends on the key's TTL, which is 0 in its last "
-                          "{}. Then the reply reads as allowed, for every client.",
-                          command_of(call) == "pttl" ? "millisecond" : "half second"));
-  }
+  finding.line = call.line;
+  finding.what = text_of(call);
+  flaws.add(finding);
 }
 
 // ---- Counting before pruning ----
@@ -1085,7 +1076,7 @@ std::vector<Finding> find_flaws(const Observation& observation) {
   find_shared_members(observation, flaws);
   find_late_pruning(observation, flaws);
   find_counted_denials(observation, flaws);
-  find_zero_waits(observation, flaws);
+  find_free_passes(observation, flaws);
   find_renewed_windows(observation, flaws);
   find_unknown_flags(observation, flaws);
   return flaws.take();

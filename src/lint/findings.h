@@ -11,21 +11,22 @@
 #include <utility>
 #include <vector>
 
-// The flaws of a script, judged without a server from the calls that it made under traffic.
+// The flaws of a script, judged from the calls that it made under traffic.
 // cli/commands/lint/observer.cc sends the traffic and fills in an Observation; find_flaws() turns
 // that into findings, which cli/commands/lint/command.cc reports. There is a finding only if the
 // observation shows the flaw.
 
 namespace rlctl::lint {
 
-/// A command that a script called, and what the server said about it.
+/// A command that a script called.
 struct Call {
   int line = 0;  ///< in the source
   std::vector<std::string> words = {};
-  /// As Redis's debugger writes it: 5, "abc", NULL; std::nullopt if the call failed.
+  /// The digits of an integer, NULL for a nil, and any other reply as RESP; std::nullopt if the
+  /// call failed.
   std::optional<std::string> reply = {};
-  std::vector<std::string> keys = {};  ///< the keys among its words, as the server finds them
-  bool writes = false;                 ///< the server counts the command as a write
+  std::vector<std::string> keys = {};  ///< the keys among its words
+  bool writes = false;                 ///< to keys
 };
 
 /// A key that a request wrote, as the script left it.
@@ -121,8 +122,6 @@ struct Observation {
   ProbedFlaws probed = {};
   Growth growth = {};
   std::optional<Cause> cause = {};  ///< if a counter-experiment has confirmed it
-  /// A denied request that is allowed if PTTL and TTL reply 0, although its calls are the same.
-  std::optional<std::size_t> zero_wait = {};
   /// The first request after so long that nothing may count was denied.
   bool is_denied_for_ever = false;
 };

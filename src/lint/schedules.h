@@ -20,7 +20,8 @@ using adversary::allowed_from, adversary::Ask;
 /// When schedules begin: early in a window of the clock, at a time with six decimals.
 std::chrono::microseconds start_of_traffic(std::chrono::microseconds window);
 inline constexpr std::chrono::microseconds kSecond{1'000'000};
-/// TTLs in virtual time are rounded up to 10 ms, so that a key may end this much late.
+/// Schedules stay this far from the end of a TTL, so that neither its whole milliseconds nor a
+/// limiter's rounding matter.
 inline constexpr std::chrono::microseconds kTtlStep{20'000};
 /// How many requests to send at one instant to learn how many a limiter allows: twice its limit or
 /// burst, and two more.

@@ -35,7 +35,9 @@ struct Runner::State {
   Commands* commands = nullptr;
   std::string reply = {};
   std::vector<std::string_view> words = {};
-  std::string digits = {};  ///< of a number among the words
+  std::string digits = {};      ///< of a number among the words
+  lua_State* caller = nullptr;  ///< the thread that calls a command
+  std::optional<double> returned_number = {};
 
   explicit State(const Bounds& its_bounds) : sandbox(its_bounds), bounds(its_bounds) {}
 
@@ -155,6 +157,7 @@ struct RunnerFunctions {
       return raises ? lua_error(state) : 1;
     }
     its.reply.clear();
+    its.caller = state;
     std::exception_ptr failure;
     try {
       its.commands->call(its.words, its.read_only, its.reply);
@@ -513,6 +516,7 @@ void Runner::run(std::string_view function, std::span<const std::string_view> ke
   if (found == nullptr) return append_error(reply, "ERR Function not found");
   its.read_only = found->read_only;
   its.commands = &commands;
+  its.returned_number.reset();
   std::string answer;
   std::string error;
   const bool ran = its.sandbox.run(
@@ -525,6 +529,7 @@ void Runner::run(std::string_view function, std::span<const std::string_view> ke
         if (!its.is_library) Sandbox::set_global(state, "ARGV");
         const int status = lua_pcall(state, its.is_library ? 2 : 0, 1, 1);
         if (status == 0) {
+          if (lua_type(state, -1) == LUA_TNUMBER) its.returned_number = lua_tonumber(state, -1);
           append_value(state, answer, its.bounds.memory);
         } else {
           append_error(answer, RunnerFunctions::error_text(
@@ -536,6 +541,20 @@ void Runner::run(std::string_view function, std::span<const std::string_view> ke
     append_error(answer = {},
                  fmt::format("ERR Error running script {}, {}", its.error_name, error));
   reply += answer;
+}
+
+int Runner::line() const {
+  lua_State* const state = state_->caller;
+  lua_Debug place{};
+  for (int level = 0; lua_getstack(state, level, &place) != 0; ++level) {
+    // Functions in C have no lines.
+    if (lua_getinfo(state, "l", &place) != 0 && place.currentline > 0) return place.currentline;
+  }
+  return 0;
+}
+
+std::optional<double> Runner::returned_number() const {
+  return state_->returned_number;
 }
 
 }  // namespace rlctl::lua

@@ -12,6 +12,7 @@
 // tests/lua/runner_calls_test.cc what other servers do otherwise, which is not a mode.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -59,6 +60,12 @@ class Runner {
   /// larger than Bounds::memory, Interrupted, and what `commands` throws; then nothing is appended.
   void run(std::string_view function, std::span<const std::string_view> keys,
            std::span<const std::string_view> arguments, Commands& commands, std::string& reply);
+  /// Within Commands::call(): the line of the source that calls the command, from 1; 0 if none
+  /// does, as where a coroutine is redis.call() itself.
+  int line() const;
+  /// The number that the last run() returned, before it was cut to an integer; std::nullopt if it
+  /// returned anything else.
+  std::optional<double> returned_number() const;
 
  private:
   friend struct RunnerFunctions;

@@ -19,6 +19,21 @@ redis::Reply parsed_reply(redis::ReplyReader& reader, std::string_view bytes) {
   return *std::move(reply);
 }
 
+/// Keys in front of which an AnswerCall stands.
+class AnsweredKeys final : public lua::Commands {
+ public:
+  AnsweredKeys(keyspace::Keyspace& keys, const AnswerCall& answer, const Engine& engine)
+      : keys_(keys), answer_(answer), engine_(engine) {}
+  void call(std::span<const std::string_view> words, bool read_only, std::string& reply) override {
+    answer_({keys_, words, read_only, engine_.runner().line()}, reply);
+  }
+
+ private:
+  keyspace::Keyspace& keys_;
+  const AnswerCall& answer_;
+  const Engine& engine_;
+};
+
 }  // namespace
 
 redis::Reply Engine::call(redis::Arguments words) {
@@ -35,11 +50,11 @@ redis::Reply Engine::call(redis::Arguments words) {
   }
 }
 
-redis::Reply Engine::run(const limiter::ScriptCall& call, keyspace::Keyspace& keys) {
-  const auto& runner = call.function.empty() ? scripts_.find(call.sha1)->second
-                                             : libraries_.find(call.function)->second;
+redis::Reply Engine::run(const limiter::ScriptCall& call, lua::Commands& commands) {
+  running_ = call.function.empty() ? scripts_.find(call.sha1)->second
+                                   : libraries_.find(call.function)->second;
   bytes_.clear();
-  runner->run(call.function, call.keys, call.arguments, keys, bytes_);
+  running_->run(call.function, call.keys, call.arguments, commands, bytes_);
   return parsed_reply(reader_, bytes_);
 }
 
@@ -65,12 +80,16 @@ std::size_t EngineDecider::decide(std::span<const Arrival> arrivals,
 }
 
 limiter::Decision EngineDecider::answer(const Arrival& arrival) {
-  state_.keys.set_time(std::max(state_.keys.now(), arrival.at), arrival.at);
+  auto& keys = state_.keys;
+  const bool stands = keeps_keys_ && state_.calls > 0;
+  keys.set_time(stands ? keys.now() : std::max(keys.now(), arrival.at), arrival.at);
   for (const auto& call : script_.preparation(arrival)) {
-    script_.require_prepared(run(call, arrival));
+    script_.require_prepared(run(call, arrival, keys));
   }
   ++state_.calls;
-  const auto reply = run(script_.call(arrival), arrival);
+  AnsweredKeys answered(keys, answer_call_, engine_);
+  lua::Commands& commands = answer_call_ ? static_cast<lua::Commands&>(answered) : keys;
+  const auto reply = run(script_.call(arrival), arrival, commands);
   try {
     const auto decision = script_.parse(reply, arrival, state_.calls);
     const bool is_read = arrival.event == Event::kRequest || arrival.event == Event::kReserve;
@@ -81,17 +100,19 @@ limiter::Decision EngineDecider::answer(const Arrival& arrival) {
   }
 }
 
-redis::Reply EngineDecider::run(const limiter::ScriptCall& call, const Arrival& arrival) {
+redis::Reply EngineDecider::run(const limiter::ScriptCall& call, const Arrival& arrival,
+                                lua::Commands& commands) {
   try {
-    return engine_.run(call, state_.keys);
+    return engine_.run(call, commands);
   } catch (const lua::RanTooLong& error) {
     const redis::Error timeout(redis::Failure::kTimeout,
-                               fmt::format("{}: {}", script_.name(), error.what()), "",
-                               "the script may never end: step through it with rlctl debug; if it "
-                               "is slow, run it on a server: -u private:");
+                               fmt::format("{} did not end: it {}", script_.name(), error.what()),
+                               {}, "the script may never end: step through it with rlctl debug");
     throw script_.with_request(timeout, arrival, state_.calls);
   } catch (const keyspace::NotImplementedHere& error) {
-    throw UsageError(fmt::format("{}: {}", script_.name(), error.what()));
+    throw UsageError(fmt::format("{}: {}", script_.name(), error.what()),
+                     "a server has it: burst, adversary and debug run scripts there with "
+                     "-u private:");
   }
 }
 

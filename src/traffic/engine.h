@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -35,18 +38,32 @@ class Engine final : public ScriptHost {
   redis::Reply call(redis::Arguments words) override;
   /// Calls a script or a function that is loaded. Throws lua::RanTooLong, Interrupted, and
   /// keyspace::NotImplementedHere.
-  redis::Reply run(const limiter::ScriptCall& call, keyspace::Keyspace& keys);
+  redis::Reply run(const limiter::ScriptCall& call, lua::Commands& commands);
+  /// Of the script that run() calls, or has called last.
+  const lua::Runner& runner() const { return *running_; }
 
  private:
-  lua::Runner& runner_of(const limiter::ScriptCall& call);
-
   lua::Bounds bounds_;
+  std::shared_ptr<lua::Runner> running_;
   std::map<std::string, std::shared_ptr<lua::Runner>, std::less<>> scripts_;  ///< by SHA1
   /// By each of their functions.
   std::map<std::string, std::shared_ptr<lua::Runner>, std::less<>> libraries_;
   redis::ReplyReader reader_;
   std::string bytes_;  ///< of the last reply; reused, so that a reply allocates little
 };
+
+/// A command that a script calls in the engine.
+struct EngineCall {
+  keyspace::Keyspace& keys;
+  std::span<const std::string_view> words;
+  bool read_only = false;
+  int line = 0;  ///< see lua::Runner::line()
+
+  /// Appends the reply of the keys.
+  void run(std::string& reply) const { keys.call(words, read_only, reply); }
+};
+/// Appends the reply to a call: that of the keys, or another.
+using AnswerCall = std::function<void(const EngineCall& call, std::string& reply)>;
 
 /// What a script has stored, and how often it was called for that.
 struct EngineState {
@@ -71,6 +88,13 @@ class EngineDecider final : public ForgetfulDecider {
   std::vector<std::chrono::microseconds> ttls() override;
   bool has_endless_key() override;
 
+  /// From now on this answers the calls of the script, but not those of its setup.
+  void answer_calls(AnswerCall answer) { answer_call_ = std::move(answer); }
+  /// From now on no key expires, until this is called with false; then keys have aged by less.
+  void keep_keys(bool keeps) { keeps_keys_ = keeps; }
+  /// See lua::Runner::returned_number(), of the script's last call.
+  std::optional<double> returned_number() const { return engine_.runner().returned_number(); }
+
   /// What the requests since forget() or the last set_state() have left. A search continues from
   /// there as often as it likes. A script with a setup must not be given a state.
   const EngineState& state() const { return state_; }
@@ -78,7 +102,8 @@ class EngineDecider final : public ForgetfulDecider {
 
  private:
   limiter::Decision answer(const Arrival& arrival);
-  redis::Reply run(const limiter::ScriptCall& call, const Arrival& arrival);
+  redis::Reply run(const limiter::ScriptCall& call, const Arrival& arrival,
+                   lua::Commands& commands);
 
   Script& script_;
   const Interrupt& interrupt_;
@@ -86,6 +111,8 @@ class EngineDecider final : public ForgetfulDecider {
   Engine engine_;
   EngineState state_;
   RepliesSeen replies_;
+  AnswerCall answer_call_;
+  bool keeps_keys_ = false;
 };
 
 }  // namespace rlctl::traffic

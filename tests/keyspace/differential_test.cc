@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
 #include <map>
@@ -456,6 +457,17 @@ TEST_CASE("the table of commands is that of a server") {
       if (reply[0][2][i].text() == "write") writes = true;
     }
     CHECK(writes == command.writes);
+    constexpr std::array<std::string_view, 4> kWords{"a", "b", "c", "d"};
+    const auto count = command.arity > 0 ? command.arity - 1 : 4;
+    std::vector<std::string_view> words{command.name};
+    words.insert(words.end(), kWords.begin(), kWords.begin() + count);
+    auto question = words;
+    question.insert(question.begin(), {"COMMAND", "GETKEYS"});
+    const auto keys = sides.connection().call(redis::Arguments(question));
+    std::vector<std::string_view> expected;
+    for (std::size_t i = 0; i < keys.size(); ++i) expected.push_back(keys[i].text());
+    CHECK(keyspace::keys_of(words) == expected);
+    CHECK(keyspace::writes_keys(command.name) == (writes && !expected.empty()));
   }
   if (sides.is_model()) CHECK(known == keyspace::Keyspace::commands().size());
 }

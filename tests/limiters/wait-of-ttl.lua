@@ -3,7 +3,7 @@
 -- rlctl: allowed r[1] == 1
 --
 -- $ rlctl lint wait-of-ttl.lua --args '{window_ms} {limit} PTTL' --head 'retry_after r[2] ms'
--- > what the answers say of later ones: retry_after_us to 60 ms
+-- > what the answers say of later ones: retry_after_us
 -- $ rlctl lint wait-of-ttl.lua --args '{window_ms} {limit} TTL' --head 'retry_after r[2] s'
 -- > retry_after_us is too short
 -- $ rlctl lint wait-of-ttl.lua --args '{window_ms} {limit} TTL' --head 'retry_after r[2] s' --limit 5/1s

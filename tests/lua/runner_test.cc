@@ -501,6 +501,42 @@ TEST_CASE("what stops a run passes through it: Ctrl-C, and an exception of the c
   }
 }
 
+TEST_CASE("a call has the line that makes it, and a run tells the number that it returned") {
+  struct Lines final : lua::Commands {
+    const lua::Runner* runner = nullptr;
+    std::vector<int> lines = {};
+    void call(std::span<const std::string_view> /*words*/, bool /*read_only*/,
+              std::string& out) override {
+      lines.push_back(runner->line());
+      out += "+OK\r\n";
+    }
+  } commands;
+  lua::Runner runner(
+      "#!lua flags=no-writes\n"
+      "redis.call('GET', 'x')\n"
+      "pcall(redis.call, 'GET', 'x')\n"
+      "local function get(key)\n"
+      "  return redis.pcall('GET',\n"
+      "                     key)\n"
+      "end\n"
+      "get('x')\n"
+      "coroutine.wrap(get)('x')\n"
+      "coroutine.wrap(redis.call)('GET', 'x')\n"
+      "string.gsub('x', 'x', get)\n"
+      "if #ARGV > 0 then return 'text' end\n"
+      "return 0.5",
+      kSmall);
+  commands.runner = &runner;
+  std::string reply;
+  runner.run("", {}, {}, commands, reply);
+  CHECK(commands.lines == std::vector{2, 3, 5, 5, 0, 5});
+  CHECK(runner.returned_number() == 0.5);
+  const std::string_view argument[] = {"x"};
+  runner.run("", {}, argument, commands, reply);
+  CHECK_FALSE(runner.returned_number());
+  CHECK(reply == ":0\r\n$4\r\ntext\r\n");
+}
+
 TEST_CASE("a library registers functions, and they are called as by FCALL") {
   const std::string library = R"(#!lua name=lib
 local calls = 0

@@ -15,6 +15,7 @@
 #include "cli/options/holder_options.h"
 #include "cli/options/options.h"
 #include "cli/report/findings.h"
+#include "cli/server/connection.h"
 #include "cli/server/programs.h"
 #include "cli/terminal/table.h"
 #include "lint/excuses.h"
@@ -221,12 +222,8 @@ std::string next_steps(const std::vector<Subject>& subjects) {
 ExitStatus run(const Plan& plan, Invocation& invocation) {
   auto subjects = make_subjects(plan, invocation);
   if (names_server(invocation.connection)) {
-    throw UsageError("lint runs scripts on a private server, never on one that an option names",
-                     kNameNoServer);
+    throw UsageError("lint runs scripts in this process, never on a server", kNameNoServer);
   }
-  auto connection = invocation.connection;
-  connection.url = "private:";
-  Connector connector(connection, invocation.configuration, invocation.interrupt);
   const auto programs = program_settings(plan.exec, invocation.connection, invocation.configuration,
                                          invocation.interrupt);
   report::Findings findings(invocation.out, invocation.json);
@@ -234,14 +231,14 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   std::int64_t requests = 0;
   std::string coverage;
   for (auto& subject : subjects) {
-    const auto& place = subject.debuggee.name;
+    const auto& place = subject.place;
     const bool is_program = subject.candidate.program != nullptr;
-    auto observed = subject.conduct == Conduct::kLeases
-                        ? observe_leases(subject, connector, programs, invocation)
-                    : subject.conduct == Conduct::kBudget
-                        ? observe_budget(subject, plan, connector, programs, invocation)
-                    : is_program ? observe_program(subject, programs)
-                                 : observe(subject, connector, invocation);
+    const auto& interrupt = invocation.interrupt;
+    auto observed =
+        subject.conduct == Conduct::kLeases   ? observe_leases(subject, programs, interrupt)
+        : subject.conduct == Conduct::kBudget ? observe_budget(subject, plan, programs, interrupt)
+        : is_program                          ? observe_program(subject, programs)
+                                              : observe(subject, interrupt);
     for (const auto& warning : observed.warnings) {
       warn(fmt::format("warning: {}: {}", place, warning), invocation.command);
     }
@@ -285,28 +282,27 @@ std::string notes() {
 
 }  // namespace
 const Command kCommand{
-    .text =
-        {.name = "lint",
-         .summary = "run a script or a program, and find its flaws, line by line",
-         .synopsis = "lint [options] [SCRIPT...]",
-         .about =
-             "Runs a Lua script, a file or one that the configuration names, under light\n"
-             "traffic in virtual time on a private server, watches each command that it calls\n"
-             "and each key that it leaves, and reports what hurts in production: the line, the\n"
-             "call, why it hurts, and what to do. Of a program (--exec), only the answers to\n"
-             "this traffic are known; they are reported in the same way, without lines.",
-         .brief = "--limit --keys --args --allowed-when "
-                  "--head --exec --concurrency --reserve",
-         .statuses =
-             {
-                 "OK: no findings, or only notes and excused ones",
-                 kStatusWarning,
-                 kStatusCritical,
-                 "UNKNOWN: wrong usage; or a script does not compile, failed or did not end,\n"
-                 "or a program failed;\n"
-                 "or no findings, but something could not be tested",
-             },
-         .epilogue = R"(
+    .text = {.name = "lint",
+             .summary = "run a script or a program, and find its flaws, line by line",
+             .synopsis = "lint [options] [SCRIPT...]",
+             .about =
+                 "Runs a Lua script, a file or one that the configuration names, under light\n"
+                 "traffic in virtual time in this process, watches each command that it calls and\n"
+                 "each key that it leaves, and reports what hurts in production: the line, the\n"
+                 "call, why it hurts, and what to do. Of a program (--exec), only the answers to\n"
+                 "this traffic are known; they are reported in the same way, without lines.",
+             .brief = "--limit --keys --args --allowed-when "
+                      "--head --exec --concurrency --reserve",
+             .statuses =
+                 {
+                     "OK: no findings, or only notes and excused ones",
+                     kStatusWarning,
+                     kStatusCritical,
+                     "UNKNOWN: wrong usage; or a script does not compile, failed or did not end,\n"
+                     "or a program failed;\n"
+                     "or no findings, but something could not be tested",
+                 },
+             .epilogue = R"(
 Examples:
   rlctl lint lua/*.lua
   rlctl lint my.lua --limit 5/60s --args '{now_ms} {window_ms} {limit}'
@@ -318,8 +314,8 @@ Examples:
       --reserve 10 --args '{limit} {reservation} {cost} {actual}'
   rlctl lint get.lua --head 'release put.lua' --concurrency 5
 )",
-         .notes = notes,
-         .complete_operand = complete_limiter},
+             .notes = notes,
+             .complete_operand = complete_limiter},
     .add = add_command<Plan, add_options, run>,
     .judges = true,
     .json = &kJson,

@@ -59,40 +59,15 @@ bool gives_back_wrongly(const HoldingFinding& finding, const Steps& steps) {
   return false;
 }
 
-/// The trial of a limiter, and what it needs.
-class HolderTrial {
- public:
-  /// `longest_tolerance`: see rlctl::adversary::StateScope.
-  HolderTrial(const traffic::Candidate& candidate, Connector& connector,
-              const exec::Settings& settings, microseconds longest_tolerance) {
-    if (candidate.program) {
-      program_.emplace(candidate, keys_, settings);
-      trial_ = std::make_unique<rlctl::adversary::ForgetfulTrial>(*program_);
-      return;
-    }
-    connection_.emplace(connector.open());
-    script_ = traffic::make_script(candidate, keys_, "");
-    trial_ = std::make_unique<rlctl::adversary::ScriptTrial>(
-        *connection_, *script_,
-        rlctl::adversary::StateScope{
-            .server = connector.private_server(),
-            .ttl_tolerance = std::min(rlctl::lint::kTtlStep, longest_tolerance)});
-  }
-  HolderTrial(const HolderTrial&) = delete;
-  HolderTrial& operator=(const HolderTrial&) = delete;
-
-  rlctl::adversary::Trial& operator*() { return *trial_; }
-  void finish() {
-    if (program_) program_->finish();
-  }
-
- private:
-  rlctl::adversary::TrialKeys keys_;
-  std::unique_ptr<traffic::Script> script_;
-  std::optional<redis::Connection> connection_;
-  std::optional<exec::ProgramDecider> program_;
-  std::unique_ptr<rlctl::adversary::Trial> trial_;
-};
+std::unique_ptr<LimiterTrial> try_limiter(const traffic::Candidate& candidate,
+                                          const exec::Settings& settings,
+                                          const Interrupt& interrupt) {
+  if (!candidate.program) return try_script(candidate, interrupt);
+  auto limiter = std::make_unique<LimiterTrial>();
+  limiter->program = std::make_unique<exec::ProgramDecider>(candidate, limiter->keys, settings);
+  limiter->trial = std::make_unique<rlctl::adversary::ForgetfulTrial>(*limiter->program);
+  return limiter;
+}
 
 /// How many events a search sends; one of many leases sends more.
 constexpr std::int64_t kTries = 10'000;
@@ -131,17 +106,17 @@ void note_nothing_allowed(Observed& observed, const traffic::Candidate& candidat
 
 }  // namespace
 
-Observed observe_leases(const Subject& subject, Connector& connector,
-                        const exec::Settings& settings, const Invocation& invocation) {
+Observed observe_leases(const Subject& subject, const exec::Settings& settings,
+                        const Interrupt& interrupt) {
   const auto& candidate = subject.candidate;
   const auto& limit = candidate.limits.front();
-  HolderTrial trial(candidate, connector, settings, limit.window / 10);
+  const auto limiter = try_limiter(candidate, settings, interrupt);
   const auto* time = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
   auto search = search_of(candidate, limit.window);
   search.has_leases = true;
   search.tries = std::max(kTries, 100 * limit.limit);
-  const auto result = search_with_progress(*trial, search, invocation.interrupt);
-  trial.finish();
+  const auto result = search_with_progress(*limiter->trial, search, interrupt);
+  if (limiter->program) limiter->program->finish();
   rlctl::lint::LeaseObservation seen{.limit = limit.limit, .held = result.held};
   const auto steps_of = [&](const HoldingFinding& found) {
     return rlctl::adversary::holding_steps_of(found.schedule, found.answers, search);
@@ -168,15 +143,15 @@ Observed observe_leases(const Subject& subject, Connector& connector,
   return observed;
 }
 
-Observed observe_budget(const Subject& subject, const Plan& plan, Connector& connector,
-                        const exec::Settings& settings, const Invocation& invocation) {
+Observed observe_budget(const Subject& subject, const Plan& plan, const exec::Settings& settings,
+                        const Interrupt& interrupt) {
   const auto& candidate = subject.candidate;
   const auto& limit = candidate.limits.front();
   auto search = search_of(candidate, plan.hold);
   search.units = *plan.reserve;
   search.is_exact = candidate.is_bundled();
-  HolderTrial trial(candidate, connector, settings, plan.hold / 10);
-  const auto result = search_with_progress(*trial, search, invocation.interrupt);
+  const auto limiter = try_limiter(candidate, settings, interrupt);
+  const auto result = search_with_progress(*limiter->trial, search, interrupt);
   const rlctl::adversary::Request reserve{.at = search.base,
                                           .cost = search.units,
                                           .event = Event::kReserve,
@@ -204,7 +179,7 @@ Observed observe_budget(const Subject& subject, const Plan& plan, Connector& con
   auto late = settle;
   late.at += search.hold + limit.window + result.grace;
   const auto leaves_key = [&](const rlctl::adversary::Schedule& schedule) {
-    return !allows_nothing && (*trial).leaves_endless_key(schedule);
+    return !allows_nothing && limiter->trial->leaves_endless_key(schedule);
   };
   const bool is_soon = leaves_key({reserve}) || leaves_key({reserve, settle});
   if (is_soon || leaves_key({reserve, late})) {
@@ -212,7 +187,7 @@ Observed observe_budget(const Subject& subject, const Plan& plan, Connector& con
         fmt::format("r1 reserves {0} and settles {0}{1}", search.units,
                     is_soon ? "" : fmt::format(", {} later", span_text(late.at - reserve.at)));
   }
-  trial.finish();
+  if (limiter->program) limiter->program->finish();
   Observed observed{.findings = find_budget_flaws(seen), .requests = result.requests_sent};
   observed.tested.push_back(fmt::format(
       "reservations of {} and of up to {} units, also asked for again", search.units, limit.limit));

@@ -17,7 +17,6 @@
 #include "cli/options/holder_options.h"
 #include "cli/options/limits.h"
 #include "limiter/algorithm.h"
-#include "lua/substitute.h"
 
 namespace rlctl::cli::lint {
 namespace {
@@ -105,8 +104,8 @@ Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place, 
   }
   if (!counts && !plan.concurrency) plan.concurrency = kLeases;
   const auto limit = limit_of(plan, options);
-  const std::string source(algorithm.script);
-  Subject subject{.debuggee = {.name = std::move(place), .source = source, .shown = source},
+  Subject subject{.place = std::move(place),
+                  .source = std::string(algorithm.script),
                   .candidate = {.algorithm = &algorithm, .limits = {limit}},
                   .adversary = adversary_command(invocation, plan, limit, LimiterKind::kAlgorithm,
                                                  std::string(algorithm.name), plan.script),
@@ -123,16 +122,11 @@ Subject foreign_subject(const NamedScript& script, std::string place, std::strin
   if (plan.concurrency) ask_for_leases(limiter, script.options);
   if (plan.reserve) ask_for_reservations(limiter, plan.hold, script.options);
   choose_function(limiter);
-  ldb::Debuggee debuggee{.name = std::move(place), .shown = limiter.source};
-  // The debugger runs EVAL only.
-  if (!limiter.function.empty()) {
-    limiter.source = lua::library_as_script(limiter.source, limiter.function);
-    limiter.function.clear();
-  }
-  debuggee.source = limiter.source;
   traffic::require_usable(limiter, limit);
+  limiter.name = place;  // errors name the file as it was typed
   return {.conduct = conduct_of(plan),
-          .debuggee = std::move(debuggee),
+          .place = std::move(place),
+          .source = limiter.source,
           .candidate = {
               .limits = {limit},
               .foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(limiter))}};
@@ -150,7 +144,7 @@ std::string place_of(const traffic::ProgramLimiter& program) {
 Subject program_subject(std::shared_ptr<const traffic::ProgramLimiter> program, const Plan& plan,
                         const limiter::Limit& limit, std::string adversary) {
   return {.conduct = conduct_of(plan),
-          .debuggee = {.name = place_of(*program)},
+          .place = place_of(*program),
           .candidate = {.limits = {limit}, .program = std::move(program)},
           .adversary = std::move(adversary)};
 }
@@ -270,8 +264,7 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
   std::vector<Subject> subjects;
   for (const auto& word : operands) {
     auto& subject = subjects.emplace_back(make_subject(word, plan, invocation));
-    const auto& script = subject.debuggee;
-    subject.excuses = rlctl::lint::read_excuses(script.shown, script.name);
+    subject.excuses = rlctl::lint::read_excuses(subject.source, subject.place);
   }
   for (auto& program : parse_programs(plan.exec)) {
     const auto limit = limit_of(plan, plan.script);

@@ -9,10 +9,7 @@
 #include "cli/app/command.h"
 #include "cli/options/exec_options.h"
 #include "cli/options/script_options.h"
-#include "cli/server/connection.h"
 #include "exec/program.h"
-#include "ldb/session.h"
-#include "ldb/trace.h"
 #include "lint/excuses.h"
 #include "lint/findings.h"
 #include "traffic/script.h"
@@ -42,9 +39,8 @@ enum class Conduct { kRequests, kLeases, kBudget };
 /// A script to examine, and how to call it; or a program.
 struct Subject {
   Conduct conduct = Conduct::kRequests;
-  /// Its file as typed, and its source as the debugger runs it, in which a library of functions has
-  /// become a script. Each request sets its own keys and arguments. Of a program, its name only.
-  ldb::Debuggee debuggee = {};
+  std::string place = {};   ///< its file as typed, or the name of a program
+  std::string source = {};  ///< as its author wrote it; empty for a program
   traffic::Candidate candidate = {};
   std::string adversary = {};  ///< the command that searches for the worst schedule; may be empty
   std::string adversary_costs = {};  ///< what it takes if the limiter counts costs; may be empty
@@ -61,37 +57,36 @@ struct Subject {
 inline constexpr std::int64_t kLargestLimit = 100;
 
 /// The scripts and programs of the operands and of --exec, read. Throws UsageError,
-/// and what reading the configuration throws, before a server is started.
+/// and what reading the configuration throws, before anything runs.
 std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocation);
 
 /// What a limiter showed under lint's traffic.
 struct Observed {
   std::vector<rlctl::lint::Finding> findings = {};
-  std::int64_t requests = 0;  ///< that were sent, also without the debugger
+  std::int64_t requests = 0;  ///< that were sent
   std::vector<std::string> tested = {};
   std::vector<NotTested> not_tested = {};
-  /// What rlctl changed in the script so that the server accepts it; and what could not be tested,
-  /// and why.
+  /// What rlctl changed in the script so that it can be loaded; and what could not be tested, and
+  /// why.
   std::vector<std::string> warnings = {};
 };
 
-/// Sends traffic to a script on the connector's private server, in virtual time, and records by
-/// Redis' debugger each command that the script calls. Shows the progress on stderr. Throws what
-/// starting the server throws, redis::Error and ProblemError, which name the request, if the script
-/// fails or does not end, and Interrupted.
-Observed observe(const Subject& subject, Connector& connector, const Invocation& invocation);
+/// Sends traffic to a script in the engine, and records each command that it calls. Throws
+/// redis::Error and ProblemError, which name the request, if the script fails or does not end, what
+/// EngineDecider throws besides, and Interrupted.
+Observed observe(const Subject& subject, const Interrupt& interrupt);
 /// Sends traffic to a program, in virtual time, and judges its answers. Shows the progress on
 /// stderr. Throws what exec::ProgramDecider throws.
 Observed observe_program(const Subject& subject, const exec::Settings& settings);
 
 /// Searches for schedules of acquires, renewals and releases that show a flaw of a limiter that
 /// gives leases. Shows the progress on stderr. Throws what the limiter throws, and Interrupted.
-Observed observe_leases(const Subject& subject, Connector& connector,
-                        const exec::Settings& settings, const Invocation& invocation);
+Observed observe_leases(const Subject& subject, const exec::Settings& settings,
+                        const Interrupt& interrupt);
 
 /// The same of reserves and settles, and a limiter that keeps a budget.
-Observed observe_budget(const Subject& subject, const Plan& plan, Connector& connector,
-                        const exec::Settings& settings, const Invocation& invocation);
+Observed observe_budget(const Subject& subject, const Plan& plan, const exec::Settings& settings,
+                        const Interrupt& interrupt);
 
 /// Adds to what was observed that the limit was scaled down, if it was.
 void note_scaling(const Subject& subject, Observed& observed);

@@ -149,17 +149,11 @@ class Probes {
     return std::move(answers_to(std::vector<Schedule>{schedule}).front());
   }
 
-  /// The answers if no key expires. A script may reply with a TTL, so that none is longer than
-  /// needed.
+  /// The answers if no key expires.
   std::vector<Answers> answers_if_kept(const std::vector<Schedule>& schedules) {
-    microseconds longest{0};
-    for (const auto& schedule : schedules) {
-      longest = std::max(longest, schedule.back().at - schedule.front().at);
-    }
-    auto& decider = limiter_->script_trial->decider();
-    decider.set_ttl_slack(longest + kTtlStep);
+    limiter_->engine->keep_keys(true);
     auto answers = answers_to(schedules);
-    decider.set_ttl_slack(microseconds{0});
+    limiter_->engine->keep_keys(false);
     return answers;
   }
 
@@ -581,7 +575,7 @@ class Probes {
   /// Sends after gaps of each TTL, idle or with what refills, and compares with keys that stay.
   void send_after_ttls() {
     if (request_.ttls.empty()) return;
-    if (!limiter_->script->key_of_ttls()) return;  // TTLs change none of its answers
+    if (subject_.candidate.is_bundled()) return;  // TTLs change none of its answers
     probed_.tested.push_back("requests after idle gaps of each TTL: " + texts_of(request_.ttls));
     probed_.needs_expiry = !is_timed_by_itself();
     if (probed_.needs_expiry) return send_after_expiry();
@@ -616,6 +610,15 @@ class Probes {
 };
 
 }  // namespace
+
+std::unique_ptr<LimiterTrial> try_script(const traffic::Candidate& candidate,
+                                         const Interrupt& interrupt) {
+  auto limiter = std::make_unique<LimiterTrial>();
+  limiter->script = traffic::make_script(candidate, limiter->keys, "", {.virtual_clock = false});
+  limiter->engine = std::make_unique<traffic::EngineDecider>(*limiter->script, interrupt);
+  limiter->trial = std::make_unique<rlctl::adversary::EngineTrial>(*limiter->engine);
+  return limiter;
+}
 
 Probed probe(const Subject& subject, const MakeTrial& make_trial, const ProbeRequest& request) {
   Probes probes(subject, make_trial, request);

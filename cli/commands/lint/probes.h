@@ -14,13 +14,12 @@
 #include "cli/commands/lint/plan.h"
 #include "lint/findings.h"
 #include "lint/schedules.h"
+#include "traffic/engine.h"
 #include "traffic/script.h"
-#include "traffic/virtual_run.h"
 
-// The traffic that lint sends to learn what a client gets that does not give up. Thousands of
-// requests are needed, so they go to a script's server without the debugger, in virtual time.
-// observer.cc runs the probes once it knows the script's TTLs, and asks the debugger for the line
-// of what they show; program.cc runs them on a program.
+// The traffic that lint sends to learn what a client gets that does not give up: thousands of
+// requests, in virtual time. observer.cc runs the probes once it knows the script's TTLs;
+// program.cc runs them on a program.
 
 namespace rlctl::cli::lint {
 
@@ -30,10 +29,13 @@ using rlctl::lint::Fill;
 struct LimiterTrial {
   rlctl::adversary::TrialKeys keys = {};
   std::unique_ptr<traffic::Script> script = {};             ///< null for a program
+  std::unique_ptr<traffic::EngineDecider> engine = {};      ///< null for a program
   std::unique_ptr<traffic::ForgetfulDecider> program = {};  ///< null for a script
   std::unique_ptr<rlctl::adversary::Trial> trial = {};
-  rlctl::adversary::ScriptTrial* script_trial = nullptr;  ///< null for a program, which has no TTLs
 };
+/// Puts a script on trial. The arguments must outlive the trial.
+std::unique_ptr<LimiterTrial> try_script(const traffic::Candidate& candidate,
+                                         const Interrupt& interrupt);
 using MakeTrial = std::function<std::unique_ptr<LimiterTrial>(const traffic::Candidate& candidate)>;
 
 /// What the probes must know about a limiter.
@@ -56,21 +58,18 @@ struct Probed {
   std::vector<NotTested> not_tested = {};
 };
 
-/// Runs all probes. Throws what the limiter throws, and Interrupted. A private server is empty
-/// afterwards.
+/// Runs all probes. Throws what the limiter throws, and Interrupted.
 Probed probe(const Subject& subject, const MakeTrial& make_trial, const ProbeRequest& request);
 
 // ---- Causes ----
 
 using rlctl::lint::Cause;
-/// Runs all probes on a changed script; std::nullopt if it fails.
-using ProbeAgain = std::function<std::optional<Probed>(const Subject& changed)>;
+/// Runs all probes on a changed script, whose calls are answered so; std::nullopt if it fails.
+using ProbeAgain =
+    std::function<std::optional<Probed>(const Subject& changed, const traffic::AnswerCall& answer)>;
 /// Why the script showed what the probes saw, as a counter-experiment confirms; std::nullopt if
 /// none does. `stores_time`: see time_stored_in().
 std::optional<Cause> find_cause(const Subject& subject, const Probed& probed, bool stores_time,
                                 const ProbeAgain& probe_again);
-/// The source with Lua in place of redis.call and redis.pcall, which gets the call's `name` and
-/// `...`, the name in lower case as `n`, the function `f` that it replaces, and `real`, with all.
-std::string with_calls(std::string source, std::string_view body);
 
 }  // namespace rlctl::cli::lint

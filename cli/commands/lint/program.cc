@@ -368,7 +368,7 @@ class ProgramObserver {
       return {};
     }
   };
-  rlctl::lint::Figures figures_{limit_, ask_any_cost_, ask_any_cost_};
+  rlctl::lint::Figures figures_{limit_, ask_any_cost_, microseconds{0}};
   rlctl::lint::AnswerObservation seen_;
   std::vector<rlctl::lint::Finding> conduct_;
   Observed observed_;

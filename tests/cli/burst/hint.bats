@@ -33,9 +33,9 @@ never_ends() {
 
 @test "the error of a script that never ends names the script, the request, KEYS and ARGV" {
   run_with_timeout -3 --separate-stderr rlctl burst --limit 5/1s loop.lua --args '{id} {now}'
-  assert_regex "$stderr" "^rlctl: burst: loop.lua: ran for more than 100000000 instructions; request 3 had KEYS '1' and \
+  assert_regex "$stderr" "^rlctl: burst: loop.lua did not end: it ran for more than 100000000 instructions; request 3 had KEYS '1' and \
 ARGV '3' '[0-9.]+'
-  hint: the script may never end: step through it with rlctl debug; if it is slow, run it on a server: -u private:$"
+  hint: the script may never end: step through it with rlctl debug$"
   local message="^rlctl: [a-z]*: loop.lua: no answer from [^ ]* within 1s; request 3 had KEYS '1' and ARGV '3' \
 '[0-9.]+'
   hint: the script may never end: step through it with rlctl debug; if it is slow, use a longer --timeout$"

@@ -186,7 +186,7 @@ $ write my.lua
 < local limit = tonumber(ARGV[1])
 < return {n <= limit and 1 or 0, math.max(0, limit - n)}
 $ rlctl lint my.lua
-no findings in 1 script (2886 requests)
+no findings in 1 script (2887 requests)
 Tested:
     requests at one instant, through a window of 10 s, and 2h16m45s later;
         two clients
@@ -210,7 +210,7 @@ $ rlctl lint my.lua --head 'remaining r[2] + 1' --limit 3/10s
 my.lua: warning: wrong-remaining: remaining is too high: it says 1, but 0 more of cost 1 are allowed at this instant
     Seen: 3 of 5 allowed at 0 s, 0 of 1 at 5 s.
     Fix: tell what is left after this request.
-1 warning in 1 script (3586 requests)
+1 warning in 1 script (3587 requests)
 Search for requests that exceed the limit:
     rlctl adversary my.lua --limit 3/10s --head 'remaining r[2] + 1'
 [1]

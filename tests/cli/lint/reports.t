@@ -1,4 +1,3 @@
-# needs: server
 # Each report of lint as a whole.
 
 ## a script without a finding, with what was tried
@@ -123,7 +122,7 @@ counter.lua:1: warning: unused-excuse: allow wrong-limit
 counter.lua:6: warning: unused-excuse: allow mixed-units
     Nothing of this kind was found in line 7.
     Fix: remove the comment, or put it right before the line of the call.
-2 warnings in 1 script (5017 requests)
+2 warnings in 1 script (5018 requests)
 Search for requests that exceed the limit:
     rlctl adversary counter.lua --limit 5/60s --args '{limit} {window_ms}'
 [1]
