@@ -103,8 +103,8 @@ $ write any.lua
 < redis.call('SADD', KEYS[1], 'a', 'b')
 < return redis.call('SPOP', KEYS[1]) and 1
 $ rlctl burst any.lua --limit 2/10s --args '{now_ms}' -q
-! rlctl: burst: any.lua: SPOP of a random member is not implemented here: add -u private:
-! Try 'rlctl burst --help'.
+! rlctl: burst: any.lua: SPOP of a random member is not implemented here
+!   hint: a server has it: burst, adversary and debug run scripts there with -u private:
 [2]
 $ rlctl burst any.lua --limit 2/10s --args '{now_ms}' -q -u private:
 
