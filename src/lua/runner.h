@@ -60,8 +60,7 @@ class Runner {
   /// larger than Bounds::memory, Interrupted, and what `commands` throws; then nothing is appended.
   void run(std::string_view function, std::span<const std::string_view> keys,
            std::span<const std::string_view> arguments, Commands& commands, std::string& reply);
-  /// Within Commands::call(): the line of the source that calls the command, from 1; 0 if none
-  /// does, as where a coroutine is redis.call() itself.
+  /// Within Commands::call(): the line of the source that calls the command, from 1.
   int line() const;
   /// The number that the last run() returned, before it was cut to an integer; std::nullopt if it
   /// returned anything else.

@@ -16,7 +16,7 @@ redis.call('PEXPIRE', KEYS[1], window)
 -- or: redis.call('PEXPIREAT', KEYS[1], now + window)
 -- Forgotten too early; the last one ends with a window of the clock by chance:
 -- or: redis.call('PEXPIRE', KEYS[1], window / 4)  -- want: short-ttl critical
--- ! 20 units were allowed within 60 s, more than twice 5
+-- ! 19 units were allowed within 60 s, more than twice 5
 -- or: redis.call('PEXPIRE', KEYS[1], window - 1000)  -- want: short-ttl critical
 -- or: redis.call('EXPIRE', KEYS[1], 57)  -- want: short-ttl critical
 -- Seconds for milliseconds, or the reverse:

@@ -426,7 +426,7 @@ class Observer {
       return;
     }
     auto& seen = recorded_->calls.emplace_back();
-    seen.line = std::max(call.line, 1);
+    seen.line = call.line;
     seen.words.assign(call.words.begin(), call.words.end());
     seen.reply = recorded_reply(reply);
     if (!seen.reply) return;
