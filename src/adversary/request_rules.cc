@@ -427,12 +427,12 @@ bool RequestRules::is_done() const {
 /// of a window after it; 1 µs before, at, and 1 µs after the next edge of the clock's windows, and
 /// one window after each earlier request. The first request comes at these times in the window that
 /// begins at the base.
-std::vector<Request> RequestRules::requests_after(const Schedule& before,
+std::vector<Request> RequestRules::requests_after(const Schedule& schedule,
                                                   const Answers& /*answers*/) const {
   const auto window = request_.limit.window;
   constexpr microseconds kStep{1};
-  const bool is_first = before.empty();
-  const auto last = is_first ? request_.base : before.back().at;
+  const bool is_first = schedule.empty();
+  const auto last = is_first ? request_.base : schedule.back().at;
   std::vector<microseconds> times;
   const auto add = [&](microseconds at) {
     if (at < last || (is_first && at >= request_.base + window)) return;
@@ -445,7 +445,7 @@ std::vector<Request> RequestRules::requests_after(const Schedule& before,
     add(last + after);
   }
   add_around(last - (last - request_.base) % window + window);
-  for (const auto& earlier : before) add_around(earlier.at + window);
+  for (const auto& earlier : schedule) add_around(earlier.at + window);
   std::sort(times.begin(), times.end());
   times.erase(std::unique(times.begin(), times.end()), times.end());
   std::vector<Request> requests;

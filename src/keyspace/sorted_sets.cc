@@ -43,13 +43,13 @@ struct AddOptions {
 
 AddOptions read_add_options(const Call& call) {
   AddOptions options{.incr = call.command == "ZINCRBY"};
-  const std::pair<std::string_view, bool*> kFlags[] = {
-      {"NX", &options.nx}, {"XX", &options.xx}, {"GT", &options.gt},
-      {"LT", &options.lt}, {"CH", &options.ch}, {"INCR", &options.incr}};
+  const std::pair<std::string_view, bool*> flags[] = {{"NX", &options.nx}, {"XX", &options.xx},
+                                                      {"GT", &options.gt}, {"LT", &options.lt},
+                                                      {"CH", &options.ch}, {"INCR", &options.incr}};
   for (auto& i = options.first_pair; i < call.words.size(); ++i) {
     const auto* const flag =
-        std::ranges::find_if(kFlags, [&](const auto& its) { return call.is(i, its.first); });
-    if (flag == std::end(kFlags)) break;
+        std::ranges::find_if(flags, [&](const auto& its) { return call.is(i, its.first); });
+    if (flag == std::end(flags)) break;
     *flag->second = true;
   }
   const auto left = call.words.size() - options.first_pair;
