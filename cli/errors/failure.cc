@@ -40,6 +40,7 @@ constexpr JsonType kCode{R"("anyOf": [
   { "const": "lease_lost", "description": "run: a warning about a lost lease" },
   { "const": "left", "description": "reset" },
   { "const": "assertion", "description": "burst, adversary" },
+  { "const": "engine_differs", "description": "burst, adversary: a fault of rlctl" },
   { "const": "program", "description": "burst, adversary, lint" },
   { "const": "script", "description": "debug" },
   { "const": "cut_off", "description": "debug" }])"};

@@ -43,7 +43,7 @@ std::vector<std::string> rlctl_words(const Options& options, const ConnectionOpt
                                      const ConfigurationSource& configuration);
 /// Whether the command line gives --url, --host, --port or --socket.
 bool names_server(const ConnectionOptions& options);
-/// The hint for a command that runs on a private server only.
+/// The hint for a command that uses no server that others use.
 inline constexpr const char* kNameNoServer = "leave out --url, --host, --port and --socket";
 /// The hint if only a server that outlives rlctl makes sense.
 inline constexpr const char* kNamePersistentServer =

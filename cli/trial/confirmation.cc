@@ -32,7 +32,7 @@ ServerComparison compare(const DecisionLog& log, std::span<const limiter::Decisi
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     const auto key = log.arrivals()[i].key;
     if (result.undecided.contains(key)) continue;
-    if (decisions[i].allowed == log.allowed(i)) {
+    if (log.is_alike(i, decisions[i])) {
       ++result.same;
     } else if (near_end.contains(key)) {
       result.undecided.insert(key);
@@ -51,7 +51,7 @@ void DecisionLog::add(std::span<const traffic::Arrival> arrivals,
   is_complete_ = is_complete_ && count == arrivals.size();
   for (std::size_t i = 0; i < count; ++i) {
     arrivals_.push_back(arrivals[i]);
-    allowed_.push_back(decisions[i].allowed);
+    answers_.emplace_back(decisions[i].allowed, decisions[i].delay);
   }
 }
 
@@ -62,9 +62,7 @@ std::size_t LoggedDecider::decide(std::span<const traffic::Arrival> arrivals,
   return decided;
 }
 
-/// Throws redis::Error if the server does not start.
 redis::Connection Confirmer::connect() {
-  if (!server_) server_.emplace();
   server_->remove_keys();
   auto connection = redis::Connection::open(server_->url(), kTimeout);
   if (confirmation_.server.empty()) {
@@ -76,11 +74,18 @@ redis::Connection Confirmer::connect() {
 
 template <typename Ask>
 void Confirmer::ask_server(const Ask& ask) {
-  if (!confirmation_.why_not.empty()) return;
+  if (has_no_server_) return;
   try {
-    if (!server_ && !redis::PrivateServer::is_installed()) {
-      confirmation_.why_not = "none is installed";
-      return;
+    if (!server_) {
+      has_no_server_ = true;
+      if (!redis::PrivateServer::is_installed()) {
+        confirmation_.why_not = "none is installed";
+        return;
+      }
+      redis::PrivateServer::Options options;
+      options.interrupt = &interrupt_;
+      server_.emplace(options);
+      has_no_server_ = false;
     }
     auto connection = connect();
     ask(connection);
@@ -98,9 +103,10 @@ void Confirmer::report_fault(const traffic::Candidate& candidate, std::size_t re
   throw ProblemError(
       {.status = ExitStatus::kUnreachable,
        .code = "engine_differs",
-       .message = fmt::format("a fault of rlctl: {}: it {} request {}, which {} {}",
-                              name_of(candidate), allowed ? "allowed" : "denied", request + 1,
-                              confirmation_.server, allowed ? "denied" : "allowed"),
+       .message = fmt::format("a fault of rlctl: {}: {} decides request {} of a schedule otherwise "
+                              "than rlctl, which {} it",
+                              name_of(candidate), confirmation_.server, request + 1,
+                              allowed ? "allows" : "denies"),
        .hint =
            fmt::format("please report it with the script and this command: {}; a server decides "
                        "all of it with -u private:",
@@ -134,6 +140,7 @@ std::optional<double> Confirmer::confirm(const traffic::Candidate& candidate,
     report_fault(candidate, *request, log.allowed(*request));
   }
   confirmation_.requests += found.same;
+  confirmation_.is_part |= !log.is_complete();
   confirmation_.undecided += static_cast<std::int64_t>(found.undecided.size());
   return bytes_per_key;
 }
@@ -150,14 +157,14 @@ void Confirmer::confirm(const traffic::Candidate& candidate,
     for (const auto& each : schedules) asked.push_back(each.schedule);
     const auto answers = trial.run(asked);
     for (std::size_t i = 0; i < schedules.size(); ++i) {
-      if (answers[i].empty()) {
+      if (answers[i].empty() || trial.doubtful().contains(i)) {
         ++confirmation_.undecided;
         continue;
       }
       const auto& expected = schedules[i].answers;
       for (std::size_t request = 0; request < expected.size(); ++request) {
         const bool allowed = expected[request].allowed;
-        if (answers[i][request].allowed != allowed) report_fault(candidate, request, allowed);
+        if (answers[i][request] != expected[request]) report_fault(candidate, request, allowed);
       }
       confirmation_.requests += static_cast<std::int64_t>(expected.size());
     }

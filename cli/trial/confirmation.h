@@ -1,10 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "adversary/sample.h"
@@ -31,11 +33,15 @@ class DecisionLog {
   const std::vector<traffic::Arrival>& arrivals() const { return arrivals_; }
   /// Whether these are all requests.
   bool is_complete() const { return is_complete_; }
-  bool allowed(std::size_t i) const { return allowed_[i]; }
+  bool allowed(std::size_t i) const { return answers_[i].first; }
+  /// Whether a decision is as it was then.
+  bool is_alike(std::size_t i, const limiter::Decision& decision) const {
+    return answers_[i] == std::pair(decision.allowed, decision.delay);
+  }
 
  private:
   std::vector<traffic::Arrival> arrivals_;
-  std::vector<bool> allowed_;
+  std::vector<std::pair<bool, std::chrono::microseconds>> answers_;  ///< allowed, and the delay
   bool is_complete_ = true;
 };
 
@@ -86,6 +92,7 @@ class Confirmer {
   const Interrupt& interrupt_;
   std::vector<std::string> command_;
   std::optional<redis::PrivateServer> server_;
+  bool has_no_server_ = false;
   Confirmation confirmation_;
 };
 

@@ -14,12 +14,14 @@ constexpr JsonField<Confirmation> kConfirmationFields[] = {
      [](const auto& of) { return known_text(of.server); }},
     {"requests", kCount, "How many requests it decided like rlctl.",
      [](const auto& of) { return of.requests; }},
+    {"first_only", kBoolean, "Whether it was asked for the first requests of a long run only.",
+     [](const auto& of) { return of.is_part; }},
     {"undecided", kCount,
      "Schedules, or keys of the traffic, that were left out, since on a server their answers "
      "depend "
      "on when a key expires.",
      [](const auto& of) { return of.undecided; }},
-    {"why_not", kTextOrNull, "Why a server did not confirm all of it; null if it did.",
+    {"why_not", kTextOrNull, "Why a server did not decide all that it was asked; null if it did.",
      [](const auto& of) { return known_text(of.why_not); }},
 };
 constexpr JsonObject<Confirmation> kConfirmationJson(kConfirmationFields);
@@ -31,7 +33,7 @@ constexpr JsonField<Report> kCommandFields[] = {
     {"interrupted", kBoolean, "Whether Ctrl-C ended the run.",
      [](const auto& report) { return report.interrupted; }},
     {"confirmation", kConfirmationJson,
-     "Whether a server decided like the scripts that ran in rlctl itself; null if none did.",
+     "Whether a server decided like the scripts that ran in rlctl itself; null if none ran there.",
      [](const auto& report) { return report.confirmation; }},
 };
 

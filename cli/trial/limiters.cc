@@ -154,7 +154,7 @@ void add_limiters(Options& options, Plan& plan, std::string_view limit_help) {
   add_exec_options(options, plan.exec);
   options.value("--burst", "NUMBER", plan.burst_text,
                 "requests that may come at once; for algorithms with a burst (default: the limit)");
-  options.flag("--model", plan.model, "decide in this process, without a server; fast")
+  options.flag("--model", plan.model, "ask the models in C++ instead of the scripts; fast")
       .excludes_each({"--url", "--host", "--port", "--socket"});
 }
 
@@ -294,8 +294,7 @@ void add_scripts(Plan& plan, const NamedLimiters& scripts, const Invocation& inv
     if (names_server(server) && server.url != "private:") refuse_setup_of_head(options);
     candidate.limits = plan.limits;
     if (plan.model && candidate.foreign) {
-      refuse_both("--model", quoted_and_masked(name_of(candidate)),
-                  "a script runs on a server only");
+      refuse_both("--model", quoted_and_masked(name_of(candidate)), "a script has no model");
     }
     require_holders_for_head(plan, options);
     ask_as_holders(candidate, options, plan);

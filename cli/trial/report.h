@@ -131,17 +131,18 @@ struct Difference {
   bool allowed = false;             ///< the first limiter's answer; the other's is the opposite
 };
 
-/// The results of `rlctl burst` or `rlctl adversary`, for every output format.
 /// Whether a server decided like the engine, of all runs together.
 struct Confirmation {
   std::string server = {};    ///< "Redis 7.0.15"; empty: none was asked
   std::string why_not = {};   ///< why not all was confirmed; empty: it was
   std::int64_t requests = 0;  ///< that the server decided alike
+  bool is_part = false;       ///< it was asked for the first requests of a long run only
   /// Schedules, or keys of the traffic, that were left out: on a server their answers depend on
   /// when a key expires.
   std::int64_t undecided = 0;
 };
 
+/// The results of `rlctl burst` or `rlctl adversary`, for every output format.
 struct Report {
   Plan plan = {};
   std::shared_ptr<const replay::Recording> recording = {};  ///< the log replayed, if any

@@ -39,9 +39,6 @@ class SampledTrial final : public Trial {
   std::vector<microseconds> ttls(const Schedule& schedule) override {
     return trial_.ttls(schedule);
   }
-  bool leaves_endless_key(const Schedule& schedule) override {
-    return trial_.leaves_endless_key(schedule);
-  }
   bool confirms(const Schedule& schedule, const Answers& answers) override {
     return trial_.confirms(schedule, answers);
   }

@@ -12,7 +12,7 @@
 
 // The requests that a search sends (a schedule), the answers to them, and the score that says how
 // badly the limiter failed. Here too are the schedules under which limiters are known to fail, with
-// which search.cc begins, and the gaps between requests of which it makes others. trial.h runs
+// which a search begins, and the gaps between requests of which it makes others. trial.h runs
 // schedules; the reports of cli/commands/adversary show them.
 
 namespace rlctl::adversary {

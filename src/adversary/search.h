@@ -11,8 +11,8 @@
 #include "limiter/limit.h"
 
 // The search for the schedules of requests under which a limiter allows the most within one window,
-// which is `adversary`, and what it has found. engine.h has what it shares with the search for
-// holders (holdings.h), and request_rules.h its rules.
+// which is `adversary`, and what it has found. search_engine.h has what it shares with the search
+// for holders (holdings.h), and request_rules.h its rules.
 
 namespace rlctl::adversary {
 

@@ -11,7 +11,7 @@
 #include "base/wait.h"
 #include "traffic/pattern.h"
 
-// The engine of every search for schedules under which a limiter fails. An SearchEngine sends
+// The engine of every search for schedules under which a limiter fails. A SearchEngine sends
 // schedules to a limiter and gives the answers to Rules, which judge them. There are rules of
 // requests (request_rules.h), of leases and of reservations (holding_rules.h). Rules say which
 // schedules are known to make limiters fail, make others by chance, know what may follow a

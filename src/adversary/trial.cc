@@ -300,6 +300,8 @@ std::vector<Answers> ScriptTrial::run_together(std::span<const Schedule> schedul
     }
     contents_ = notes_contents_ ? std::move(contents) : std::vector<std::string>{};
   }
+  doubtful_.clear();
+  for (const auto i : stalled_) doubtful_.insert(last_run[i]);
   return answers;
 }
 
@@ -343,17 +345,6 @@ std::vector<microseconds> ScriptTrial::ttls(const Schedule& schedule) {
   note_others();
   remove_keys();
   return ttls;
-}
-
-bool ScriptTrial::leaves_endless_key(const Schedule& schedule) {
-  static_cast<void>(run_once({&schedule, 1}));
-  bool is_endless = false;
-  for (const auto& named : named_) {
-    is_endless |= connection_.call({"PTTL", named.key}).integer() == -1;
-  }
-  note_others();
-  remove_keys();
-  return is_endless;
 }
 
 bool ScriptTrial::confirms(const Schedule& schedule, const Answers& answers) {
@@ -465,7 +456,9 @@ Answers EngineBranching::ask(const Schedule& requests) {
 }
 
 std::shared_ptr<Branching::State> EngineBranching::state_left() {
-  auto& known = states_[decider_.state().keys.to_text()];
+  // Texts are equal for states that differ by a shift of time, which requests do not.
+  const auto& keys = decider_.state().keys;
+  auto& known = states_[fmt::format("{} {}", keys.now().count(), keys.to_text())];
   if (auto state = known.lock()) return state;
   auto state = std::make_shared<Left>(decider_.state());
   known = state;

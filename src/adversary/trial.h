@@ -188,13 +188,15 @@ class ScriptTrial final : public Trial {
   /// What sends the requests of all schedules. If an interrupt ends its decide(), run() throws
   /// Interrupted.
   traffic::ScriptDecider& decider() { return decider_; }
+  /// The numbers of those schedules of the last run() that stalled whenever they were repeated, so
+  /// that keys may have expired by real time.
+  const std::set<std::size_t>& doubtful() const { return doubtful_; }
   bool is_apart() const override { return is_apart_; }
   /// From now on contents() tells what the keys hold and when they expire, unless schedules run one
   /// at a time.
   void note_contents() { notes_contents_ = true; }
   std::vector<std::string> contents() const override { return contents_; }
   std::vector<microseconds> ttls(const Schedule& schedule) override;
-  bool leaves_endless_key(const Schedule& schedule) override;
   /// Leaves no keys unless it throws. Throws UsageError if it cannot keep schedules apart.
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
   /// Runs the schedule again, alone on an empty server; true without that if all schedules run so,
@@ -236,6 +238,7 @@ class ScriptTrial final : public Trial {
   bool saw_others_ = false;  ///< there were keys besides the named ones
   bool notes_contents_ = false;
   std::int64_t requests_sent_ = 0, requests_resent_ = 0;  ///< for the first time; once more
+  std::set<std::size_t> doubtful_;
   std::set<std::uint32_t> stalled_;    ///< the schedules that stalled in the last run_with_slack()
   std::vector<std::string> contents_;  ///< what each schedule left; see contents()
 };

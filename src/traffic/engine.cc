@@ -12,6 +12,9 @@
 namespace rlctl::traffic {
 namespace {
 
+constexpr const char* kOnServer =
+    "a server has it: burst, adversary and debug run scripts there with -u private:";
+
 redis::Reply parsed_reply(redis::ReplyReader& reader, std::string_view bytes) {
   reader.feed(bytes);
   auto reply = reader.next();
@@ -47,12 +50,17 @@ redis::Reply Engine::call(redis::Arguments words) {
     return parsed_reply(reader_, fmt::format("${}\r\n{}\r\n", name.size(), name));
   } catch (const lua::InvalidScript& error) {
     return parsed_reply(reader_, fmt::format("-{}\r\n", error.what()));
+  } catch (const lua::RanTooLong& error) {
+    return parsed_reply(reader_,
+                        fmt::format("-ERR the library did not end: it {}\r\n", error.what()));
   }
 }
 
 redis::Reply Engine::run(const limiter::ScriptCall& call, lua::Commands& commands) {
-  running_ = call.function.empty() ? scripts_.find(call.sha1)->second
-                                   : libraries_.find(call.function)->second;
+  const auto& loaded = call.function.empty() ? scripts_ : libraries_;
+  const auto found = loaded.find(call.function.empty() ? call.sha1 : call.function);
+  if (found == loaded.end()) return parsed_reply(reader_, "-ERR Function not found\r\n");
+  running_ = found->second;
   bytes_.clear();
   running_->run(call.function, call.keys, call.arguments, commands, bytes_);
   return parsed_reply(reader_, bytes_);
@@ -84,7 +92,7 @@ limiter::Decision EngineDecider::answer(const Arrival& arrival) {
   const bool stands = keeps_keys_ && state_.calls > 0;
   keys.set_time(stands ? keys.now() : std::max(keys.now(), arrival.at), arrival.at);
   for (const auto& call : script_.preparation(arrival)) {
-    script_.require_prepared(run(call, arrival, keys));
+    script_.require_prepared(prepare(call, keys));
   }
   ++state_.calls;
   AnsweredKeys answered(keys, answer_call_, engine_);
@@ -100,6 +108,17 @@ limiter::Decision EngineDecider::answer(const Arrival& arrival) {
   }
 }
 
+redis::Reply EngineDecider::prepare(const limiter::ScriptCall& call, keyspace::Keyspace& keys) {
+  try {
+    return engine_.run(call, keys);
+  } catch (const lua::RanTooLong& error) {
+    throw UsageError(
+        fmt::format("the setup of {} did not end: it {}", script_.name(), error.what()));
+  } catch (const keyspace::NotImplementedHere& error) {
+    throw UsageError(fmt::format("the setup of {}: {}", script_.name(), error.what()), kOnServer);
+  }
+}
+
 redis::Reply EngineDecider::run(const limiter::ScriptCall& call, const Arrival& arrival,
                                 lua::Commands& commands) {
   try {
@@ -110,9 +129,7 @@ redis::Reply EngineDecider::run(const limiter::ScriptCall& call, const Arrival& 
                                {}, "the script may never end: step through it with rlctl debug");
     throw script_.with_request(timeout, arrival, state_.calls);
   } catch (const keyspace::NotImplementedHere& error) {
-    throw UsageError(fmt::format("{}: {}", script_.name(), error.what()),
-                     "a server has it: burst, adversary and debug run scripts there with "
-                     "-u private:");
+    throw UsageError(fmt::format("{}: {}", script_.name(), error.what()), kOnServer);
   }
 }
 

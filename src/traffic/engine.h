@@ -36,8 +36,8 @@ class Engine final : public ScriptHost {
 
   /// Answers SCRIPT LOAD and FUNCTION LOAD REPLACE as a server does.
   redis::Reply call(redis::Arguments words) override;
-  /// Calls a script or a function that is loaded. Throws lua::RanTooLong, Interrupted, and
-  /// keyspace::NotImplementedHere.
+  /// Calls a script or a function, which is loaded, or the reply is an error. Throws
+  /// lua::RanTooLong, Interrupted, and keyspace::NotImplementedHere.
   redis::Reply run(const limiter::ScriptCall& call, lua::Commands& commands);
   /// Of the script that run() calls, or has called last.
   const lua::Runner& runner() const { return *running_; }
@@ -90,7 +90,7 @@ class EngineDecider final : public ForgetfulDecider {
 
   /// From now on this answers the calls of the script, but not those of its setup.
   void answer_calls(AnswerCall answer) { answer_call_ = std::move(answer); }
-  /// From now on no key expires, until this is called with false; then keys have aged by less.
+  /// From now on no key expires, until this is called with false; then all time has passed.
   void keep_keys(bool keeps) { keeps_keys_ = keeps; }
   /// See lua::Runner::returned_number(), of the script's last call.
   std::optional<double> returned_number() const { return engine_.runner().returned_number(); }
@@ -102,6 +102,7 @@ class EngineDecider final : public ForgetfulDecider {
 
  private:
   limiter::Decision answer(const Arrival& arrival);
+  redis::Reply prepare(const limiter::ScriptCall& call, keyspace::Keyspace& keys);
   redis::Reply run(const limiter::ScriptCall& call, const Arrival& arrival,
                    lua::Commands& commands);
 

@@ -23,10 +23,10 @@
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 
-// Runs under the virtual clock: a Decider, which is a model in this process or a script on a
-// server, decides each request as of its own time, without waiting. cli/commands/burst/runs.cc
-// makes the decider and calls run_virtually(); suggestion.cc runs models, and src/adversary gives
-// its schedules to a ScriptDecider.
+// Runs under the virtual clock: a Decider, which is a model or a script in this process (engine.h),
+// or a script on a server, decides each request as of its own time, without waiting.
+// cli/commands/burst/runs.cc makes the decider and calls run_virtually(); suggestion.cc runs
+// models, and src/adversary gives its schedules to an EngineDecider or a ScriptDecider.
 
 namespace rlctl::traffic {
 

@@ -212,6 +212,7 @@ class Searches {
     }
     session_.confirmer().confirm(candidate, schedules);
     report_.confirmation = session_.confirmer().confirmation();
+    report_.interrupted = report_.interrupted || session_.interrupt().signal() != 0;
   }
 
   void search_requests(Run& run, std::size_t number, LimiterTrial& limiter) {

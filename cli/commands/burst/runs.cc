@@ -376,6 +376,7 @@ class Runs {
                                 const traffic::Traffic& traffic, const trial::DecisionLog& log) {
     const auto bytes_per_key = session_.confirmer().confirm(candidate, traffic, log);
     report_.confirmation = session_.confirmer().confirmation();
+    report_.interrupted = report_.interrupted || invocation_.interrupt.signal() != 0;
     return bytes_per_key;
   }
 

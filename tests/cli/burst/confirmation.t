@@ -135,3 +135,17 @@ server     confirmed on [..]
 
 rlctl adversary once.lua --limit 1/1s --args '{window_ms}' --tries 200 \
     --seed 1
+
+## an exhaustive search goes on from each state that a script leaves
+$ write counter.lua
+< local n = redis.call('INCR', KEYS[1])
+< if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+< return n <= tonumber(ARGV[2]) and 1 or 0
+$ rlctl adversary counter.lua --limit 2/10s --args '{window_ms} {limit}' --exhaustive 4 -q --assert 'worst>=3'
+
+## a function that the library does not register is an error
+$ write lib.lua
+< #!lua name=l
+< if false then redis.register_function('take', function() return 1 end) end
+< redis.register_function('other', function() return 1 end)
+$ rlctl burst lib.lua --limit 2/10s --head 'function take' -q
