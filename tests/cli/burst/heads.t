@@ -427,7 +427,7 @@ $ rlctl --config rlctl.toml burst mine --limit 5/60s
 !   hint: give --keys once for each key
 [2]
 $ rlctl --config rlctl.toml lint mine --head 'limit 5/60s' --args 1 --head 'remaining r[1]'
-! rlctl: lint: --head remaining: mine replied 1, but 'r[1]' fails at column 1: attempt to index local 'r' (a number value); request 1 had KEYS 'ann' and ARGV '1'
+! rlctl: lint: --head remaining: my.lua replied 1, but 'r[1]' fails at column 1: attempt to index local 'r' (a number value); request 1 had KEYS 'ann' and ARGV '1'
 !   hint: choose an expression that fits the script
 [3]
 $ rlctl burst my.lua --head 'limit 5/month'
