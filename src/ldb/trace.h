@@ -13,8 +13,8 @@
 #include "ldb/walk.h"
 
 // A run of a script, line by line: its calls, its messages, and the variables that it changed. For
-// rlctl debug with --trace, --json or --coverage (cli/commands/debug/session.cc). See Debugger for a
-// run that the user steps through.
+// rlctl debug with --trace, --json or --coverage (cli/commands/debug/session.cc). See Debugger for
+// a run that the user steps through.
 
 namespace rlctl::ldb {
 
