@@ -149,7 +149,6 @@ std::vector<std::chrono::microseconds> EngineDecider::ttls() {
 }
 
 bool EngineDecider::has_endless_key() {
-  if (!decides_by_ttls_) return false;
   const auto names = state_.keys.keys();
   return std::ranges::any_of(
       names, [this](std::string_view name) { return !state_.keys.find(name)->expiry; });

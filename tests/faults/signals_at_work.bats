@@ -47,6 +47,7 @@ close \$process;
 sleep 600;
 MUTE
 my $slow = file('slow.lua', "redis.call('INCR', KEYS[1])\nfor i = 1, 1e8 do end\nreturn 1\n");
+my $busy = file('busy.lua', "redis.call('INCR', KEYS[1])\nfor i = 1, 1e7 do end\nreturn 1\n");
 my $loop = file('loop.lua', "while true do redis.call('SET', KEYS[1], 1) local s = ('x'):rep(1e5):find('y') end\n");
 my $log = file('log', "1767225660 a\n1767225661 a\n");
 my $long = file('long.log', join '', map { "$_ a\n" } 1795155000 .. 1795255000);
@@ -73,7 +74,9 @@ my @stages = (
     also => sub { "$_[0]{out}$_[0]{err}" =~ /^sliding-window-log|may be left/m }},
   {name => 'burst, before an edge', command => [@burst, qw(--clock real --limit 10/1000d -q)],
     ready => sub { calls($socket, 'script\|load') + calls($socket, 'script') && is_asleep($_[1]) }},
-  {name => 'burst, on a private server', command => [qw(burst steady --limit 4000/60s -q --args {now_ms}), $slow],
+  {name => 'burst, in the process', command => [qw(burst steady --limit 4000/60s -q --args {now_ms}), $busy],
+    ready => $worked->(60)},
+  {name => 'burst, on a private server', command => [qw(-u private: burst steady --limit 4000/60s -q --args {now_ms}), $slow],
     ready => $worked->(60), also => sub { $_[0]{err} ne '' }},
   {name => 'burst --json', command => [qw(burst steady --model --rate 1000000/s --duration 1000s --json)],
     ready => $worked->(50), said => qr/\A(?=.*"interrupted":true).*"sent":[1-9]/s},

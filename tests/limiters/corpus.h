@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -16,7 +15,6 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "base/shell.h"
@@ -188,13 +186,7 @@ inline void check_has(const std::string& output, const Lines& texts) {
 inline support::Result ask(const std::string& command) {
   auto words = shell_words(command);
   words.erase(words.begin());  // rlctl
-  for (int tries = 0;; ++tries) {
-    auto result = support::run_rlctl(words);
-    // A busy machine may need longer than keys of a tenth of a second live.
-    const bool was_held_up = result.err.find("took longer than the TTLs") != result.err.npos;
-    if (!was_held_up || tries == 100) return result;
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-  }
+  return support::run_rlctl(words);
 }
 
 /// Asks the limiter as it is, or with this variant; its file is written already.

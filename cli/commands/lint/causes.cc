@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
-
 #include "cli/commands/lint/probes.h"
 
 // Finds out why a script shows a flaw by counter-experiments: each changes one thing about the

@@ -1,3 +1,6 @@
+# needs: server
+# Scripts in rlctl itself, and what a server confirms of them.
+
 ## a script runs in rlctl itself, and a server confirms its decisions
 $ write counter.lua
 < local n = redis.call('INCR', KEYS[1])

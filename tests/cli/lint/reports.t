@@ -1,3 +1,4 @@
+# needs: server
 # Each report of lint as a whole.
 
 ## a script without a finding, with what was tried
