@@ -107,13 +107,11 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
   if (text) {
     return hint ? *text + "; " + *hint : text;
   }
-  // Virtual time leaves out the last ms of a TTL.
   const bool is_wait =
       replies_with_wait(*candidate.foreign) && traffic::may_read_ttl(*candidate.foreign);
   if (!hint && run.search() && is_wait && measured.allowed > 0) {
     return "a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of "
-           "a "
-           "key, and TTL rounds; virtual time does not try that moment, --clock real does";
+           "a key, and TTL rounds";
   }
   return hint ? hint : holders_hint(run);
 }

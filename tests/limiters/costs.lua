@@ -14,7 +14,7 @@
 -- ! hint: for example: 1,0,-1
 -- [3]
 -- $ rlctl adversary --tries 2000 --cost 0,1 costs.lua
--- > denied nothing that an exact log would allow
+-- > denied exactly one window after
 
 local limit = tonumber(ARGV[1])
 local cost = tonumber(ARGV[3])

@@ -7,7 +7,7 @@
 --
 -- $ rlctl adversary --monotonic --tries 2000 bullmq.lua
 -- ! a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of a key
--- > 1.80× the limit
+-- > 2.00× the limit
 -- > denied nothing that an exact log would allow
 
 local most, duration = tonumber(ARGV[1]), tonumber(ARGV[2])

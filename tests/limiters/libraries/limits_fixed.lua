@@ -6,7 +6,7 @@
 --
 -- $ rlctl adversary --monotonic --tries 2000 limits_fixed.lua
 -- > 1.80× the limit
--- > denied nothing that an exact log would allow
+-- > denied exactly one window after
 
 local count = redis.call('INCRBY', KEYS[1], ARGV[2])
 if count == tonumber(ARGV[2]) then redis.call('EXPIRE', KEYS[1], ARGV[1]) end

@@ -7,7 +7,7 @@
 --
 -- $ rlctl adversary --monotonic --tries 2000 rate_limit_redis.lua
 -- > 1.80× the limit
--- > denied nothing that an exact log would allow
+-- > wrongly denied: an exact log would allow
 
 local hits = redis.call('INCR', KEYS[1])
 local left = redis.call('PTTL', KEYS[1])

@@ -8,7 +8,7 @@
 --
 -- $ rlctl adversary --monotonic --tries 2000 rate_limiter_flexible.lua
 -- > 1.80× the limit
--- > denied nothing that an exact log would allow
+-- > denied exactly one window after
 
 redis.call('SET', KEYS[1], 0, 'EX', ARGV[2], 'NX')
 local consumed = redis.call('INCRBY', KEYS[1], ARGV[1])
