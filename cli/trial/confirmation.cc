@@ -139,6 +139,9 @@ std::optional<double> Confirmer::confirm(const traffic::Candidate& candidate,
   } else if (const auto request = found.different) {
     report_fault(candidate, *request, log.allowed(*request));
   }
+  if (found.same == 0 && !found.undecided.empty()) {
+    confirmation_.why_not = "its decisions differ, perhaps because of when a key expires";
+  }
   confirmation_.requests += found.same;
   confirmation_.is_part |= !log.is_complete();
   confirmation_.undecided += static_cast<std::int64_t>(found.undecided.size());

@@ -162,7 +162,7 @@ class Searches {
       report_.runs.push_back(session_.run_or_blame(
           plan_.candidates[i], [&](bool one_at_a_time) { return search(i, one_at_a_time); }));
       const auto& run = report_.runs.back();
-      report_.interrupted = run.outcome.interrupted;
+      report_.interrupted = report_.interrupted || run.outcome.interrupted;
       if (run.hint) session_.warn(fmt::format("{}: {}", run.name, *run.hint));
     }
   }

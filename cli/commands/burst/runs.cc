@@ -194,7 +194,7 @@ class Runs {
                                      return run_virtual(i, one_at_a_time);
                                    }));
       const auto& run = report_.runs.back();
-      report_.interrupted = run.outcome.interrupted;
+      report_.interrupted = report_.interrupted || run.outcome.interrupted;
       if (const auto why = why_late(run)) {
         const auto* advice = traffic_.replay                  ? "a log with fewer requests a second"
                              : traffic_.pattern->rate.empty() ? "a lower --limit"
