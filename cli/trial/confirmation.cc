@@ -57,19 +57,9 @@ void DecisionLog::add(std::span<const traffic::Arrival> arrivals,
 
 std::size_t LoggedDecider::decide(std::span<const traffic::Arrival> arrivals,
                                   std::span<limiter::Decision> decisions) {
-  const auto decided = decider_->decide(arrivals, decisions);
+  const auto decided = engine_.decide(arrivals, decisions);
   log_.add(arrivals.first(decided), decisions);
   return decided;
-}
-
-redis::Connection Confirmer::connect() {
-  server_->remove_keys();
-  auto connection = redis::Connection::open(server_->url(), kTimeout);
-  if (confirmation_.server.empty()) {
-    const auto version = redis::version_of(connection);
-    confirmation_.server = version ? display(*version) : "a server";
-  }
-  return connection;
 }
 
 template <typename Ask>
@@ -87,7 +77,12 @@ void Confirmer::ask_server(const Ask& ask) {
       server_.emplace(options);
       has_no_server_ = false;
     }
-    auto connection = connect();
+    server_->remove_keys();
+    auto connection = redis::Connection::open(server_->url(), kTimeout);
+    if (confirmation_.server.empty()) {
+      const auto version = redis::version_of(connection);
+      confirmation_.server = version ? display(*version) : "a server";
+    }
     ask(connection);
   } catch (const redis::Error& error) {
     confirmation_.why_not = error.what();
@@ -160,19 +155,16 @@ void Confirmer::confirm(const traffic::Candidate& candidate,
     for (const auto& each : schedules) asked.push_back(each.schedule);
     const auto answers = trial.run(asked);
     for (std::size_t i = 0; i < schedules.size(); ++i) {
-      if (answers[i].empty() || trial.doubtful().contains(i)) {
-        ++confirmation_.undecided;
-        continue;
-      }
       const auto& expected = schedules[i].answers;
       // KeyAging shows a script TTLs that differ by a few ms.
-      if (answers[i] != expected && script->may_read_ttl()) {
+      const bool differs_by_ttl = answers[i] != expected && script->may_read_ttl();
+      if (answers[i].empty() || trial.doubtful().contains(i) || differs_by_ttl) {
         ++confirmation_.undecided;
         continue;
       }
-      for (std::size_t request = 0; request < expected.size(); ++request) {
-        const bool allowed = expected[request].allowed;
-        if (answers[i][request] != expected[request]) report_fault(candidate, request, allowed);
+      const auto [theirs, ours] = std::ranges::mismatch(answers[i], expected);
+      if (ours != expected.end()) {
+        report_fault(candidate, static_cast<std::size_t>(ours - expected.begin()), ours->allowed);
       }
       confirmation_.requests += static_cast<std::int64_t>(expected.size());
     }

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +12,7 @@
 #include "base/wait.h"
 #include "cli/trial/report.h"
 #include "redis/server.h"
+#include "traffic/engine.h"
 #include "traffic/script.h"
 #include "traffic/traffic.h"
 #include "traffic/virtual_run.h"
@@ -45,21 +45,21 @@ class DecisionLog {
   bool is_complete_ = true;
 };
 
-/// A decider whose decisions are kept.
+/// A script in the engine whose decisions are kept.
 class LoggedDecider final : public traffic::Decider {
  public:
-  explicit LoggedDecider(std::unique_ptr<traffic::Decider> decider)
-      : decider_(std::move(decider)) {}
+  /// See EngineDecider.
+  LoggedDecider(const traffic::Candidate& candidate, const traffic::Traffic& traffic,
+                const Interrupt& interrupt)
+      : engine_(candidate, traffic, interrupt) {}
+  const traffic::Script& script() const { return engine_.script(); }
   const DecisionLog& log() const { return log_; }
   std::size_t decide(std::span<const traffic::Arrival> arrivals,
                      std::span<limiter::Decision> decisions) override;
-  std::optional<double> bytes_per_key() override { return decider_->bytes_per_key(); }
-  traffic::RepliesSeen replies() const override { return decider_->replies(); }
-  bool was_stalled() const override { return decider_->was_stalled(); }
-  void finish() override { decider_->finish(); }
+  traffic::RepliesSeen replies() const override { return engine_.replies(); }
 
  private:
-  std::unique_ptr<traffic::Decider> decider_;
+  traffic::EngineDecider engine_;
   DecisionLog log_;
 };
 
@@ -83,7 +83,6 @@ class Confirmer {
   const Confirmation& confirmation() const { return confirmation_; }
 
  private:
-  redis::Connection connect();
   template <typename Ask>
   void ask_server(const Ask& ask);
   [[noreturn]] void report_fault(const traffic::Candidate& candidate, std::size_t request,

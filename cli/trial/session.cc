@@ -54,6 +54,11 @@ void Session::warn_of_change(const traffic::Script& script) {
   if (!change.empty()) warn(fmt::format("{}: {}", escape(script.name()), change));
 }
 
+void Session::report_confirmation(Report& report) const {
+  report.confirmation = confirmer_.confirmation();
+  report.interrupted = report.interrupted || interrupt().signal() != 0;
+}
+
 Run Session::run_or_blame(const traffic::Candidate& candidate,
                           const std::function<Run(bool one_at_a_time)>& run) {
   try {

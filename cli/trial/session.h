@@ -25,6 +25,8 @@ class Session {
   const exec::Settings& programs() const { return programs_; }
   /// What confirms the decisions of scripts that run in this process.
   Confirmer& confirmer() { return confirmer_; }
+  /// Adds what the confirmer has found out to the report, which is interrupted if that was.
+  void report_confirmation(Report& report) const;
 
   // ---- Progress ----
 

@@ -208,7 +208,7 @@ class SearchEngine::Exhaustion {
       nodes_.push_back(std::move(child));
       return;
     }
-    auto key = std::pair(child.state.get(), rules_.state_key(child.schedule, child.answers));
+    auto key = std::pair(child.state->identity(), rules_.state_key(child.schedule, child.answers));
     auto& same = by_key_[child.schedule.size()][std::move(key)];
     if (same == nullptr) {
       nodes_.push_back(std::move(child));
@@ -225,7 +225,7 @@ class SearchEngine::Exhaustion {
   std::size_t requests_;
   std::deque<Node> nodes_;  ///< to be extended; the deepest last
   /// If states are merged, the waiting nodes, by their length and their state.
-  std::map<std::size_t, std::map<std::pair<Branching::State*, std::string>, Node*>> by_key_;
+  std::map<std::size_t, std::map<std::pair<std::string, std::string>, Node*>> by_key_;
   std::vector<Taken> taken_;
   std::vector<Branching::Branch> branches_;  ///< all requests that may follow the taken nodes
 };

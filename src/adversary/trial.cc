@@ -399,6 +399,12 @@ std::unique_ptr<Branching> ScriptTrial::branching() {
   return Trial::branching();
 }
 
+// ---- States ----
+
+std::string Branching::State::identity() const {
+  return fmt::format("{}", static_cast<const void*>(this));
+}
+
 // ---- Models ----
 
 ModelBranching::ModelBranching(const traffic::Candidate& candidate)
@@ -433,7 +439,7 @@ void EngineBranching::run(std::span<Branch> branches) {
   for (auto& branch : branches) {
     begin_at(branch.from.get());
     branch.answers = ask(branch.requests);
-    if (branch.is_kept) branch.state = state_left();
+    if (branch.is_kept) branch.state = std::make_shared<Left>(decider_.state());
   }
 }
 
@@ -455,18 +461,10 @@ Answers EngineBranching::ask(const Schedule& requests) {
   return answers;
 }
 
-std::shared_ptr<Branching::State> EngineBranching::state_left() {
-  // Texts are equal for states that differ by a shift of time, which requests do not.
-  const auto& keys = decider_.state().keys;
-  auto& known = states_[fmt::format("{} {}", keys.now().count(), keys.to_text())];
-  if (auto state = known.lock()) return state;
-  auto state = std::make_shared<Left>(decider_.state());
-  known = state;
-  if (states_.size() >= sweep_at_) {
-    std::erase_if(states_, [](const auto& each) { return each.second.expired(); });
-    sweep_at_ = std::max(sweep_at_, 2 * states_.size());
-  }
-  return state;
+/// With the clock: texts of keys are equal if they differ by a shift of time, which requests do
+/// not.
+std::string EngineBranching::Left::identity() const {
+  return fmt::format("{} {}", state.keys.now().count(), state.keys.to_text());
 }
 
 // ---- Replays ----

@@ -42,6 +42,9 @@ class Branching {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
     virtual ~State() = default;
+    /// Equal texts mean that the limiter answers all that follows alike. The text of a state that
+    /// knows nothing of others is its address.
+    virtual std::string identity() const;
   };
 
   /// Requests from a state; run() sets the answers and what follows them.
@@ -277,18 +280,15 @@ class EngineBranching final : public Branching {
  private:
   struct Left final : State {
     explicit Left(traffic::EngineState some) : state(std::move(some)) {}
+    std::string identity() const override;
     traffic::EngineState state;
   };
 
   void begin_at(const State* state);
   Answers ask(const Schedule& requests);
-  std::shared_ptr<State> state_left();
 
   traffic::EngineDecider& decider_;
   std::int64_t requests_sent_ = 0;
-  /// By their contents. Those that nobody needs are removed when there are so many.
-  std::unordered_map<std::string, std::weak_ptr<State>> states_;
-  std::size_t sweep_at_ = 20'000;
 };
 
 /// Any limiter on trial. Replays a schedule from its beginning to learn what follows it, once for

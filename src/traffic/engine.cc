@@ -66,12 +66,13 @@ redis::Reply Engine::run(const limiter::ScriptCall& call, lua::Commands& command
   return parsed_reply(reader_, bytes_);
 }
 
-EngineDecider::EngineDecider(Script& script, const Interrupt& interrupt)
-    : script_(script),
+EngineDecider::EngineDecider(const Candidate& candidate, const Traffic& traffic,
+                             const Interrupt& interrupt)
+    : script_(make_script(candidate, traffic, "", {.virtual_clock = false})),
       interrupt_(interrupt),
-      decides_by_ttls_(script.key_of_ttls().has_value()),
+      decides_by_ttls_(script_->key_of_ttls().has_value()),
       engine_(interrupt) {
-  script_.load(engine_);
+  script_->load(engine_);
 }
 
 std::size_t EngineDecider::decide(std::span<const Arrival> arrivals,
@@ -91,20 +92,20 @@ limiter::Decision EngineDecider::answer(const Arrival& arrival) {
   auto& keys = state_.keys;
   const bool stands = keeps_keys_ && state_.calls > 0;
   keys.set_time(stands ? keys.now() : std::max(keys.now(), arrival.at), arrival.at);
-  for (const auto& call : script_.preparation(arrival)) {
-    script_.require_prepared(prepare(call, keys));
+  for (const auto& call : script_->preparation(arrival)) {
+    script_->require_prepared(prepare(call, keys));
   }
   ++state_.calls;
   AnsweredKeys answered(keys, answer_call_, engine_);
   lua::Commands& commands = answer_call_ ? static_cast<lua::Commands&>(answered) : keys;
-  const auto reply = run(script_.call(arrival), arrival, commands);
+  const auto reply = run(script_->call(arrival), arrival, commands);
   try {
-    const auto decision = script_.parse(reply, arrival, state_.calls);
+    const auto decision = script_->parse(reply, arrival, state_.calls);
     const bool is_read = arrival.event == Event::kRequest || arrival.event == Event::kReserve;
-    if (is_read) replies_.add(reply, arrival, decision.allowed, script_.limit());
+    if (is_read) replies_.add(reply, arrival, decision.allowed, script_->limit());
     return decision;
   } catch (const redis::Error& error) {
-    throw script_.with_request(error, arrival, state_.calls);
+    throw script_->with_request(error, arrival, state_.calls);
   }
 }
 
@@ -113,9 +114,9 @@ redis::Reply EngineDecider::prepare(const limiter::ScriptCall& call, keyspace::K
     return engine_.run(call, keys);
   } catch (const lua::RanTooLong& error) {
     throw UsageError(
-        fmt::format("the setup of {} did not end: it {}", script_.name(), error.what()));
+        fmt::format("the setup of {} did not end: it {}", script_->name(), error.what()));
   } catch (const keyspace::NotImplementedHere& error) {
-    throw UsageError(fmt::format("the setup of {}: {}", script_.name(), error.what()), kOnServer);
+    throw UsageError(fmt::format("the setup of {}: {}", script_->name(), error.what()), kOnServer);
   }
 }
 
@@ -125,17 +126,17 @@ redis::Reply EngineDecider::run(const limiter::ScriptCall& call, const Arrival& 
     return engine_.run(call, commands);
   } catch (const lua::RanTooLong& error) {
     const redis::Error timeout(redis::Failure::kTimeout,
-                               fmt::format("{} did not end: it {}", script_.name(), error.what()),
+                               fmt::format("{} did not end: it {}", script_->name(), error.what()),
                                {}, "the script may never end: step through it with rlctl debug");
-    throw script_.with_request(timeout, arrival, state_.calls);
+    throw script_->with_request(timeout, arrival, state_.calls);
   } catch (const keyspace::NotImplementedHere& error) {
-    throw UsageError(fmt::format("{}: {}", script_.name(), error.what()), kOnServer);
+    throw UsageError(fmt::format("{}: {}", script_->name(), error.what()), kOnServer);
   }
 }
 
 void EngineDecider::forget() {
   state_ = EngineState();
-  script_.restart();
+  script_->restart();
 }
 
 std::vector<std::chrono::microseconds> EngineDecider::ttls() {

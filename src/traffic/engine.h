@@ -75,9 +75,12 @@ struct EngineState {
 /// back. No key lives longer for that: TTLs follow the latest time of any request.
 class EngineDecider final : public ForgetfulDecider {
  public:
-  /// Loads the script, which must have been made without a virtual clock of its own. The arguments
-  /// must outlive this. Throws redis::Error if the script does not compile.
-  EngineDecider(Script& script, const Interrupt& interrupt);
+  /// Makes and loads the candidate's script. The arguments must outlive this. Throws what
+  /// make_script() throws, and redis::Error if the script does not compile.
+  EngineDecider(const Candidate& candidate, const Traffic& traffic, const Interrupt& interrupt);
+
+  Script& script() { return *script_; }
+  const Script& script() const { return *script_; }
 
   /// Throws what Script::parse() throws, with details of the request; redis::Error if the script
   /// runs for too long; UsageError for a command that the keyspace does not have.
@@ -106,7 +109,7 @@ class EngineDecider final : public ForgetfulDecider {
   redis::Reply run(const limiter::ScriptCall& call, const Arrival& arrival,
                    lua::Commands& commands);
 
-  Script& script_;
+  std::unique_ptr<Script> script_;
   const Interrupt& interrupt_;
   bool decides_by_ttls_;  ///< otherwise TTLs only free memory
   Engine engine_;

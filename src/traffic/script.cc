@@ -260,6 +260,17 @@ std::string hint_at_refusal(std::string_view error) {
   return {};
 }
 
+/// The hint for an error that a script returned, perhaps as its way to deny; may be empty.
+std::string hint_at_denial(const redis::Error& error) {
+  if (error.failure() != redis::Failure::kRejected) return {};
+  if (error.code().empty() || error.code() == "ERR") {
+    return "an error is not taken for a denial: let the script return a value for it, and say "
+           "which with --allowed-when";
+  }
+  return fmt::format("if this error is how the script denies, use --head 'denied_error {}'",
+                     escape(error.code()));
+}
+
 /// The error of an error reply, with the file and the line that raised it.
 redis::Error error_of(redis::ReplyView reply, std::string_view name, std::string_view source) {
   const auto error = redis::to_error(reply);
@@ -818,17 +829,6 @@ limiter::Decision Script::parse(redis::ReplyView reply, const Arrival& arrival,
                                 std::int64_t number) const {
   if (redis::is_unknown_script(reply)) throw script_is_gone();
   return read(reply, arrival, number);
-}
-
-std::string hint_at_denial(const redis::Error& error) {
-  if (error.failure() != redis::Failure::kRejected) return {};
-  if (error.code().empty() || error.code() == "ERR") {
-    return "an error is not taken for a denial: let the script return a value for it, and say "
-           "which "
-           "with --allowed-when";
-  }
-  return fmt::format("if this error is how the script denies, use --head 'denied_error {}'",
-                     escape(error.code()));
 }
 
 redis::Reply ScriptServer::call(redis::Arguments words) {

@@ -195,7 +195,7 @@ class Script {
                                     std::int64_t /*number*/) const {
     return error;
   }
-  /// Every key in Redis that call() or prepare() has named.
+  /// Every key in Redis that call() or preparation() has named.
   virtual std::vector<std::string> keys() const = 0;
 
   /// The calls that prepare the keys for this request: the caller must make them, and pass each
@@ -234,9 +234,6 @@ bool prepare(Script& script, redis::Connection& connection, const Arrival& arriv
 /// `is_first`: others were sent with it, of which each may be to blame.
 redis::Error without_answer(const redis::Error& error, const Script& script, const Arrival& arrival,
                             std::int64_t number, bool is_first);
-
-/// The hint for an error that a script returned, perhaps as its way to deny; may be empty.
-std::string hint_at_denial(const redis::Error& error);
 
 /// The script of a candidate; the candidate and the traffic must outlive it. The reply to a release
 /// or a settle by a foreign script is not read, since nothing says what it means: it is allowed

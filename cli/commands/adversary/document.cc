@@ -90,7 +90,7 @@ void add_denied(Section& section, const rlctl::adversary::SearchResult& result, 
                              "they end there was not established"});
 }
 
-/// What a search for schedules of requests found about a limiter.
+/// The section about a limiter whose requests were searched: its worst schedules and verdict.
 Section findings(const Report& report, const Run& run, const Judgement& judgement,
                  const traffic::Candidate& candidate) {
   const auto& search = *run.search();

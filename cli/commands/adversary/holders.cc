@@ -39,7 +39,7 @@ std::int64_t limit_of(const Plan& plan) {
   return plan.limits.front().limit;
 }
 
-/// What the search for leases or reservations is told of a plan.
+/// The part of a search for leases or reservations that follows from the plan alone.
 rlctl::adversary::HoldingSearch holder_search_of(const Plan& plan, bool is_exact) {
   return {.limit = plan.limits.front(),
           .has_leases = !plan.reserve,

@@ -19,12 +19,12 @@ void require_conclusive_holders(const trial::Plan& plan);
 rlctl::adversary::HoldingSearch holder_request_of(const traffic::Candidate& candidate,
                                                   const trial::Plan& plan);
 
-/// What is held and spent after each event of a finding's schedule. `is_exact`: the limiter is a
-/// bundled one.
+/// The units that are held and spent after each event of a finding's schedule. `is_exact`: the
+/// limiter is a bundled one.
 std::vector<rlctl::adversary::HoldingStep> holder_steps_of(
     const rlctl::adversary::HoldingFinding& finding, const trial::Plan& plan, bool is_exact);
 
-/// What a search for schedules of leases or reservations found about a limiter.
+/// The section about a limiter whose leases or reservations were searched.
 trial::Section holder_findings(const trial::Report& report, const trial::Run& run,
                                const traffic::Candidate& candidate);
 /// The most steps of a schedule that a text shows.

@@ -86,7 +86,7 @@ class LimiterTrial {
     return sampled_ ? sampled_->sample() : std::vector<rlctl::adversary::Answered>{};
   }
   /// Null for a model or a program.
-  const traffic::Script* script() const { return script_.get(); }
+  const traffic::Script* script() const { return engine_ ? &engine_->script() : script_.get(); }
   /// See ScriptDecider::send_one_at_a_time(); only a server needs it.
   void send_one_at_a_time() {
     if (script_trial_ != nullptr) script_trial_->decider().send_one_at_a_time();
@@ -105,7 +105,7 @@ class LimiterTrial {
   void try_on(trial::Server& server, const traffic::Candidate& candidate);
 
   rlctl::adversary::TrialKeys keys_;
-  std::unique_ptr<traffic::Script> script_;
+  std::unique_ptr<traffic::Script> script_;  ///< on a server
   std::optional<trial::Cleaning> cleaning_;
   std::optional<exec::ProgramDecider> program_;
   std::optional<traffic::EngineDecider> engine_;
@@ -128,8 +128,7 @@ LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, const Plan& plan
   } else if (auto* const server = session.server()) {
     try_on(*server, candidate);
   } else {
-    script_ = traffic::make_script(candidate, keys_, "", {.virtual_clock = false});
-    engine_.emplace(*script_, session.interrupt());
+    engine_.emplace(candidate, keys_, session.interrupt());
     trial_ = std::make_unique<rlctl::adversary::EngineTrial>(*engine_);
     sampled_.emplace(*trial_, plan.request.seed);
   }
@@ -211,8 +210,7 @@ class Searches {
       std::ranges::for_each(run.search()->result.findings(), add);
     }
     session_.confirmer().confirm(candidate, schedules);
-    report_.confirmation = session_.confirmer().confirmation();
-    report_.interrupted = report_.interrupted || session_.interrupt().signal() != 0;
+    session_.report_confirmation(report_);
   }
 
   void search_requests(Run& run, std::size_t number, LimiterTrial& limiter) {

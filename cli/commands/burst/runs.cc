@@ -18,7 +18,6 @@
 #include "cli/trial/session.h"
 #include "exec/program.h"
 #include "exec/real_run.h"
-#include "traffic/engine.h"
 #include "traffic/measurement.h"
 #include "traffic/virtual_run.h"
 
@@ -312,7 +311,8 @@ class Runs {
     std::unique_ptr<traffic::Script> script;
     std::optional<Cleaning> cleaning;
     std::unique_ptr<traffic::Decider> decider;
-    const trial::DecisionLog* log = nullptr;  // of a script in this process
+    // What a script in this process decided; null for any other limiter.
+    const trial::DecisionLog* log = nullptr;
     if (candidate.program) {
       decider = std::make_unique<exec::ProgramDecider>(candidate, *traffic, session_.programs());
     } else if (plan_.model && plan_.concurrency) {
@@ -322,12 +322,11 @@ class Runs {
     } else if (plan_.model) {
       decider = std::make_unique<traffic::ModelDecider>(candidate);
     } else if (session_.server() == nullptr) {
-      script = make_script(candidate, *traffic, "", {.virtual_clock = false});
-      auto logged = std::make_unique<trial::LoggedDecider>(
-          std::make_unique<traffic::EngineDecider>(*script, invocation_.interrupt));
+      auto logged =
+          std::make_unique<trial::LoggedDecider>(candidate, *traffic, invocation_.interrupt);
+      session_.warn_of_change(logged->script());
       log = &logged->log();
       decider = std::move(logged);
-      session_.warn_of_change(*script);
     } else {
       script = make_script(candidate, *traffic, session_.server()->next_prefix(),
                            {.keys_only = !session_.server()->is_private()});
@@ -375,8 +374,7 @@ class Runs {
   std::optional<double> confirm(const traffic::Candidate& candidate,
                                 const traffic::Traffic& traffic, const trial::DecisionLog& log) {
     const auto bytes_per_key = session_.confirmer().confirm(candidate, traffic, log);
-    report_.confirmation = session_.confirmer().confirmation();
-    report_.interrupted = report_.interrupted || invocation_.interrupt.signal() != 0;
+    session_.report_confirmation(report_);
     return bytes_per_key;
   }
 

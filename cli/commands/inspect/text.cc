@@ -43,7 +43,7 @@ std::string rate_part(std::optional<std::int64_t> limit, std::optional<microseco
   return "one every " + (is_whole ? period_text(interval) : wait_text(interval));
 }
 
-/// How a list of what a key stores is shown.
+/// The words of a list of entries, leases or reservations that a key stores.
 struct ListWords {
   std::string_view label, order;
   std::string_view expired, removed;  ///< "1 has left the window and is not pruned yet"

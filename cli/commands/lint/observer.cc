@@ -63,10 +63,7 @@ std::optional<std::string> recorded_reply(std::string_view reply) {
 class Observer {
  public:
   Observer(const Subject& subject, const Interrupt& interrupt)
-      : subject_(subject),
-        interrupt_(interrupt),
-        script_(traffic::make_script(subject.candidate, names_, "", {.virtual_clock = false})),
-        decider_(*script_, interrupt) {
+      : subject_(subject), interrupt_(interrupt), decider_(subject.candidate, names_, interrupt) {
     decider_.answer_calls(
         [this](const traffic::EngineCall& call, std::string& reply) { answer(call, reply); });
     const auto& limit = subject.candidate.limits.front();
@@ -109,8 +106,9 @@ class Observer {
     std::ranges::move(answer_findings_, std::back_inserter(observed_.findings));
     observed_.requests = number_ + probes_sent_;
     // An unknown flag is a finding.
-    if (lua::unknown_flags(subject_.source).empty() && !script_->change().empty()) {
-      observed_.warnings.insert(observed_.warnings.begin(), script_->change());
+    const auto change = decider_.script().change();
+    if (lua::unknown_flags(subject_.source).empty() && !change.empty()) {
+      observed_.warnings.insert(observed_.warnings.begin(), change);
     }
     note_scaling(subject_, observed_);
     return std::move(observed_);
@@ -400,7 +398,7 @@ class Observer {
                                    .key = key,
                                    .cost = cost,
                                    .index_within_key = static_cast<std::uint32_t>(++number_)};
-    const auto call = script_->call(arrival);
+    const auto call = decider_.script().call(arrival);
     Request request{.run = run_,
                     .client = static_cast<int>(key),
                     .at = at,
@@ -448,9 +446,7 @@ class Observer {
 
   const Subject& subject_;
   const Interrupt& interrupt_;
-  std::string change_;  ///< what was changed in the script so that it can be loaded
   KeyNames names_;
-  std::unique_ptr<traffic::Script> script_;
   traffic::EngineDecider decider_;
   Request* recorded_ = nullptr;  ///< the request whose calls are recorded; null: they are counted
   std::map<std::string, std::int64_t> calls_;  ///< how many were counted, by command

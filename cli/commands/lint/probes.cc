@@ -614,8 +614,7 @@ class Probes {
 std::unique_ptr<LimiterTrial> try_script(const traffic::Candidate& candidate,
                                          const Interrupt& interrupt) {
   auto limiter = std::make_unique<LimiterTrial>();
-  limiter->script = traffic::make_script(candidate, limiter->keys, "", {.virtual_clock = false});
-  limiter->engine = std::make_unique<traffic::EngineDecider>(*limiter->script, interrupt);
+  limiter->engine = std::make_unique<traffic::EngineDecider>(candidate, limiter->keys, interrupt);
   limiter->trial = std::make_unique<rlctl::adversary::EngineTrial>(*limiter->engine);
   return limiter;
 }

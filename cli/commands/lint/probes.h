@@ -28,7 +28,6 @@ using rlctl::lint::Fill;
 /// A limiter on trial.
 struct LimiterTrial {
   rlctl::adversary::TrialKeys keys = {};
-  std::unique_ptr<traffic::Script> script = {};             ///< null for a program
   std::unique_ptr<traffic::EngineDecider> engine = {};      ///< null for a program
   std::unique_ptr<traffic::ForgetfulDecider> program = {};  ///< null for a script
   std::unique_ptr<rlctl::adversary::Trial> trial = {};
