@@ -430,9 +430,9 @@ struct RunnerFunctions {
     if (line.empty()) return;
     if (line.size() == source.size()) throw InvalidScript("ERR Invalid script shebang");
     const auto next_word = [&line] {
-      constexpr std::string_view kBlanks = " \t\r";
-      line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
-      const auto word = line.substr(0, line.find_first_of(kBlanks));
+      constexpr std::string_view kBetweenWords = " \t\r";
+      line.remove_prefix(std::min(line.find_first_not_of(kBetweenWords), line.size()));
+      const auto word = line.substr(0, line.find_first_of(kBetweenWords));
       line.remove_prefix(word.size());
       return word;
     };
@@ -440,14 +440,14 @@ struct RunnerFunctions {
     if (engine != "#!lua") {
       throw InvalidScript(fmt::format("ERR Unexpected engine in script shebang: {}", engine));
     }
-    constexpr std::string_view kName = "name=", kFlags = "flags=";
+    constexpr std::string_view kLibraryName = "name=", kScriptFlags = "flags=";
     for (auto word = next_word(); !word.empty(); word = next_word()) {
-      if (word.starts_with(kName)) {
+      if (word.starts_with(kLibraryName)) {
         its.is_library = true;
-        if (!is_name(word.substr(kName.size())))
+        if (!is_name(word.substr(kLibraryName.size())))
           throw InvalidScript(fmt::format("ERR {}", kNotAName));
-      } else if (word.starts_with(kFlags)) {
-        read_flags(word.substr(kFlags.size()), script);
+      } else if (word.starts_with(kScriptFlags)) {
+        read_flags(word.substr(kScriptFlags.size()), script);
       } else {
         throw InvalidScript(fmt::format("ERR Unknown lua shebang option: {}", word));
       }
