@@ -56,15 +56,15 @@ void require_programs(const Options& options, bool has_programs) {
   }
 }
 
-traffic::ProgramLimiter parse_program(const std::string& text) {
+script::ProgramLimiter parse_program(const std::string& text) {
   auto words = shell_words(text);
   if (words.empty() || words.front().empty()) throw UsageError("the command is empty");
   auto name = name_of_program(words);
   return {.name = std::move(name), .words = std::move(words)};
 }
 
-std::vector<traffic::ProgramLimiter> parse_programs(const ExecOptions& options) {
-  std::vector<traffic::ProgramLimiter> programs;
+std::vector<script::ProgramLimiter> parse_programs(const ExecOptions& options) {
+  std::vector<script::ProgramLimiter> programs;
   std::vector<std::string> typed;
   for (const auto& text : options.programs) {
     if (std::ranges::find(typed, text) != typed.end()) continue;

@@ -10,7 +10,7 @@
 #include "cli/options/options.h"
 #include "exec/clock.h"
 #include "limiter/algorithm.h"
-#include "traffic/script.h"
+#include "script/script.h"
 
 // --exec: limiters that are programs. burst and lint have it.
 
@@ -40,8 +40,8 @@ void make_names_differ(Limiters& limiters, const std::vector<std::string>& typed
 
 /// The program of this text: the word that names a file, or the first, is its name. Throws
 /// UsageError, which does not name the option.
-traffic::ProgramLimiter parse_program(const std::string& text);
+script::ProgramLimiter parse_program(const std::string& text);
 /// The programs of --exec, each once, and with names that differ. Throws UsageError.
-std::vector<traffic::ProgramLimiter> parse_programs(const ExecOptions& options);
+std::vector<script::ProgramLimiter> parse_programs(const ExecOptions& options);
 
 }  // namespace rlctl::cli

@@ -19,13 +19,13 @@
 namespace rlctl::cli {
 namespace {
 
-bool tells(const traffic::ForeignLimiter& script, std::string_view placeholder) {
+bool tells(const script::ForeignLimiter& script, std::string_view placeholder) {
   return std::ranges::any_of(script.arguments, [placeholder](const auto& argument) {
     return argument.holds(placeholder);
   });
 }
 
-bool tells_about(const traffic::ForeignLimiter& script, traffic::Placeholder::Contains subject) {
+bool tells_about(const script::ForeignLimiter& script, script::Placeholder::Contains subject) {
   return std::ranges::any_of(
       script.arguments, [subject](const auto& argument) { return argument.is_about(subject); });
 }
@@ -36,10 +36,10 @@ struct EndingWords {
 };
 
 /// Sets the script that releases or settles. Throws UsageError if there is none.
-void set_ending_script(traffic::ForeignLimiter& script, const ScriptOptions& options,
+void set_ending_script(script::ForeignLimiter& script, const ScriptOptions& options,
                        const EndingWords& words) {
   if (script.reading.delay) {
-    refuse_value(traffic::origin_of(script.reading.origins, "delay"),
+    refuse_value(script::origin_of(script.reading.origins, "delay"),
                  fmt::format("it cannot be combined with {}: {} begins when it is given",
                              words.option, words.begins));
   }
@@ -68,16 +68,16 @@ void set_ending_script(traffic::ForeignLimiter& script, const ScriptOptions& opt
   if (ending.source.find_first_not_of(" \t\r\n") == ending.source.npos) {
     refuse_value(origin, quoted_and_masked(file) + " is empty");
   }
-  ending.origins[traffic::kFunctionWord] = origin;
+  ending.origins[script::kFunctionWord] = origin;
   choose_function(ending);
   if (file_and_arguments.size() > 1) {
     ending.arguments.clear();
-    ending.origins[traffic::kArgumentsWord] = origin;
+    ending.origins[script::kArgumentsWord] = origin;
     for (const auto& word : std::span(file_and_arguments).subspan(1)) {
       ending.arguments.emplace_back(word);
     }
   }
-  script.ending = std::make_shared<const traffic::ForeignLimiter>(std::move(ending));
+  script.ending = std::make_shared<const script::ForeignLimiter>(std::move(ending));
 }
 
 }  // namespace
@@ -111,39 +111,39 @@ std::string parse_reservation_id(const std::string& text, const std::string& nam
                                quoted_and_masked(text)));
 }
 
-bool tells_event(const traffic::ForeignLimiter& script) {
+bool tells_event(const script::ForeignLimiter& script) {
   return tells(script, "event");
 }
 
-bool tells_lease(const traffic::ForeignLimiter& script) {
-  return tells_about(script, traffic::Placeholder::Contains::kLease);
+bool tells_lease(const script::ForeignLimiter& script) {
+  return tells_about(script, script::Placeholder::Contains::kLease);
 }
 
-bool tells_reservation(const traffic::ForeignLimiter& script) {
-  return tells_about(script, traffic::Placeholder::Contains::kReservation);
+bool tells_reservation(const script::ForeignLimiter& script) {
+  return tells_about(script, script::Placeholder::Contains::kReservation);
 }
 
-bool tells_cost(const traffic::ForeignLimiter& script) {
+bool tells_cost(const script::ForeignLimiter& script) {
   return tells(script, "cost");
 }
 
-bool takes_renewals(const traffic::Candidate& candidate) {
+bool takes_renewals(const script::Candidate& candidate) {
   return !candidate.foreign || tells_event(*candidate.foreign);
 }
 
-std::chrono::microseconds clock_tick_of(const traffic::Candidate& candidate) {
+std::chrono::microseconds clock_tick_of(const script::Candidate& candidate) {
   if (candidate.is_bundled()) return {};
   constexpr std::chrono::microseconds kFinest{1'000};
   const auto* time = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
   return time == nullptr ? kFinest : std::max(kFinest, time->tick);
 }
 
-void ask_for_leases(traffic::ForeignLimiter& script, const ScriptOptions& options) {
+void ask_for_leases(script::ForeignLimiter& script, const ScriptOptions& options) {
   script.has_leases = true;
   set_ending_script(script, options, {"release", "--concurrency", "leases", "a lease"});
 }
 
-void ask_for_reservations(traffic::ForeignLimiter& script, std::chrono::microseconds hold,
+void ask_for_reservations(script::ForeignLimiter& script, std::chrono::microseconds hold,
                           const ScriptOptions& options) {
   script.hold = hold;
   set_ending_script(script, options, {"settle", "--reserve", "reservations", "a hold"});

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "cli/options/script_options.h"
-#include "traffic/script.h"
+#include "script/script.h"
 
 namespace rlctl::cli {
 
@@ -26,24 +26,24 @@ std::chrono::microseconds parse_hold(const std::string& text);
 /// UsageError, which begins with `name`.
 std::string parse_reservation_id(const std::string& text, const std::string& name);
 /// Whether a script is told what a holder asks for.
-bool tells_event(const traffic::ForeignLimiter& script);
+bool tells_event(const script::ForeignLimiter& script);
 /// Whether a script is told the holder of a lease or how long a lease lasts.
-bool tells_lease(const traffic::ForeignLimiter& script);
+bool tells_lease(const script::ForeignLimiter& script);
 /// Whether a script is told the ID, the actual cost or the hold of a reservation.
-bool tells_reservation(const traffic::ForeignLimiter& script);
+bool tells_reservation(const script::ForeignLimiter& script);
 /// Whether it is told how many units.
-bool tells_cost(const traffic::ForeignLimiter& script);
+bool tells_cost(const script::ForeignLimiter& script);
 /// Whether a limiter can be asked to renew a lease.
-bool takes_renewals(const traffic::Candidate& candidate);
+bool takes_renewals(const script::Candidate& candidate);
 /// How coarse the clock of a limiter is: a script's or a program's at least 1 ms, which are the
 /// steps of TTLs; 0 for a bundled one.
-std::chrono::microseconds clock_tick_of(const traffic::Candidate& candidate);
+std::chrono::microseconds clock_tick_of(const script::Candidate& candidate);
 /// Makes a script one that is asked for leases. Throws UsageError if nothing releases them: neither
 /// the script of the word `release`, nor this one, which is told {event}.
-void ask_for_leases(traffic::ForeignLimiter& script, const ScriptOptions& options);
+void ask_for_leases(script::ForeignLimiter& script, const ScriptOptions& options);
 /// Makes a script one that is asked for reservations with this hold. Throws UsageError if nothing
 /// settles them.
-void ask_for_reservations(traffic::ForeignLimiter& script, std::chrono::microseconds hold,
+void ask_for_reservations(script::ForeignLimiter& script, std::chrono::microseconds hold,
                           const ScriptOptions& options);
 
 }  // namespace rlctl::cli

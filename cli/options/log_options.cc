@@ -17,8 +17,8 @@
 #include "cli/options/options.h"
 #include "limiter/algorithm.h"
 #include "replay/log_format.h"
+#include "script/reply.h"
 #include "traffic/pattern.h"
-#include "traffic/reply.h"
 
 namespace rlctl::cli {
 namespace {
@@ -84,7 +84,7 @@ replay::FieldOptions parse_fields(const std::string& text) {
   const auto colon = hold->rfind(':');
   const auto unit = colon == hold->npos ? std::string() : hold->substr(colon + 1);
   const bool has_unit = unit == "s" || unit == "ms" || unit == "us";
-  fields.cost_unit = traffic::parse_wait_unit(has_unit ? unit : "s");
+  fields.cost_unit = script::parse_wait_unit(has_unit ? unit : "s");
   fields.cost = has_unit ? hold->substr(0, colon) : *hold;
   if (fields.cost->empty()) refuse(text, "names no field");
   return fields;
@@ -154,8 +154,8 @@ std::optional<replay::ReplayOptions> parse_replay(replay::ReplayOptions options,
   return options;
 }
 
-traffic::DeniedShare parse_denied_share(const std::string& text) {
-  traffic::DeniedShare share;
+simulation::DeniedShare parse_denied_share(const std::string& text) {
+  simulation::DeniedShare share;
   std::string_view rest = text;
   share.of_keys = rest.ends_with(kOfKeys);
   if (share.of_keys) rest.remove_suffix(kOfKeys.size());
@@ -172,11 +172,11 @@ traffic::DeniedShare parse_denied_share(const std::string& text) {
       "1% means of all requests, 1%keys of all keys");
 }
 
-std::string denied_share_text(const traffic::DeniedShare& share) {
+std::string denied_share_text(const simulation::DeniedShare& share) {
   return fmt::format("{:.6g} % of {}", share.most * 100, share.of_keys ? "keys" : "requests");
 }
 
-void require_costs(std::span<const traffic::Candidate> candidates,
+void require_costs(std::span<const script::Candidate> candidates,
                    const replay::Recording& recording, const std::string& hint) {
   for (const auto& candidate : candidates) {
     if (!candidate.is_bundled()) continue;

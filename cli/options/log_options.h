@@ -8,8 +8,8 @@
 
 #include "cli/options/options.h"
 #include "replay/recording.h"
-#include "traffic/script.h"
-#include "traffic/suggestion.h"
+#include "script/script.h"
+#include "simulation/suggestion.h"
 
 namespace rlctl::cli {
 
@@ -39,13 +39,13 @@ std::optional<replay::ReplayOptions> parse_replay(replay::ReplayOptions options,
                                                   const std::vector<std::string>& operands);
 
 /// Parses "1%", "0.1%" or "1%keys". Throws UsageError.
-traffic::DeniedShare parse_denied_share(const std::string& text);
+simulation::DeniedShare parse_denied_share(const std::string& text);
 /// Formats as "1 % of requests".
-std::string denied_share_text(const traffic::DeniedShare& share);
+std::string denied_share_text(const simulation::DeniedShare& share);
 
 /// Throws UsageError, with this hint, if an algorithm among the limiters does not accept the costs
 /// of the log.
-void require_costs(std::span<const traffic::Candidate> candidates,
+void require_costs(std::span<const script::Candidate> candidates,
                    const replay::Recording& recording, const std::string& hint);
 
 /// Warns if any lines could not be read.

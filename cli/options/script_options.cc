@@ -22,7 +22,7 @@
 #include "cli/terminal/table.h"
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
-#include "traffic/head.h"
+#include "script/head.h"
 #include "traffic/pattern.h"
 
 namespace rlctl::cli {
@@ -34,8 +34,8 @@ constexpr std::string_view kDefaultKey = "{key}";
 constexpr std::string_view kHeadOption = "--head";
 /// An error shows at most this much of a name in the configuration.
 constexpr std::size_t kMaxShown = 40;
-constexpr auto kKeys = traffic::kKeysWord, kArguments = traffic::kArgumentsWord,
-               kSetup = traffic::kSetupWord, kFunction = traffic::kFunctionWord;
+constexpr auto kKeys = script::kKeysWord, kArguments = script::kArgumentsWord,
+               kSetup = script::kSetupWord, kFunction = script::kFunctionWord;
 
 bool is_setup_file(const std::vector<std::string>& words) {
   return words.size() == 1 && words.front() != kStandardInput && is_script_file(words.front());
@@ -51,12 +51,12 @@ void for_each_command(std::string_view lines, Use use) {
   }
 }
 
-void add_command(const std::vector<std::string>& words, traffic::ForeignLimiter& limiter) {
+void add_command(const std::vector<std::string>& words, script::ForeignLimiter& limiter) {
   auto& step = limiter.setup.emplace_back();
   for (const auto& word : words) step.words.emplace_back(word);
 }
 
-void parse_setup(const std::string& text, traffic::ForeignLimiter& limiter) {
+void parse_setup(const std::string& text, script::ForeignLimiter& limiter) {
   for_each_command(text, [&](std::string_view, const std::vector<std::string>& words) {
     if (!is_setup_file(words)) return add_command(words, limiter);
     const auto& path = words.front();
@@ -78,13 +78,13 @@ void require_number(const std::string& text, std::string_view what, std::int64_t
   static_cast<void>(parse_between(text, what, least, limiter::kLargestCost));
 }
 
-void parse_ending(const std::string& text, traffic::ForeignLimiter& /*limiter*/) {
+void parse_ending(const std::string& text, script::ForeignLimiter& /*limiter*/) {
   auto words = shell_words(text);
   if (words.empty() || words.front().empty()) throw UsageError("the name of the file is empty");
   if (words.front() == kStandardInput) {
     throw UsageError("'-' is not a file", "a file of that name is ./-");
   }
-  for (const auto& word : std::span(words).subspan(1)) static_cast<void>(traffic::Template(word));
+  for (const auto& word : std::span(words).subspan(1)) static_cast<void>(script::Template(word));
 }
 
 using About = ScriptWord::About;
@@ -164,7 +164,7 @@ constexpr std::array kWords{
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
-                     limiter.reading.allowed_when = traffic::parse_allowed_when(text);
+                     limiter.reading.allowed_when = script::parse_allowed_when(text);
                    },
                .option = "--allowed-when"},
     ScriptWord{.name = "denied_error",
@@ -174,7 +174,7 @@ constexpr std::array kWords{
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
-                     limiter.reading.denied_error = traffic::parse_error_code(text);
+                     limiter.reading.denied_error = script::parse_error_code(text);
                    }},
     ScriptWord{.name = "delay",
                .value_name = "EXPR",
@@ -183,7 +183,7 @@ constexpr std::array kWords{
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
-                     limiter.reading.delay = traffic::parse_wait_expression(text);
+                     limiter.reading.delay = script::parse_wait_expression(text);
                    }},
     ScriptWord{.name = "remaining",
                .value_name = "EXPR",
@@ -192,7 +192,7 @@ constexpr std::array kWords{
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
-                     limiter.reading.remaining = traffic::parse_number_expression(text);
+                     limiter.reading.remaining = script::parse_number_expression(text);
                    }},
     ScriptWord{.name = "retry_after",
                .value_name = "EXPR",
@@ -201,7 +201,7 @@ constexpr std::array kWords{
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
-                     limiter.reading.retry_after = traffic::parse_wait_expression(text);
+                     limiter.reading.retry_after = script::parse_wait_expression(text);
                    }},
     ScriptWord{.name = "reset_after",
                .value_name = "EXPR",
@@ -210,7 +210,7 @@ constexpr std::array kWords{
                .about = About::kReply,
                .parse =
                    [](const auto& text, auto& limiter) {
-                     limiter.reading.reset_after = traffic::parse_wait_expression(text);
+                     limiter.reading.reset_after = script::parse_wait_expression(text);
                    }},
     ScriptWord{.name = "release",
                .value_name = "FILE WORDS",
@@ -255,8 +255,8 @@ std::vector<std::string_view> word_names() {
 }
 
 /// The limiter that the words describe, without its name and its source.
-traffic::ForeignLimiter parse(const ScriptOptions& options) {
-  traffic::ForeignLimiter limiter;
+script::ForeignLimiter parse(const ScriptOptions& options) {
+  script::ForeignLimiter limiter;
   for (const auto& row : kWords) {
     const auto found = options.words.find(row.name);
     if (found == options.words.end()) continue;
@@ -304,7 +304,7 @@ std::string read_standard_input() {
 /// Says what a value of --head says.
 void say_head_option(ScriptOptions& options, const std::string& text) {
   const auto line =
-      parsed(kHeadOption, [&] { return traffic::parse_head_line(text, word_names()); });
+      parsed(kHeadOption, [&] { return script::parse_head_line(text, word_names()); });
   const auto& row = row_of(line.word);
   const auto known = options.words.find(row.name);
   const bool is_twice =
@@ -510,7 +510,7 @@ bool has_reading(const ScriptOptions& options) {
 }
 
 bool reading_tells_limit(const ScriptOptions& options) {
-  return traffic::uses_limit(parse(options).reading);
+  return script::uses_limit(parse(options).reading);
 }
 
 void add_key(ScriptOptions& options, const std::string& key) {
@@ -563,7 +563,7 @@ std::string script_help() {
                                                                : fmt::format("as {}", row.option)});
   }
   std::vector<HelpRow> rows;
-  for (const auto& row : traffic::placeholders()) {
+  for (const auto& row : script::placeholders()) {
     rows.push_back({fmt::format("{{{}}}", row.name), std::string(row.summary)});
   }
   return help_section("In the head of a script ('-- rlctl: WORD VALUE') and in --head", words) +
@@ -639,13 +639,13 @@ void add_head(NamedScript& script, const std::string& source) {
   const auto file =
       script.path.empty() || script.path == kStandardInput ? script.name : script.path;
   const auto folder = std::filesystem::path(file).parent_path();
-  for (const auto& line : traffic::read_head(source, file, word_names(), kSetup)) {
+  for (const auto& line : script::read_head(source, file, word_names(), kSetup)) {
     const auto& row = row_of(line.word);
     WordValue value{
         .source = WordSource::kScript,
         .origin = {.place = fmt::format("{}:{}: {}", file, line.line, line.word), .is_file = true}};
     parsed(value.origin, [&] {
-      traffic::ForeignLimiter unused;
+      script::ForeignLimiter unused;
       value.text = in_folder(row, folder, line.value,
                              [&](const std::string& named) { require_beside(folder, named); });
       row.parse(value.text, unused);
@@ -661,7 +661,7 @@ void refuse_setup_of_head(const ScriptOptions& options) {
                    "repeat it on the command line: --setup COMMAND");
 }
 
-traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string source) {
+script::ForeignLimiter make_limiter(const NamedScript& script, std::string source) {
   auto limiter = parse(script.options);
   limiter.name = script.name;
   limiter.source = std::move(source);
@@ -697,7 +697,7 @@ NamedLimiters read_scripts(const ScriptOptions& options, ConfigurationSource& co
     choose_function(limiter);
     named.limiters.push_back(
         {.candidate = {.foreign =
-                           std::make_shared<const traffic::ForeignLimiter>(std::move(limiter))},
+                           std::make_shared<const script::ForeignLimiter>(std::move(limiter))},
          .options = std::move(script.options)});
   }
   return named;
@@ -713,10 +713,10 @@ NamedScript script_of(const limiter::ScriptSection& section,
     script.path = folder / file->values.front();
   }
   if (const auto* exec = section.find(ScriptSection::kExec)) {
-    script.program = std::make_shared<const traffic::ProgramLimiter>(
-        traffic::ProgramLimiter{.name = section.name,
-                                .words = parse_program(exec->values.front()).words,
-                                .folder = folder});
+    script.program = std::make_shared<const script::ProgramLimiter>(
+        script::ProgramLimiter{.name = section.name,
+                               .words = parse_program(exec->values.front()).words,
+                               .folder = folder});
   }
   for (const auto& setting : section.settings) {
     const auto place = limiter::mistake_at(configuration.file, setting.line,
@@ -736,7 +736,7 @@ std::vector<limiter::ConfigurationMistake> script_mistakes(
   return all;
 }
 
-std::string reading_text(const traffic::ForeignLimiter& limiter) {
+std::string reading_text(const script::ForeignLimiter& limiter) {
   const auto& [named, expression] = limiter.reading.allowed_when;
   if (named == nullptr) return "allowed when " + escape(expression->source());
   if (named->is_always()) {

@@ -12,7 +12,7 @@
 #include "cli/options/configuration.h"
 #include "cli/options/options.h"
 #include "limiter/configuration.h"
-#include "traffic/script.h"
+#include "script/script.h"
 
 namespace rlctl::cli {
 
@@ -30,7 +30,7 @@ struct WordValue {
 };
 
 /// What is said about scripts: on the command line, in [script.NAME] of the configuration, and in
-/// the head of the script (traffic/head.h).
+/// the head of the script (script/head.h).
 struct ScriptOptions {
   std::vector<std::string> scripts = {};  ///< files, and names in the configuration
   std::string_view named_with = {};       ///< the option that named them; empty: operands
@@ -54,7 +54,7 @@ struct ScriptWord {
   std::string_view about_value = {};  ///< a sentence about its field in kScriptWordsJson
   About about = About::kCall;
   /// Sets what the text says. Throws UsageError.
-  void (*parse)(const std::string& text, traffic::ForeignLimiter& limiter) = nullptr;
+  void (*parse)(const std::string& text, script::ForeignLimiter& limiter) = nullptr;
   std::string_view option = {};  ///< "--allowed-when"; empty: --head says it, or each command's own
   bool has_lines = false;        ///< the option may be given several times, for a line each
   bool names_file = false;       ///< the first word of its value is a script's file
@@ -96,7 +96,7 @@ struct NamedScript {
   std::string name = {};  ///< for reports: that of its section, or the file's
   std::string path = {};  ///< of its file; kStandardInput
   /// The program of its section, instead of a script.
-  std::shared_ptr<const traffic::ProgramLimiter> program = {};
+  std::shared_ptr<const script::ProgramLimiter> program = {};
   bool is_configured = false;  ///< `name` is its section in the configuration
   ScriptOptions options = {};  ///< with the words of its section and, after add_head(), its head
   std::size_t line = 0;        ///< of its section
@@ -128,13 +128,13 @@ void add_head(NamedScript& script, const std::string& source);
 void refuse_setup_of_head(const ScriptOptions& options);
 /// Makes the limiter that the words about a script describe. Throws UsageError, which begins with
 /// the origin of the word. The source may still be unknown, and empty: then
-/// traffic::choose_function() remains to be called.
-traffic::ForeignLimiter make_limiter(const NamedScript& script, std::string source);
+/// script::choose_function() remains to be called.
+script::ForeignLimiter make_limiter(const NamedScript& script, std::string source);
 
 /// A script, or a program that a section of the configuration names.
 struct NamedLimiter {
-  traffic::Candidate candidate = {};  ///< without limits
-  ScriptOptions options = {};         ///< all that is said about it
+  script::Candidate candidate = {};  ///< without limits
+  ScriptOptions options = {};        ///< all that is said about it
 };
 
 /// All scripts, in order and each once, and with names that differ.
@@ -162,6 +162,6 @@ std::vector<limiter::ConfigurationMistake> script_mistakes(
     const limiter::Configuration& configuration);
 
 /// Describes the reading: "allowed when its reply is nonzero".
-std::string reading_text(const traffic::ForeignLimiter& limiter);
+std::string reading_text(const script::ForeignLimiter& limiter);
 
 }  // namespace rlctl::cli

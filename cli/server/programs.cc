@@ -18,7 +18,7 @@ exec::Settings program_settings(const ExecOptions& options, const ConnectionOpti
           .interrupt = &interrupt};
 }
 
-std::optional<std::string> own_clock_hint(const traffic::Candidate& program,
+std::optional<std::string> own_clock_hint(const script::Candidate& program,
                                           const exec::Settings& settings,
                                           const rlctl::adversary::Schedule& schedule) {
   using enum exec::Clocks;

@@ -20,7 +20,7 @@ exec::Settings program_settings(const ExecOptions& options, const ConnectionOpti
 /// What to do about a program that denied the last request of a schedule, and allows it by a clock
 /// of its own; std::nullopt if it denies it by each clock, and empty if it cannot be given one.
 /// Throws what exec::ProgramDecider throws, but for exec::ProgramError.
-std::optional<std::string> own_clock_hint(const traffic::Candidate& program,
+std::optional<std::string> own_clock_hint(const script::Candidate& program,
                                           const exec::Settings& settings,
                                           const rlctl::adversary::Schedule& schedule);
 

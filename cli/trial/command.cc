@@ -151,7 +151,7 @@ Report run_and_report(const Plan& plan, Invocation& invocation, const Kind& kind
 void warn_of_missing_clock(const Plan& plan, const Invocation& invocation) {
   if (plan.is_real()) return;
   for (const auto& candidate : plan.candidates) {
-    if (!candidate.foreign || !traffic::lacks_clock(*candidate.foreign)) continue;
+    if (!candidate.foreign || !script::lacks_clock(*candidate.foreign)) continue;
     warn(
         fmt::format("warning: no time passes for {}: it calls neither TIME nor a command that "
                     "sets a TTL, and --keys and --args do not contain the time, such as {{now_ms}}",

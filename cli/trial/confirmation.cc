@@ -93,7 +93,7 @@ void Confirmer::ask_server(const Ask& ask) {
   }
 }
 
-void Confirmer::report_fault(const traffic::Candidate& candidate, std::size_t request,
+void Confirmer::report_fault(const script::Candidate& candidate, std::size_t request,
                              bool allowed) const {
   throw ProblemError(
       {.status = ExitStatus::kUnreachable,
@@ -108,7 +108,7 @@ void Confirmer::report_fault(const traffic::Candidate& candidate, std::size_t re
                        command_line(command_))});
 }
 
-std::optional<double> Confirmer::confirm(const traffic::Candidate& candidate,
+std::optional<double> Confirmer::confirm(const script::Candidate& candidate,
                                          const traffic::Traffic& traffic, const DecisionLog& log) {
   // A server that was held up may have let keys expire by real time.
   constexpr int kAttempts = 5;
@@ -119,8 +119,8 @@ std::optional<double> Confirmer::confirm(const traffic::Candidate& candidate,
     found = {};
     is_held_up = false;
     ask_server([&](redis::Connection& connection) {
-      const auto script = traffic::make_script(candidate, traffic, "");
-      traffic::ScriptDecider decider(connection, *script);
+      const auto script = script::make_script(candidate, traffic, "");
+      simulation::ScriptDecider decider(connection, *script);
       decider.stop_at(interrupt_, kTimeout, std::chrono::microseconds{0});
       std::vector<limiter::Decision> decisions(log.arrivals().size());
       if (decider.decide(log.arrivals(), decisions) < decisions.size()) throw Interrupted();
@@ -143,11 +143,11 @@ std::optional<double> Confirmer::confirm(const traffic::Candidate& candidate,
   return bytes_per_key;
 }
 
-void Confirmer::confirm(const traffic::Candidate& candidate,
+void Confirmer::confirm(const script::Candidate& candidate,
                         const std::vector<rlctl::adversary::Answered>& schedules) {
   ask_server([&](redis::Connection& connection) {
     rlctl::adversary::TrialKeys keys;
-    const auto script = traffic::make_script(candidate, keys, "");
+    const auto script = script::make_script(candidate, keys, "");
     rlctl::adversary::ScriptTrial trial(connection, *script,
                                         rlctl::adversary::scope_of(candidate, &*server_));
     trial.decider().stop_at(interrupt_, kTimeout, std::chrono::microseconds{0});

@@ -12,10 +12,10 @@
 #include "base/wait.h"
 #include "cli/trial/report.h"
 #include "redis/server.h"
-#include "traffic/engine.h"
-#include "traffic/script.h"
+#include "script/script.h"
+#include "simulation/engine.h"
+#include "simulation/virtual_run.h"
 #include "traffic/traffic.h"
-#include "traffic/virtual_run.h"
 
 // What the engine decided is confirmed by a server, if one is installed: a private one decides some
 // of it again. So a fault of the engine is not reported as one of a limiter.
@@ -46,20 +46,20 @@ class DecisionLog {
 };
 
 /// A script in the engine whose decisions are kept.
-class LoggedDecider final : public traffic::Decider {
+class LoggedDecider final : public simulation::Decider {
  public:
   /// See EngineDecider.
-  LoggedDecider(const traffic::Candidate& candidate, const traffic::Traffic& traffic,
+  LoggedDecider(const script::Candidate& candidate, const traffic::Traffic& traffic,
                 const Interrupt& interrupt)
       : engine_(candidate, traffic, interrupt) {}
-  const traffic::Script& script() const { return engine_.script(); }
+  const script::Script& script() const { return engine_.script(); }
   const DecisionLog& log() const { return log_; }
   std::size_t decide(std::span<const traffic::Arrival> arrivals,
                      std::span<limiter::Decision> decisions) override;
-  traffic::RepliesSeen replies() const override { return engine_.replies(); }
+  simulation::RepliesSeen replies() const override { return engine_.replies(); }
 
  private:
-  traffic::EngineDecider engine_;
+  simulation::EngineDecider engine_;
   DecisionLog log_;
 };
 
@@ -75,17 +75,17 @@ class Confirmer {
   /// Returns the memory of a key on the server after these requests, on average; std::nullopt if
   /// they are not all requests, or if it is unknown. Throws ProblemError, which says that this is a
   /// fault of rlctl, if the server decides otherwise.
-  std::optional<double> confirm(const traffic::Candidate& candidate,
-                                const traffic::Traffic& traffic, const DecisionLog& log);
+  std::optional<double> confirm(const script::Candidate& candidate, const traffic::Traffic& traffic,
+                                const DecisionLog& log);
   /// Throws as the other does.
-  void confirm(const traffic::Candidate& candidate,
+  void confirm(const script::Candidate& candidate,
                const std::vector<rlctl::adversary::Answered>& schedules);
   const Confirmation& confirmation() const { return confirmation_; }
 
  private:
   template <typename Ask>
   void ask_server(const Ask& ask);
-  [[noreturn]] void report_fault(const traffic::Candidate& candidate, std::size_t request,
+  [[noreturn]] void report_fault(const script::Candidate& candidate, std::size_t request,
                                  bool allowed) const;
 
   const Interrupt& interrupt_;

@@ -16,7 +16,7 @@ TimeAxis Plot::axis(std::size_t most_columns) const {
   return make_time_axis(from, to, window, most_columns, recorded_at, zero);
 }
 
-std::vector<traffic::Timeline::Bin> bins_in_columns(const Panel& panel, const TimeAxis& axis) {
+std::vector<simulation::Timeline::Bin> bins_in_columns(const Panel& panel, const TimeAxis& axis) {
   return panel.requests.columns(panel.begin + axis.from, column_width(axis), axis.columns);
 }
 

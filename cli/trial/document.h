@@ -13,7 +13,7 @@
 #include "cli/report/document.h"
 #include "cli/terminal/bars.h"
 #include "cli/terminal/terminal.h"
-#include "traffic/measurement.h"
+#include "simulation/measurement.h"
 
 // A document is what `rlctl burst` or `rlctl adversary` reports to people, before any format:
 //
@@ -70,8 +70,8 @@ struct Panel {
   Heading heading = {};
   std::vector<std::string> words = {};  ///< sentences without full stops
   std::vector<Step> curve = {};         ///< the units that count against the limit; may be empty
-  std::string later = {};           ///< what the curve leaves out, since it comes after the traffic
-  traffic::Timeline requests = {};  ///< in time since 1970
+  std::string later = {};  ///< what the curve leaves out, since it comes after the traffic
+  simulation::Timeline requests = {};  ///< in time since 1970
   std::chrono::microseconds begin{0};  ///< the instant of time 0
   /// The span that the verdict is about, if it is to be marked.
   std::optional<std::pair<std::chrono::microseconds, std::chrono::microseconds>> marked = {};
@@ -95,7 +95,7 @@ struct Plot {
 };
 
 /// The requests of a run in each column of the axis.
-std::vector<traffic::Timeline::Bin> bins_in_columns(const Panel& panel, const TimeAxis& axis);
+std::vector<simulation::Timeline::Bin> bins_in_columns(const Panel& panel, const TimeAxis& axis);
 /// The highest step in each column of the axis, whose times are those of the steps.
 std::vector<std::int64_t> highest_in_columns(const std::vector<Step>& steps, const TimeAxis& axis);
 

@@ -12,7 +12,7 @@
 namespace rlctl::cli::trial {
 namespace {
 
-std::string inverted_text(const traffic::AllowedWhen& when) {
+std::string inverted_text(const script::AllowedWhen& when) {
   const std::string what =
       "the reply may be inverted: the first request was denied, and a later one was allowed; try "
       "--allowed-when ";
@@ -24,14 +24,14 @@ std::string inverted_text(const traffic::AllowedWhen& when) {
 }
 
 /// Whether a reply of the script is a wait, which is 0 if the request is allowed.
-bool replies_with_wait(const traffic::ForeignLimiter& foreign) {
+bool replies_with_wait(const script::ForeignLimiter& foreign) {
   const auto* named = foreign.reading.allowed_when.named;
   return named != nullptr && named->name == "zero" && foreign.reading.retry_after;
 }
 
 /// How the replies should be read instead; only if that explains every reply. None if they look
 /// right.
-std::optional<std::string> reading_hint(const Run& run, const traffic::ForeignLimiter& foreign,
+std::optional<std::string> reading_hint(const Run& run, const script::ForeignLimiter& foreign,
                                         const limiter::Limit& limit) {
   const auto& replies = run.outcome.replies;
   const auto* named = foreign.reading.allowed_when.named;
@@ -50,7 +50,7 @@ std::optional<std::string> reading_hint(const Run& run, const traffic::ForeignLi
 }
 
 /// That the limiter's own limit seems to be another, for one of these reasons; none if it does not.
-std::optional<std::string> early_denial_hint(const traffic::Measured& measured,
+std::optional<std::string> early_denial_hint(const simulation::Measured& measured,
                                              const limiter::Limit& limit, bool costs_one,
                                              std::string_view reasons) {
   // If nothing was allowed to a key, it may share its state with another.
@@ -62,8 +62,8 @@ std::optional<std::string> early_denial_hint(const traffic::Measured& measured,
 
 }  // namespace
 
-std::optional<std::string> why_of(const traffic::Candidate& candidate,
-                                  const traffic::Measured& measured, std::int64_t highest_cost,
+std::optional<std::string> why_of(const script::Candidate& candidate,
+                                  const simulation::Measured& measured, std::int64_t highest_cost,
                                   bool is_search) {
   // Which of several limits denied a request is not known.
   const bool is_ambiguous = candidate.limits.size() > 1 && measured.worst.ratio <= 1;
@@ -83,7 +83,7 @@ std::optional<std::string> why_of(const traffic::Candidate& candidate,
                                              .text_of = is_search ? exact_text : span_text});
 }
 
-std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& candidate,
+std::optional<std::string> reply_hint(const Run& run, const script::Candidate& candidate,
                                       bool costs_one) {
   const auto& measured = run.outcome.measured;
   const auto& replies = run.outcome.replies;
@@ -108,7 +108,7 @@ std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& 
     return hint ? *text + "; " + *hint : text;
   }
   const bool is_wait =
-      replies_with_wait(*candidate.foreign) && traffic::may_read_ttl(*candidate.foreign);
+      replies_with_wait(*candidate.foreign) && script::may_read_ttl(*candidate.foreign);
   if (!hint && run.search() && is_wait && measured.allowed > 0) {
     return "a denial whose wait is 0 counts as allowed: PTTL replies 0 in the last millisecond of "
            "a key, and TTL rounds";

@@ -10,14 +10,14 @@
 namespace rlctl::cli::trial {
 
 /// Why a bundled algorithm treated the traffic so, see Run::why; none if it is not known.
-std::optional<std::string> why_of(const traffic::Candidate& candidate,
-                                  const traffic::Measured& measured, std::int64_t highest_cost,
+std::optional<std::string> why_of(const script::Candidate& candidate,
+                                  const simulation::Measured& measured, std::int64_t highest_cost,
                                   bool is_search);
 
 /// What the replies of a script suggest: that it may return nothing, that --allowed-when does not
 /// fit them, or that its limit is another. None if they look right, and for a bundled algorithm.
 /// `costs_one`: each request costs 1.
-std::optional<std::string> reply_hint(const Run& run, const traffic::Candidate& candidate,
+std::optional<std::string> reply_hint(const Run& run, const script::Candidate& candidate,
                                       bool costs_one);
 /// What the replies of a script that is asked for leases or reservations suggest: only that nothing
 /// was allowed.

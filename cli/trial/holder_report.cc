@@ -145,7 +145,7 @@ class HolderJudge {
 
   const Report& report_;
   const Run& run_;
-  const traffic::HolderReport& found_;
+  const simulation::HolderReport& found_;
   const HolderWords& words_;
   std::int64_t limit_;
   Judgement judgement_;

@@ -61,7 +61,7 @@ void require_no_page(const Plan& plan) {
       plan.search() != nullptr ? "--json has the schedules" : "draw a picture: -o FILE.svg");
 }
 
-void ask_as_holders(traffic::Candidate& candidate, const ScriptOptions& options, const Plan& plan) {
+void ask_as_holders(script::Candidate& candidate, const ScriptOptions& options, const Plan& plan) {
   if (!candidate.foreign || !has_holders(plan)) return;
   auto script = *candidate.foreign;
   if (plan.concurrency) {
@@ -73,7 +73,7 @@ void ask_as_holders(traffic::Candidate& candidate, const ScriptOptions& options,
     throw UsageError(fmt::format("--renew: nothing renews the leases of {}", escape(script.name)),
                      "let it renew when {event} in --args says so");
   }
-  candidate.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(script));
+  candidate.foreign = std::make_shared<const script::ForeignLimiter>(std::move(script));
   const auto tick = clock_tick_of(candidate);
   const auto shortest = plan.concurrency ? plan.leases.lease : plan.budget.spend.hold;
   if (tick < shortest) return;
@@ -84,7 +84,7 @@ void ask_as_holders(traffic::Candidate& candidate, const ScriptOptions& options,
       escape(candidate.foreign->name)));
 }
 
-traffic::HoldRules hold_rules_of(const traffic::Candidate& candidate, const Plan& plan) {
+simulation::HoldRules hold_rules_of(const script::Candidate& candidate, const Plan& plan) {
   const auto tick = clock_tick_of(candidate);
   const bool has_leases = plan.concurrency.has_value();
   return {.limit = candidate.limits.front(),

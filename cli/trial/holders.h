@@ -20,8 +20,8 @@ void require_no_page(const Plan& plan);
 /// Makes a script one that is asked for leases or for reservations, if the plan has holders. Throws
 /// UsageError if nothing renews, releases or settles them, or if its clock is too coarse to tell
 /// what is held.
-void ask_as_holders(traffic::Candidate& candidate, const ScriptOptions& options, const Plan& plan);
+void ask_as_holders(script::Candidate& candidate, const ScriptOptions& options, const Plan& plan);
 /// What is held, and how this limiter is judged.
-traffic::HoldRules hold_rules_of(const traffic::Candidate& candidate, const Plan& plan);
+simulation::HoldRules hold_rules_of(const script::Candidate& candidate, const Plan& plan);
 
 }  // namespace rlctl::cli::trial

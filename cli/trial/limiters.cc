@@ -16,7 +16,7 @@
 #include "cli/trial/holders.h"
 #include "limiter/algorithm.h"
 #include "redis/url.h"
-#include "traffic/template.h"
+#include "script/template.h"
 
 namespace rlctl::cli::trial {
 namespace {
@@ -37,7 +37,7 @@ void add_programs(Plan& plan) {
   for (auto& program : parse_programs(plan.exec)) {
     plan.candidates.push_back(
         {.limits = plan.limits,
-         .program = std::make_shared<const traffic::ProgramLimiter>(std::move(program))});
+         .program = std::make_shared<const script::ProgramLimiter>(std::move(program))});
   }
 }
 

@@ -25,17 +25,17 @@ struct Cell {
 namespace {
 
 using namespace json_type;
+using simulation::EndProbe;
+using simulation::HolderReport;
+using simulation::Measured;
+using simulation::Minute;
+using simulation::Pace;
+using simulation::RemainingError;
+using simulation::ResetError;
+using simulation::RetryError;
+using simulation::UnitsUsed;
+using simulation::Worst;
 using std::chrono::microseconds;
-using traffic::EndProbe;
-using traffic::HolderReport;
-using traffic::Measured;
-using traffic::Minute;
-using traffic::Pace;
-using traffic::RemainingError;
-using traffic::ResetError;
-using traffic::RetryError;
-using traffic::UnitsUsed;
-using traffic::Worst;
 
 // --- Values of runs ------------------------------------------------------------------------------
 

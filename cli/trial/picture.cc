@@ -133,7 +133,7 @@ bool draws_one_key(const Report& report) {
   return (report.plan.pattern() || has_holders(report.plan)) && traffic_keys(report) > 1;
 }
 
-std::vector<Step> steps_within_window(const traffic::Timeline& timeline, microseconds window) {
+std::vector<Step> steps_within_window(const simulation::Timeline& timeline, microseconds window) {
   constexpr std::int64_t kMinBinsOfWindow = 8;
   const auto& bins = timeline.bins();
   if (window / timeline.width() < kMinBinsOfWindow) return {};

@@ -22,7 +22,7 @@ bool draws_one_key(const Report& report);
 /// step is at the beginning of the timeline, and the others are where the number changes. Counts
 /// whole bins of the timeline, so never more than was allowed. Empty if the bins are too coarse for
 /// the window.
-std::vector<Step> steps_within_window(const traffic::Timeline& timeline,
+std::vector<Step> steps_within_window(const simulation::Timeline& timeline,
                                       std::chrono::microseconds window);
 
 }  // namespace rlctl::cli::trial

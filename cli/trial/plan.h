@@ -17,23 +17,23 @@
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "replay/recording.h"
-#include "traffic/holders.h"
+#include "script/script.h"
+#include "simulation/holders.h"
+#include "simulation/suggestion.h"
 #include "traffic/pattern.h"
-#include "traffic/script.h"
-#include "traffic/suggestion.h"
 
 namespace rlctl::cli::trial {
 
 /// What the options say about leases.
 struct LeasePlan {
   std::chrono::microseconds lease = std::chrono::seconds{30};
-  traffic::HolderPlan hold{.hold = std::chrono::seconds{1}};
+  simulation::HolderPlan hold{.hold = std::chrono::seconds{1}};
 };
 
 /// What the options say about reservations, besides LeasePlan's --hold and --crash.
 struct BudgetPlan {
-  traffic::HolderPlan spend{.hold = std::chrono::seconds{30},
-                            .settle_after = std::chrono::seconds{1}};
+  simulation::HolderPlan spend{.hold = std::chrono::seconds{30},
+                               .settle_after = std::chrono::seconds{1}};
 };
 
 /// The format of a file to which a report is written.
@@ -55,7 +55,7 @@ struct TrafficPlan {
   const traffic::Pattern* pattern = nullptr;         ///< null: a log
   std::optional<replay::ReplayOptions> replay = {};  ///< the log
   /// Find the limit that denies at most this share.
-  std::optional<traffic::DeniedShare> suggest = {};
+  std::optional<simulation::DeniedShare> suggest = {};
 };
 
 /// How an adversary searches.
@@ -99,7 +99,7 @@ struct Plan {
 
   std::vector<limiter::Limit> limits = {};  ///< with the requested burst
   /// Each with its own limits; scripts first, then programs.
-  std::vector<traffic::Candidate> candidates = {};
+  std::vector<script::Candidate> candidates = {};
   bool has_configured_script = false;     ///< one of them is from the configuration
   bool has_limit_of_script = false;       ///< no option says the limit, but a script
   std::vector<std::string> command = {};  ///< repeats this plan

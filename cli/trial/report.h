@@ -14,8 +14,8 @@
 #include "adversary/search.h"
 #include "cli/trial/plan.h"
 #include "limiter/limit.h"
-#include "traffic/holders.h"
-#include "traffic/measurement.h"
+#include "simulation/holders.h"
+#include "simulation/measurement.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::cli::trial {
@@ -26,7 +26,7 @@ struct SearchFindings {
   limiter::Limit limit = {};
   /// The placeholder that tells the script the time, if the most is measured in its unit; null if
   /// it is measured in µs, since the unit is unknown or longer than a hundredth of a window.
-  const traffic::Placeholder* clock = nullptr;
+  const script::Placeholder* clock = nullptr;
   std::optional<rlctl::adversary::ClockAhead> clock_ahead = {};  ///< if it locks others out
   /// What a token bucket with its burst allows, of a limiter that is not bundled and behaves as
   /// one.
@@ -72,24 +72,24 @@ struct Events {
 
 /// The most units that the traffic asked for within one window.
 struct OfferedLoad {
-  traffic::Worst worst = {};
+  simulation::Worst worst = {};
   std::chrono::microseconds window{0};  ///< the window of the limit that is exceeded most
 };
 
-/// How a limiter handled requests. Keys have names here, and numbers in traffic::Outcome.
+/// How a limiter handled requests. Keys have names here, and numbers in simulation::Outcome.
 struct Requests {
   std::string worst_key = {};  ///< empty if nothing was allowed
   /// The names of the keys of Measured::worst_keys.
   std::vector<std::string> worst_keys = {};
-  std::optional<OfferedLoad> offered = {};             ///< if assertions need it
-  std::optional<std::int64_t> burst = {};              ///< the burst of the suggestion, if any
-  std::optional<traffic::Suggestion> suggestion = {};  ///< if the plan asks for one
-  std::optional<Events> events = {};                   ///< if a file has them
+  std::optional<OfferedLoad> offered = {};                ///< if assertions need it
+  std::optional<std::int64_t> burst = {};                 ///< the burst of the suggestion, if any
+  std::optional<simulation::Suggestion> suggestion = {};  ///< if the plan asks for one
+  std::optional<Events> events = {};                      ///< if a file has them
 };
 
 /// How a limiter handled leases or reservations.
 struct Holders {
-  traffic::HolderReport report = {};
+  simulation::HolderReport report = {};
   /// The names of the keys of HolderReport::most and HolderReport::most_ever.
   std::string key = {}, ever_key = {};
 };
@@ -100,7 +100,7 @@ struct Run {
   bool is_bundled = false;  ///< not a script or a program of the user's
   /// What was sent and allowed: of a search, the schedule that allows the most; of a search for
   /// leases or reservations, nothing.
-  traffic::Outcome outcome = {};
+  simulation::Outcome outcome = {};
   std::variant<Requests, Holders, SearchFindings, HolderFindings> found = {};
   /// What the replies of a script suggest about how they were read.
   std::optional<std::string> hint = {};

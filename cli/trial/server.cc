@@ -15,7 +15,7 @@ namespace rlctl::cli::trial {
 namespace {
 
 /// Not known of a foreign script.
-redis::Needs needs_of(std::span<const traffic::Candidate> candidates) {
+redis::Needs needs_of(std::span<const script::Candidate> candidates) {
   std::vector<std::string_view> uses{"burst"};
   for (const auto& candidate : candidates) {
     if (candidate.foreign) return {};
@@ -42,11 +42,11 @@ ConnectionOptions with_default_server(ConnectionOptions options) {
 
 }  // namespace
 
-Server::Server(Invocation& invocation, std::span<const traffic::Candidate> candidates)
+Server::Server(Invocation& invocation, std::span<const script::Candidate> candidates)
     : invocation_(invocation),
       connector_(with_default_server(invocation.connection), invocation.configuration,
                  invocation.interrupt, [needs = needs_of(candidates)] { return needs; }) {
-  const auto is_foreign = [](const traffic::Candidate& candidate) { return candidate.foreign; };
+  const auto is_foreign = [](const script::Candidate& candidate) { return candidate.foreign; };
   is_foreign_ = std::any_of(candidates.begin(), candidates.end(), is_foreign);
   if (!connector_.is_private()) prefix_ = random_prefix(is_foreign_);
 }
@@ -76,7 +76,7 @@ void Server::require_writable() {
   }
 }
 
-bool Server::may_retry(const redis::Error& error, const traffic::Candidate& candidate) const {
+bool Server::may_retry(const redis::Error& error, const script::Candidate& candidate) const {
   return error.failure() == redis::Failure::kTimeout && candidate.foreign && is_private() &&
          invocation_.interrupt.signal() == 0;
 }
@@ -93,7 +93,7 @@ std::string Server::when_they_expire() const {
   return is_foreign_ ? "stay unless the script lets them expire" : "expire by themselves";
 }
 
-void Server::remove_keys(const traffic::Script& script) noexcept {
+void Server::remove_keys(const script::Script& script) noexcept {
   if (is_private()) return;
   const bool is_busy = connection_ && connection_->outstanding() > 0;
   if (invocation_.interrupt.signal() != 0 && is_busy) {

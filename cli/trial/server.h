@@ -12,7 +12,7 @@
 #include "exec/program.h"
 #include "redis/connection.h"
 #include "redis/error.h"
-#include "traffic/script.h"
+#include "script/script.h"
 
 namespace rlctl::cli::trial {
 
@@ -21,7 +21,7 @@ namespace rlctl::cli::trial {
 /// are in use.
 class Server {
  public:
-  Server(Invocation& invocation, std::span<const traffic::Candidate> candidates);
+  Server(Invocation& invocation, std::span<const script::Candidate> candidates);
 
   /// The connection, which all runs share; the first call opens it and, unless the server is
   /// private, writes the prefix of the keys to stderr. Ctrl-C does not break the connection: the
@@ -42,11 +42,11 @@ class Server {
   const Interrupt& interrupt() const noexcept { return invocation_.interrupt; }
   /// Whether this error may come from a foreign script that never ends, on a server that can be
   /// replaced to find out which request is to blame.
-  bool may_retry(const redis::Error& error, const traffic::Candidate& candidate) const;
+  bool may_retry(const redis::Error& error, const script::Candidate& candidate) const;
   /// Removes the keys of a script, unless the server is private. Of no use after Ctrl-C while the
   /// server still executes requests, which would create the keys again. Only warns on failure,
   /// since another exception may be in flight.
-  void remove_keys(const traffic::Script& script) noexcept;
+  void remove_keys(const script::Script& script) noexcept;
 
  private:
   void require_writable();
@@ -65,14 +65,14 @@ class Server {
 /// Removes the keys of a script when it is destroyed: see Server::remove_keys().
 class Cleaning {
  public:
-  Cleaning(Server& server, const traffic::Script& script) : server_(server), script_(script) {}
+  Cleaning(Server& server, const script::Script& script) : server_(server), script_(script) {}
   ~Cleaning() { server_.remove_keys(script_); }
   Cleaning(const Cleaning&) = delete;
   Cleaning& operator=(const Cleaning&) = delete;
 
  private:
   Server& server_;
-  const traffic::Script& script_;
+  const script::Script& script_;
 };
 
 }  // namespace rlctl::cli::trial

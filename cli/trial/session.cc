@@ -49,7 +49,7 @@ void Session::warn(const std::string& text) {
   if (!is_silent_) cli::warn("warning: " + text, invocation_.command);
 }
 
-void Session::warn_of_change(const traffic::Script& script) {
+void Session::warn_of_change(const script::Script& script) {
   const auto change = script.change();
   if (!change.empty()) warn(fmt::format("{}: {}", escape(script.name()), change));
 }
@@ -59,7 +59,7 @@ void Session::report_confirmation(Report& report) const {
   report.interrupted = report.interrupted || interrupt().signal() != 0;
 }
 
-Run Session::run_or_blame(const traffic::Candidate& candidate,
+Run Session::run_or_blame(const script::Candidate& candidate,
                           const std::function<Run(bool one_at_a_time)>& run) {
   try {
     return run(false);

@@ -38,13 +38,13 @@ class Session {
 
   void warn(const std::string& text);
   /// That a server runs the script otherwise than it is written, if it does.
-  void warn_of_change(const traffic::Script& script);
+  void warn_of_change(const script::Script& script);
   /// From now on, runs are repeated, whose warnings have been written.
   void silence() { is_silent_ = true; }
 
   /// Runs against a limiter. If a script never ends, runs again with one request at a time, to name
   /// the request to blame.
-  Run run_or_blame(const traffic::Candidate& candidate,
+  Run run_or_blame(const script::Candidate& candidate,
                    const std::function<Run(bool one_at_a_time)>& run);
 
  private:

@@ -217,7 +217,7 @@ class Drawing {
     y_ += kAxis;
   }
 
-  void panel(const Panel& panel, const std::vector<traffic::Timeline::Bin>& bins) {
+  void panel(const Panel& panel, const std::vector<simulation::Timeline::Bin>& bins) {
     const auto& [name, verdict] = panel.heading;
     text(start_, y_ + 14, "name",
          cut_to_width(name.words, letters_in(right_ - start_, kNameLetter)));
@@ -324,7 +324,7 @@ class Drawing {
     print("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left_, y, right_);
   }
 
-  void counts(const std::vector<traffic::Timeline::Bin>& bins, double top) {
+  void counts(const std::vector<simulation::Timeline::Bin>& bins, double top) {
     const auto bottom = top + kCounts;
     const auto bar = [&](std::string_view kind, std::size_t column, double from, double count) {
       if (count == 0) return;
@@ -366,7 +366,7 @@ class Drawing {
   TimeAxis axis_;
   bool side_by_side_;  ///< two panels, each in half of the width
   std::vector<Tick> ticks_ = {};
-  std::vector<std::vector<traffic::Timeline::Bin>> bins_ = {};  ///< of each panel
+  std::vector<std::vector<simulation::Timeline::Bin>> bins_ = {};  ///< of each panel
   double most_within_ = 1, most_at_once_ = 1;
   std::size_t most_words_ = 0;  ///< the most lines between a name and a chart
   /// Where the current panel's words begin, where its chart begins, and where both end.

@@ -12,7 +12,7 @@
 namespace rlctl::cli::trial {
 namespace {
 
-using Bins = std::vector<traffic::Timeline::Bin>;
+using Bins = std::vector<simulation::Timeline::Bin>;
 
 constexpr std::string_view kAllowed = "allowed", kDenied = "denied";
 constexpr std::string_view kLimit = " limit";

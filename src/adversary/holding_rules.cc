@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-traffic::HoldRules rules_of(const HoldingSearch& search, microseconds grace) {
+simulation::HoldRules rules_of(const HoldingSearch& search, microseconds grace) {
   const bool is_budget = search.is_exact && !search.has_leases;
   return {.limit = search.limit,
           .has_leases = search.has_leases,
@@ -57,24 +57,24 @@ struct Followed {
 };
 Followed follow(const Schedule& schedule, const Answers& answers, const HoldingSearch& search,
                 microseconds grace) {
-  using ByKind = std::array<std::int64_t, traffic::kWindowKinds>;
-  std::array<HoldingScore, traffic::kWindowKinds> scores;
+  using ByKind = std::array<std::int64_t, simulation::kWindowKinds>;
+  std::array<HoldingScore, simulation::kWindowKinds> scores;
   std::vector<ByKind> spent(schedule.size());
   Followed followed;
   auto& [score, steps] = followed;
-  traffic::Holds holds(rules_of(search, grace));
+  simulation::Holds holds(rules_of(search, grace));
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     const auto event = arrival_of(schedule[i]);
     const auto note = holds.note_on(event);
     const bool is_taken = holds.add(event, answers[i].allowed);
     steps.push_back({.held = holds.held(), .note = note});
     for (std::size_t kind = 0; kind < holds.window_kinds(); ++kind) {
-      spent[i][kind] = holds.spent(static_cast<traffic::WindowKind>(kind));
+      spent[i][kind] = holds.spent(static_cast<simulation::WindowKind>(kind));
       const auto used = holds.held() + spent[i][kind];
       if (is_taken && used > scores[kind].held) scores[kind] = {.held = used, .held_at = i};
     }
     const bool is_denial =
-        event.event == traffic::vocabulary_of(event.event).take && !answers[i].allowed;
+        event.event == simulation::vocabulary_of(event.event).take && !answers[i].allowed;
     if (!is_denial || holds.is_known(event.holder)) continue;
     const auto leaked = search.limit.limit - holds.most_counted() - event.cost + 1;
     if (leaked > 0 && score.leaked == 0) score.leaked_at = i;
@@ -124,8 +124,9 @@ void HoldingRules::set_ttls(std::vector<microseconds> ttls) {
   sort_distinct(gaps_);
 }
 
-traffic::Holds HoldingRules::ledger_after(const Schedule& schedule, const Answers& answers) const {
-  traffic::Holds holds(rules_of(search_, grace_));
+simulation::Holds HoldingRules::ledger_after(const Schedule& schedule,
+                                             const Answers& answers) const {
+  simulation::Holds holds(rules_of(search_, grace_));
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     holds.add(arrival_of(schedule[i]), answers[i].allowed);
   }
@@ -235,8 +236,8 @@ std::int64_t below(traffic::Random& random, std::int64_t count) {
 // ---- Building schedules ----
 
 ScheduleBuilder::ScheduleBuilder(const HoldingSearch& search)
-    : vocabulary_(search.has_leases ? &traffic::kLeaseVocabulary
-                                    : &traffic::kReservationVocabulary),
+    : vocabulary_(search.has_leases ? &simulation::kLeaseVocabulary
+                                    : &simulation::kReservationVocabulary),
       at_(search.base),
       hold_(search.has_leases ? 0us : search.hold),
       usual_units_(search.units) {}

@@ -12,7 +12,7 @@
 #include "adversary/holdings.h"
 #include "adversary/schedule.h"
 #include "adversary/search_engine.h"
-#include "traffic/holds.h"
+#include "simulation/holds.h"
 #include "traffic/pattern.h"
 
 // The rules of a search for holders (search_engine.h), and what differs between those of leases
@@ -70,7 +70,7 @@ class HoldingRules : public Rules {
   std::span<const microseconds> gaps() const { return gaps_; }
   std::span<const microseconds> edges() const { return edges_; }
   std::span<const microseconds> durations() const { return durations_; }
-  traffic::Holds ledger_after(const Schedule& schedule, const Answers& answers) const;
+  simulation::Holds ledger_after(const Schedule& schedule, const Answers& answers) const;
   /// The time as one that a search may use.
   microseconds on_tick(microseconds time) const {
     return search_.base + whole(time - search_.base);
@@ -126,7 +126,7 @@ class ScheduleBuilder {
   const Schedule& schedule() const { return schedule_; }
 
  private:
-  const traffic::HoldVocabulary* vocabulary_;
+  const simulation::HoldVocabulary* vocabulary_;
   microseconds at_, hold_;
   std::int64_t usual_units_;
   std::vector<std::int64_t> units_;  ///< of the holder with the number i + 1

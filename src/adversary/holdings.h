@@ -15,18 +15,18 @@
 #include "adversary/trial.h"
 #include "base/wait.h"
 #include "limiter/limit.h"
-#include "traffic/holds.h"
+#include "simulation/holds.h"
 #include "traffic/pattern.h"
 
 // The search for the schedules of holders' events under which more leases are held than the limit
 // allows, a reserve brings what is spent and held above the limit, or units leak. Holders come
 // late, repeat themselves, give back what they do not have, or die; settles cost less or more than
-// was reserved. The ledger (traffic/holds.h) judges each schedule; the rules (holding_rules.h) say
-// which events there are, and when they may come.
+// was reserved. The ledger (simulation/holds.h) judges each schedule; the rules (holding_rules.h)
+// say which events there are, and when they may come.
 
 namespace rlctl::adversary {
 
-/// The worst moments of a schedule, according to the ledger (traffic/holds.h).
+/// The worst moments of a schedule, according to the ledger (simulation/holds.h).
 struct HoldingScore {
   /// The most leases held at once, or the most units spent in one window or held after an allowed
   /// reserve; with the kind of windows that suits the limiter best. More than the limit is a

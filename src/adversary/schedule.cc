@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "traffic/measurement.h"
+#include "simulation/measurement.h"
 
 namespace rlctl::adversary {
 namespace {
@@ -162,7 +162,7 @@ void find_worst(Schedule departures, microseconds window, microseconds unit, Sco
   const bool refunds = std::any_of(departures.begin(), departures.end(),
                                    [](const Request& departure) { return departure.cost < 0; });
   if (!refunds) std::stable_sort(departures.begin(), departures.end(), is_earlier);
-  traffic::WorstWindow worst(window);
+  simulation::WorstWindow worst(window);
   microseconds latest{0};
   const auto rounded = [unit](const Request& departure) {
     return departure.at - departure.at % unit;

@@ -28,7 +28,7 @@ std::uint32_t schedule_of(std::uint32_t key, std::size_t schedules) {
 
 /// Runs schedules together, each with its own key, or one for each client. Throws what decide()
 /// throws, and Interrupted if an interrupt ends it.
-std::vector<Answers> answers_of(traffic::Decider& decider, std::span<const Schedule> schedules) {
+std::vector<Answers> answers_of(simulation::Decider& decider, std::span<const Schedule> schedules) {
   std::vector<traffic::Arrival> arrivals;
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     std::uint32_t index = 0;
@@ -52,7 +52,7 @@ std::string run_lease_model(const limiter::Limit& limit, const Schedule& schedul
   limiter::LeaseModel model;
   for (const auto& request : schedule) {
     answers.push_back(
-        answer_of(traffic::decide(model, limit, request.event, request.holder, request.at)));
+        answer_of(simulation::decide(model, limit, request.event, request.holder, request.at)));
   }
   std::string contents;
   for (const auto& [holder, lapse] : model.lapses()) {
@@ -68,7 +68,7 @@ std::string run_budget_model(const limiter::Limit& limit, const Schedule& schedu
   limiter::BudgetModel model;
   const limiter::BudgetAndLimit key{.key = &model, .limit = limit};
   for (const auto& request : schedule) {
-    answers.push_back(answer_of(traffic::decide({&key, 1}, arrival_of(request))));
+    answers.push_back(answer_of(simulation::decide({&key, 1}, arrival_of(request))));
   }
   std::string contents;
   const auto& stored = model.stored();
@@ -91,12 +91,12 @@ constexpr std::int64_t kMaxResent = 20'000;
 
 }  // namespace
 
-ModelTrial::ModelTrial(const traffic::Candidate& candidate) : candidate_(candidate) {
-  traffic::require_usable(candidate_);
+ModelTrial::ModelTrial(const script::Candidate& candidate) : candidate_(candidate) {
+  script::require_usable(candidate_);
 }
 
 std::vector<Answers> ModelTrial::run(std::span<const Schedule> schedules) {
-  traffic::ModelDecider decider(candidate_);
+  simulation::ModelDecider decider(candidate_);
   return answers_of(decider, schedules);
 }
 
@@ -146,16 +146,16 @@ std::string_view TrialKeys::key_name(std::uint32_t key) const {
   return names_[key];
 }
 
-StateScope scope_of(const traffic::Candidate& candidate, redis::PrivateServer* server) {
+StateScope scope_of(const script::Candidate& candidate, redis::PrivateServer* server) {
   // The bundled scripts keep all of their state in their KEYS.
   if (!candidate.foreign) return {};
   constexpr microseconds kMostTolerance{20'000};
   return {.server = server,
-          .keys = traffic::origin_of(candidate.foreign->origins, traffic::kKeysWord),
+          .keys = script::origin_of(candidate.foreign->origins, script::kKeysWord),
           .ttl_tolerance = std::min(kMostTolerance, candidate.limits.front().window / 10)};
 }
 
-ScriptTrial::ScriptTrial(redis::Connection& connection, traffic::Script& script, StateScope scope)
+ScriptTrial::ScriptTrial(redis::Connection& connection, script::Script& script, StateScope scope)
     : connection_(connection), script_(script), decider_(connection, script), scope_(scope) {
   decider_.observe_keys([this](const traffic::Arrival& arrival, redis::Arguments keys) {
     ++calls_;
@@ -242,7 +242,7 @@ std::vector<Answers> ScriptTrial::run_with_slack(std::span<const Schedule> sched
   note_others();
   // It is not known when keys end that are not among KEYS.
   const bool is_each =
-      saw_others_ || script_.may_read_ttl() || 2 * tolerance > traffic::KeyAging::kNear;
+      saw_others_ || script_.may_read_ttl() || 2 * tolerance > script::KeyAging::kNear;
   std::vector<std::size_t> numbers;
   std::vector<Schedule> again;
   const auto near_end = schedules_of(decider_.near_end());
@@ -407,9 +407,9 @@ std::string Branching::State::identity() const {
 
 // ---- Models ----
 
-ModelBranching::ModelBranching(const traffic::Candidate& candidate)
+ModelBranching::ModelBranching(const script::Candidate& candidate)
     : limit_(candidate.limits.front()) {
-  traffic::require_usable(candidate);
+  script::require_usable(candidate);
   empty_ = std::make_shared<ModelState>(candidate.algorithm->make_model());
 }
 

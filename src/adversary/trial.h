@@ -19,10 +19,10 @@
 #include "limiter/model.h"
 #include "redis/connection.h"
 #include "redis/server.h"
-#include "traffic/engine.h"
-#include "traffic/script.h"
+#include "script/script.h"
+#include "simulation/engine.h"
+#include "simulation/virtual_run.h"
 #include "traffic/traffic.h"
-#include "traffic/virtual_run.h"
 
 // Runs schedules against a limiter: an algorithm's model, a script on a server, or anything else
 // that can forget what it holds. A random search gives whole schedules to a Trial, each of which
@@ -99,12 +99,12 @@ class Trial {
 class ModelTrial final : public Trial {
  public:
   /// Throws UsageError if the algorithm does not support these limits.
-  explicit ModelTrial(const traffic::Candidate& candidate);
+  explicit ModelTrial(const script::Candidate& candidate);
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
   std::unique_ptr<Branching> branching() override;
 
  private:
-  traffic::Candidate candidate_;
+  script::Candidate candidate_;
 };
 
 /// A trial of the model of `concurrency` or of `budget`.
@@ -126,7 +126,7 @@ class HolderModelTrial final : public Trial {
 class ForgetfulTrial : public Trial {
  public:
   /// The decider must outlive this.
-  explicit ForgetfulTrial(traffic::ForgetfulDecider& decider) : decider_(decider) {}
+  explicit ForgetfulTrial(simulation::ForgetfulDecider& decider) : decider_(decider) {}
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
   std::vector<microseconds> ttls(const Schedule& schedule) override;
   bool leaves_endless_key(const Schedule& schedule) override;
@@ -135,7 +135,7 @@ class ForgetfulTrial : public Trial {
   bool confirms(const Schedule& schedule, const Answers& answers) override;
 
  private:
-  traffic::ForgetfulDecider& decider_;
+  simulation::ForgetfulDecider& decider_;
   std::optional<std::pair<Schedule, Answers>> first_ = {};  ///< the first schedule that was run
 };
 
@@ -143,12 +143,12 @@ class ForgetfulTrial : public Trial {
 class EngineTrial final : public ForgetfulTrial {
  public:
   /// The decider must outlive this.
-  explicit EngineTrial(traffic::EngineDecider& decider)
+  explicit EngineTrial(simulation::EngineDecider& decider)
       : ForgetfulTrial(decider), decider_(decider) {}
   std::unique_ptr<Branching> branching() override;
 
  private:
-  traffic::EngineDecider& decider_;
+  simulation::EngineDecider& decider_;
 };
 
 /// Provides any number of keys, for a Script.
@@ -174,10 +174,10 @@ struct StateScope {
 };
 
 /// For a candidate's script on a server; null if the server is not ours to empty.
-StateScope scope_of(const traffic::Candidate& candidate, redis::PrivateServer* server);
+StateScope scope_of(const script::Candidate& candidate, redis::PrivateServer* server);
 
 /// A trial of a script on a server. Its time is that of the schedules, for TTLs too: see
-/// traffic::KeyAging.
+/// script::KeyAging.
 ///
 /// Runs many schedules at a time, each with its own key. Once a script turns out to keep state
 /// elsewhere, in keys that it makes up or in one that all requests name, runs them one at a time,
@@ -185,12 +185,12 @@ StateScope scope_of(const traffic::Candidate& candidate, redis::PrivateServer* s
 class ScriptTrial final : public Trial {
  public:
   /// Loads the script, whose keys must come from a TrialKeys. The references must outlive this.
-  ScriptTrial(redis::Connection& connection, traffic::Script& script, StateScope scope = {});
+  ScriptTrial(redis::Connection& connection, script::Script& script, StateScope scope = {});
   ScriptTrial(const ScriptTrial&) = delete;
   ScriptTrial& operator=(const ScriptTrial&) = delete;
   /// What sends the requests of all schedules. If an interrupt ends its decide(), run() throws
   /// Interrupted.
-  traffic::ScriptDecider& decider() { return decider_; }
+  simulation::ScriptDecider& decider() { return decider_; }
   /// The numbers of those schedules of the last run() that stalled whenever they were repeated, so
   /// that keys may have expired by real time.
   const std::set<std::size_t>& doubtful() const { return doubtful_; }
@@ -229,8 +229,8 @@ class ScriptTrial final : public Trial {
   void remove_keys();
 
   redis::Connection& connection_;
-  traffic::Script& script_;
-  traffic::ScriptDecider decider_;
+  script::Script& script_;
+  simulation::ScriptDecider decider_;
   StateScope scope_;
   std::int64_t calls_ = 0;
   std::size_t schedules_ = 1;                              ///< in the last run_once()
@@ -252,7 +252,7 @@ class ScriptTrial final : public Trial {
 class ModelBranching final : public Branching {
  public:
   /// Throws UsageError if the algorithm does not support the limit. Uses the first limit only.
-  explicit ModelBranching(const traffic::Candidate& candidate);
+  explicit ModelBranching(const script::Candidate& candidate);
   void run(std::span<Branch> branches) override;
   std::int64_t requests_sent() const override { return requests_sent_; }
   std::size_t at_once() const override { return 1; }
@@ -272,22 +272,22 @@ class ModelBranching final : public Branching {
 class EngineBranching final : public Branching {
  public:
   /// The decider must outlive this.
-  explicit EngineBranching(traffic::EngineDecider& decider) : decider_(decider) {}
+  explicit EngineBranching(simulation::EngineDecider& decider) : decider_(decider) {}
   void run(std::span<Branch> branches) override;
   std::int64_t requests_sent() const override { return requests_sent_; }
   std::size_t at_once() const override { return 1; }
 
  private:
   struct Left final : State {
-    explicit Left(traffic::EngineState some) : state(std::move(some)) {}
+    explicit Left(simulation::EngineState some) : state(std::move(some)) {}
     std::string identity() const override;
-    traffic::EngineState state;
+    simulation::EngineState state;
   };
 
   void begin_at(const State* state);
   Answers ask(const Schedule& requests);
 
-  traffic::EngineDecider& decider_;
+  simulation::EngineDecider& decider_;
   std::int64_t requests_sent_ = 0;
 };
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 // The queue of commands that wait for their replies: redis/link.h has one for each connection,
-// redis/cluster.h for each server and for the caller, traffic/real_run.cc for the requests of a
+// redis/cluster.h for each server and for the caller, simulation/real_run.cc for the requests of a
 // burst.
 
 namespace rlctl {

@@ -125,7 +125,7 @@ std::vector<ServerCommand> Environment::commands_during(const std::function<void
 
 // ---- A program ----
 
-Program::Program(const traffic::Candidate& candidate, const traffic::Traffic& names,
+Program::Program(const script::Candidate& candidate, const traffic::Traffic& names,
                  const Settings& settings)
     : program_(*candidate.program),
       names_(names),

@@ -19,13 +19,14 @@
 #include "exec/protocol.h"
 #include "exec/server.h"
 #include "limiter/limit.h"
-#include "traffic/script.h"
+#include "script/script.h"
+#include "simulation/virtual_run.h"
 #include "traffic/traffic.h"
-#include "traffic/virtual_run.h"
 
 // Runs a program that is a limiter: writes it a line for each request, and reads a line for each
 // decision. cli/commands/burst, cli/commands/adversary and cli/commands/lint give a ProgramDecider
-// their traffic under the virtual clock; real_run.h sends requests to a Program when they are due.
+// their traffic under the virtual clock; exec/real_run.h sends requests to a Program when they are
+// due.
 
 namespace rlctl::exec {
 
@@ -112,7 +113,7 @@ class Program {
  public:
   /// Does not start it. The references, and the settings' interrupt, must outlive this. Throws what
   /// Environment throws.
-  Program(const traffic::Candidate& candidate, const traffic::Traffic& names,
+  Program(const script::Candidate& candidate, const traffic::Traffic& names,
           const Settings& settings);
 
   /// Starts it, which else the first request does, and waits for its "hello", a second at most.
@@ -154,7 +155,7 @@ class Program {
                          bool timed_out = false);
   [[noreturn]] void fail_to_answer();
 
-  const traffic::ProgramLimiter& program_;
+  const script::ProgramLimiter& program_;
   const traffic::Traffic& names_;
   const Settings& settings_;
   RequestWriter writer_;
@@ -176,10 +177,10 @@ class Program {
 };
 
 /// Gives requests to a program, each as of its own time.
-class ProgramDecider final : public traffic::ForgetfulDecider {
+class ProgramDecider final : public simulation::ForgetfulDecider {
  public:
   /// Like Program.
-  ProgramDecider(const traffic::Candidate& candidate, const traffic::Traffic& names,
+  ProgramDecider(const script::Candidate& candidate, const traffic::Traffic& names,
                  const Settings& settings)
       : program_(candidate, names, settings) {}
   /// Throws ProgramError.

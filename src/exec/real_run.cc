@@ -6,19 +6,19 @@
 namespace rlctl::exec {
 namespace {
 
+using simulation::Instant;
+using simulation::RealClock;
 using traffic::Arrival;
-using traffic::Instant;
-using traffic::RealClock;
 
 class RealTime {
  public:
-  RealTime(Program& program, traffic::Traffic& traffic, const traffic::RealRun& run)
+  RealTime(Program& program, traffic::Traffic& traffic, const simulation::RealRun& run)
       : program_(program),
         traffic_(traffic),
         run_(run),
         recorder_(run.limits, run.on_decision, true, run.zero) {}
 
-  traffic::Outcome run() {
+  simulation::Outcome run() {
     fetch();
     if (has_next_) pace_.set_first_due(due_);
     bool is_interrupted = false;
@@ -43,12 +43,12 @@ class RealTime {
 
   void turn() {
     while (has_next_ && has_room() && due_ <= RealClock::now()) send();
-    const auto until = has_next_ && has_room() ? due_ - traffic::kAwake : next_progress_;
+    const auto until = has_next_ && has_room() ? due_ - simulation::kAwake : next_progress_;
     program_.wait(std::min(until, next_progress_));
     while (const auto decision = program_.take()) add(*decision);
     const auto now = RealClock::now();
     if (now < next_progress_) return;
-    next_progress_ = now + traffic::kBetweenProgress;
+    next_progress_ = now + simulation::kBetweenProgress;
     if (run_.on_progress) run_.on_progress(pace_.progress(now, allowed_, denied_));
   }
 
@@ -70,10 +70,10 @@ class RealTime {
 
   Program& program_;
   traffic::Traffic& traffic_;
-  const traffic::RealRun& run_;
+  const simulation::RealRun& run_;
   RealClock clock_;
-  traffic::OutcomeRecorder recorder_;
-  traffic::PaceRecorder pace_;
+  simulation::OutcomeRecorder recorder_;
+  simulation::PaceRecorder pace_;
   std::deque<Arrival> in_flight_;
   Arrival next_;
   bool has_next_ = false;
@@ -84,8 +84,8 @@ class RealTime {
 
 }  // namespace
 
-traffic::Outcome run_in_real_time(Program& program, traffic::Traffic& traffic,
-                                  const traffic::RealRun& run) {
+simulation::Outcome run_in_real_time(Program& program, traffic::Traffic& traffic,
+                                     const simulation::RealRun& run) {
   return RealTime(program, traffic, run).run();
 }
 

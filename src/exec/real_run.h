@@ -1,11 +1,11 @@
 #pragma once
 
 #include "exec/program.h"
-#include "traffic/measurement.h"
-#include "traffic/real_run.h"
+#include "simulation/measurement.h"
+#include "simulation/real_run.h"
 #include "traffic/traffic.h"
 
-// Runs a program under the real clock, as traffic/real_run.h runs a script.
+// Runs a program under the real clock, as simulation/real_run.h runs a script.
 // cli/commands/burst/runs.cc calls it.
 
 namespace rlctl::exec {
@@ -16,7 +16,7 @@ namespace rlctl::exec {
 ///
 /// Ends early, without an exception, if the interrupt is raised; the outcome covers the answered
 /// requests. Throws ProgramError.
-traffic::Outcome run_in_real_time(Program& program, traffic::Traffic& traffic,
-                                  const traffic::RealRun& run);
+simulation::Outcome run_in_real_time(Program& program, traffic::Traffic& traffic,
+                                     const simulation::RealRun& run);
 
 }  // namespace rlctl::exec

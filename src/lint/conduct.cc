@@ -320,10 +320,10 @@ constexpr std::array kRows{
 
 }  // namespace
 
-Profile profile_of(const traffic::Candidate& candidate, std::vector<std::int64_t> costs) {
+Profile profile_of(const script::Candidate& candidate, std::vector<std::int64_t> costs) {
   Profile profile{.limit = candidate.limits.front(), .costs = std::move(costs)};
   if (!candidate.foreign) return profile;
-  const auto any = [](const std::vector<traffic::Template>& words, auto holds) {
+  const auto any = [](const std::vector<script::Template>& words, auto holds) {
     return std::ranges::any_of(words, holds);
   };
   const auto& [keys, arguments] = std::tie(candidate.foreign->keys, candidate.foreign->arguments);

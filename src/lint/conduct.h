@@ -7,7 +7,7 @@
 #include "limiter/limit.h"
 #include "lint/findings.h"
 #include "lint/schedules.h"
-#include "traffic/script.h"
+#include "script/script.h"
 
 // What a limiter does to traffic that a sentence describes: a second client, a clock that is ahead.
 // Each row of the table in conduct.cc sends schedules and says what must follow; programs and
@@ -27,7 +27,7 @@ struct Profile {
   /// What requests cost, also 0 and refunds; empty if each costs 1.
   std::vector<std::int64_t> costs = {};
 };
-Profile profile_of(const traffic::Candidate& candidate, std::vector<std::int64_t> costs = {});
+Profile profile_of(const script::Candidate& candidate, std::vector<std::int64_t> costs = {});
 
 /// Judges a limiter by all rows that apply to it. At one instant it allows `at_once` of
 /// requests_at_once(), of cost 1. `ask` answers a schedule, or not at all if the limiter refuses a

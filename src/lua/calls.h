@@ -11,7 +11,7 @@
 
 // What a script asks the server, found in its tokens: which commands it calls, and whether `redis`
 // reaches a place where that cannot be known. substitute.cc replaces calls of TIME by this, and
-// traffic/script.cc asks what a script may do. In doubt, the answer is that it may.
+// script/script.cc asks what a script may do. In doubt, the answer is that it may.
 
 namespace rlctl::lua {
 

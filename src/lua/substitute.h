@@ -7,7 +7,7 @@
 #include <vector>
 
 // Changes of a script's text before it is sent to a server: flags and a first line that the server
-// does not know (traffic::load_accepted()), a clock that rlctl sets (traffic/script.cc, and
+// does not know (script::load_accepted()), a clock that rlctl sets (script/script.cc, and
 // ldb/probes.cc for the debugger), and a library of functions as a script. Lines keep their numbers
 // through all of them.
 

@@ -11,8 +11,9 @@
 #include <utility>
 
 // What every kind of traffic is to the rest of rlctl: requests in time order, read one by one.
-// pattern.h makes it, src/replay reads it from a log, and the runs of virtual_run.h and real_run.h
-// send it. Commands that send their own requests, debug and lint, use Arrival too.
+// pattern.h makes it, src/replay reads it from a log, and the runs of simulation/virtual_run.h and
+// simulation/real_run.h send it. Commands that send their own requests, debug and lint, use Arrival
+// too.
 
 namespace rlctl::traffic {
 

@@ -55,7 +55,7 @@ TEST_CASE("budgets: nothing is found in budget, nor in its model") {
   TestServer server;
   const TrialKeys keys;
   const auto script =
-      rlctl::traffic::make_script({&algorithm("budget"), {kExact.limit}}, keys, "a:");
+      rlctl::script::make_script({&algorithm("budget"), {kExact.limit}}, keys, "a:");
   ScriptTrial trial(server.connection(), *script);
   for (Trial* each : std::vector<Trial*>{&model, &trial}) {
     const auto result = search_holdings(*each, kExact, Interrupt());

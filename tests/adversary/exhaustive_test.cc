@@ -184,7 +184,7 @@ TEST_CASE("every algorithm is searched exhaustively as by brute force") {
   for (const auto& row : rlctl::limiter::algorithms()) {
     if (!rlctl::limiter::counts_requests(row)) continue;
     CAPTURE(row.name);
-    const rlctl::traffic::Candidate candidate{&row, {kTwo}};
+    const rlctl::script::Candidate candidate{&row, {kTwo}};
     ModelTrial trial(candidate);
     const auto requests = static_cast<int>(scaled(4, 5));
     const auto expected = BruteForce(trial, requests, {1}).run();
@@ -196,7 +196,7 @@ TEST_CASE("every algorithm is searched exhaustively as by brute force") {
 
     TestServer server;
     const TrialKeys keys;
-    const auto script = rlctl::traffic::make_script(candidate, keys, "a:");
+    const auto script = rlctl::script::make_script(candidate, keys, "a:");
     ScriptTrial script_trial(server.connection(), *script);
     script_trial.note_contents();
     ReplayBranching replay_of_script(script_trial);
@@ -209,7 +209,7 @@ TEST_CASE("every algorithm is searched exhaustively as by brute force") {
 TEST_CASE("mixed costs are searched exhaustively as by brute force") {
   for (const auto* name : {"fixed-window", "sliding-window-log", "gcra", "leaky-bucket"}) {
     CAPTURE(name);
-    const rlctl::traffic::Candidate candidate{&algorithm(name), {kTwo}};
+    const rlctl::script::Candidate candidate{&algorithm(name), {kTwo}};
     ModelTrial trial(candidate);
     ModelBranching model(candidate);
     const auto requests = static_cast<int>(scaled(3, 4));
@@ -238,20 +238,20 @@ TEST_CASE("scripts that leak are searched exhaustively as by brute force") {
 
 TEST_CASE("requests have numbers within their schedules, so that states with them are equal") {
   // A log whose members are numbers of requests.
-  const rlctl::traffic::ForeignLimiter limiter{
+  const rlctl::script::ForeignLimiter limiter{
       .name = "numbers.lua",
       .source = R"(
 local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
 if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
 return redis.call('ZADD', KEYS[1], now, ARGV[4]))",
-      .keys = {rlctl::traffic::Template("{key}")},
-      .arguments = {rlctl::traffic::Template("{now_ms}"), rlctl::traffic::Template("{window_ms}"),
-                    rlctl::traffic::Template("{limit}"), rlctl::traffic::Template("{id}")}};
-  const rlctl::traffic::Candidate candidate{
-      .limits = {kTwo}, .foreign = std::make_shared<const rlctl::traffic::ForeignLimiter>(limiter)};
+      .keys = {rlctl::script::Template("{key}")},
+      .arguments = {rlctl::script::Template("{now_ms}"), rlctl::script::Template("{window_ms}"),
+                    rlctl::script::Template("{limit}"), rlctl::script::Template("{id}")}};
+  const rlctl::script::Candidate candidate{
+      .limits = {kTwo}, .foreign = std::make_shared<const rlctl::script::ForeignLimiter>(limiter)};
   const TrialKeys keys;
-  const auto script = rlctl::traffic::make_script(candidate, keys, "");
+  const auto script = rlctl::script::make_script(candidate, keys, "");
   TestServer server;
   ScriptTrial trial(server.connection(), *script, {.server = &server.server()});
   trial.note_contents();
@@ -309,7 +309,7 @@ redis.call('PEXPIRE', KEYS[1], window / 250)
 return 1)",
                     1us, "", kTwo);
   ScriptSearch search(script);
-  const rlctl::traffic::Candidate log{&algorithm("sliding-window-log"), {kTwo}};
+  const rlctl::script::Candidate log{&algorithm("sliding-window-log"), {kTwo}};
   ModelBranching model(log);
   const auto found = totals_of(search.replay, 4);
   CHECK(found == totals_of(model, 4));
@@ -336,7 +336,7 @@ return (count <= tonumber(ARGV[3]) or redis.call('GET', 'open') == 'never') and 
 }
 
 TEST_CASE("an exhaustive search shrinks what it finds") {
-  const rlctl::traffic::Candidate candidate{&algorithm("fixed-window"), {kTwo}};
+  const rlctl::script::Candidate candidate{&algorithm("fixed-window"), {kTwo}};
   ModelTrial trial(candidate);
   const auto result = search(trial, {.limit = kTwo, .base = kBase, .exhaustive = 6}, Interrupt());
   CHECK(result.most.score.worst == 4);

@@ -45,7 +45,7 @@ TEST_CASE("leases: nothing is found in concurrency, nor in its model") {
   HolderModelTrial model(kTwo, true);
   TestServer server;
   const TrialKeys keys;
-  const auto script = rlctl::traffic::make_script({&algorithm("concurrency"), {kTwo}}, keys, "a:");
+  const auto script = rlctl::script::make_script({&algorithm("concurrency"), {kTwo}}, keys, "a:");
   ScriptTrial trial(server.connection(), *script);
   for (Trial* each : std::vector<Trial*>{&model, &trial}) {
     const auto result = search_holdings(*each, request, Interrupt());

@@ -34,7 +34,7 @@ StateScope own(TestServer& server) {
   return {.server = &server.server(), .ttl_tolerance = 20ms};
 }
 
-SearchResult search_script(rlctl::traffic::Script& script, std::int64_t budget = kTries) {
+SearchResult search_script(rlctl::script::Script& script, std::int64_t budget = kTries) {
   TestServer server;
   ScriptTrial trial(server.connection(), script, own(server));
   const Interrupt interrupt;
@@ -47,7 +47,7 @@ SearchResult search_bundled(std::string_view name, const Limit& limit = kFive,
                             std::int64_t budget = kTries) {
   TestServer server;
   const TrialKeys keys;
-  const auto script = rlctl::traffic::make_script({&algorithm(name), {limit}}, keys, "a:");
+  const auto script = rlctl::script::make_script({&algorithm(name), {limit}}, keys, "a:");
   ScriptTrial trial(server.connection(), *script);
   const Interrupt interrupt;
   auto result = search(trial, {.limit = limit, .tries = budget, .base = kBase}, interrupt);
@@ -68,7 +68,7 @@ std::string to_text(const Schedule& schedule) {
 /// A model that remembers the latest time of a request.
 class LatestTrial final : public Trial {
  public:
-  explicit LatestTrial(const rlctl::traffic::Candidate& candidate) : model_(candidate) {}
+  explicit LatestTrial(const rlctl::script::Candidate& candidate) : model_(candidate) {}
   std::vector<Answers> run(std::span<const Schedule> schedules) override {
     for (const auto& schedule : schedules) {
       for (const auto& request : schedule) latest_ = std::max(latest_, request.at);

@@ -18,11 +18,11 @@
 #include "keyspace/keyspace.h"
 #include "lua/runner.h"
 #include "redis/server.h"
+#include "script/template.h"
 #include "support/forwarded_commands.h"
 #include "support/random.h"
 #include "support/standing_clock.h"
 #include "support/stored_contents.h"
-#include "traffic/template.h"
 
 // Each script is called with the same random requests in three ways: by EVAL, by a Runner whose
 // commands go to another server, and by a Runner whose commands go to a Keyspace. Replies, contents
@@ -144,8 +144,8 @@ std::string words_for(const std::string& source, const std::string& table,
   return words;
 }
 
-std::vector<traffic::Template> templates(std::string_view words) {
-  std::vector<traffic::Template> all;
+std::vector<script::Template> templates(std::string_view words) {
+  std::vector<script::Template> all;
   while (!words.empty()) {
     const auto end = std::min(words.find(' '), words.size());
     const auto word = words.substr(0, end);
@@ -298,7 +298,7 @@ class Requests {
 
  private:
   /// With a random word in so many percent of cases, and none or one more in a few.
-  Words filled(const std::vector<traffic::Template>& words, int percent_random) {
+  Words filled(const std::vector<script::Template>& words, int percent_random) {
     Words all;
     for (const auto& word : words) word.append(all.emplace_back(), values_);
     if (percent_random == 0 || !random_.percent(percent_random)) return all;
@@ -319,9 +319,9 @@ class Requests {
   Random& random_;
   const StandingClock& clock_;
   const std::string& source_;
-  std::vector<traffic::Template> keys_, arguments_;
+  std::vector<script::Template> keys_, arguments_;
   limiter::Limit limit_;
-  traffic::TemplateValues values_;
+  script::TemplateValues values_;
 };
 
 /// The error of EVAL for a script that a Runner refuses to compile.

@@ -6,19 +6,19 @@
 #include <utility>
 #include <vector>
 
+#include "simulation/virtual_run.h"
 #include "traffic/traffic.h"
-#include "traffic/virtual_run.h"
 
 namespace rlctl::test {
 
 /// When the traffic of tests begins.
-inline constexpr traffic::microseconds kVirtualStart{1'767'225'600'000'000};
+inline constexpr std::chrono::microseconds kVirtualStart{1'767'225'600'000'000};
 
 /// These arrivals, or arrivals at these times after kVirtualStart, all of one key.
 class Arrivals final : public traffic::Traffic {
  public:
   explicit Arrivals(std::vector<traffic::Arrival> arrivals) : arrivals_(std::move(arrivals)) {}
-  explicit Arrivals(const std::vector<traffic::microseconds>& times) {
+  explicit Arrivals(const std::vector<std::chrono::microseconds>& times) {
     for (const auto at : times) arrivals_.push_back({.at = kVirtualStart + at});
   }
   bool next(traffic::Arrival& arrival) override {
@@ -35,7 +35,7 @@ class Arrivals final : public traffic::Traffic {
 };
 
 /// A limiter that is a function.
-class Answers final : public traffic::Decider {
+class Answers final : public simulation::Decider {
  public:
   explicit Answers(std::function<bool(const traffic::Arrival&)> allows)
       : allows_(std::move(allows)) {}

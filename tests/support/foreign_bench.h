@@ -10,15 +10,17 @@
 
 #include "base/wait.h"
 #include "redis/error.h"
+#include "script/script.h"
+#include "simulation/virtual_run.h"
 #include "support/failure.h"
 #include "support/limiters.h"
 #include "traffic/pattern.h"
-#include "traffic/script.h"
-#include "traffic/virtual_run.h"
 
 namespace rlctl::test::foreign {
 
 using namespace std::chrono_literals;
+using namespace rlctl::script;
+using namespace rlctl::simulation;
 using namespace rlctl::traffic;
 using redis::Error;
 

@@ -20,14 +20,16 @@
 #include "redis/connection.h"
 #include "redis/reply.h"
 #include "redis/server.h"
+#include "script/script.h"
+#include "simulation/real_run.h"
 #include "support/limiters.h"
-#include "traffic/real_run.h"
-#include "traffic/script.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::test::real_run {
 
 using namespace std::chrono_literals;
+using namespace rlctl::script;
+using namespace rlctl::simulation;
 using namespace rlctl::traffic;
 using redis::Connection;
 

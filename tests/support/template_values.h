@@ -2,13 +2,13 @@
 
 #include <chrono>
 
-#include "traffic/template.h"
+#include "script/template.h"
 
 namespace rlctl::test {
 
 /// The values of a request, each of which is different: of ann, at a time that is whole in no unit
 /// but µs.
-inline traffic::TemplateValues template_values() {
+inline script::TemplateValues template_values() {
   using namespace std::chrono_literals;
   return {.key = "ann",
           .limit = {5, 60s, {}},

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "limiter/limit.h"
-#include "traffic/script.h"
+#include "script/script.h"
 
 namespace rlctl::test {
 
 /// A limiter script written for a test: KEYS[1]; now in µs or ms, window in the same unit, limit.
 /// It replies 1 to allow. Keys differ unless one is given.
-class TestScript final : public traffic::Script {
+class TestScript final : public script::Script {
  public:
   explicit TestScript(std::string text,
                       std::chrono::microseconds unit = std::chrono::microseconds{1},
@@ -27,7 +27,7 @@ class TestScript final : public traffic::Script {
       : text_(std::move(text)), key_(std::move(key)), unit_(unit), limit_(limit) {}
 
   std::string_view name() const override { return "test"; }
-  void load(traffic::ScriptHost& host) override {
+  void load(script::ScriptHost& host) override {
     sha1_ = host.call(std::array<std::string_view, 3>{"SCRIPT", "LOAD", text_}).text();
   }
   limiter::ScriptCall call(const traffic::Arrival& arrival) override {
@@ -63,14 +63,14 @@ class TestScript final : public traffic::Script {
 };
 
 /// A script whose calls and replies are watched.
-class WatchedScript final : public traffic::Script {
+class WatchedScript final : public script::Script {
  public:
   explicit WatchedScript(
       Script& script, std::function<void()> on_call, std::function<void()> on_reply = [] {})
       : script_(script), on_call_(std::move(on_call)), on_reply_(std::move(on_reply)) {}
 
   std::string_view name() const override { return script_.name(); }
-  void load(traffic::ScriptHost& host) override { script_.load(host); }
+  void load(script::ScriptHost& host) override { script_.load(host); }
   limiter::ScriptCall call(const traffic::Arrival& arrival) override {
     on_call_();
     return script_.call(arrival);

@@ -92,7 +92,7 @@ void add_denied(Section& section, const rlctl::adversary::SearchResult& result, 
 
 /// The section about a limiter whose requests were searched: its worst schedules and verdict.
 Section findings(const Report& report, const Run& run, const Judgement& judgement,
-                 const traffic::Candidate& candidate) {
+                 const script::Candidate& candidate) {
   const auto& search = *run.search();
   const auto& result = search.result;
   Section section{heading_of(run, judgement)};

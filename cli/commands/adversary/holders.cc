@@ -15,7 +15,7 @@
 #include "cli/trial/holders.h"
 #include "cli/trial/report.h"
 #include "cli/trial/wording.h"
-#include "traffic/template.h"
+#include "script/template.h"
 
 namespace rlctl::cli::adversary {
 namespace {
@@ -94,7 +94,7 @@ std::string proof_of(const rlctl::adversary::HoldingSearchResult& result, const 
 
 /// A row for each event.
 Rows event_rows(const HoldingFinding& finding, const Plan& plan,
-                const traffic::Candidate& candidate) {
+                const script::Candidate& candidate) {
   const auto steps = holder_steps_of(finding, plan, candidate.is_bundled());
   Rows table{
       .rows = {{"at", plan.reserve ? "reservation" : "holder", "event", plan.reserve ? "units" : "",
@@ -103,12 +103,12 @@ Rows event_rows(const HoldingFinding& finding, const Plan& plan,
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto& request = finding.schedule[i];
     // A script's answers to releases and settles are not read.
-    const bool is_told = !traffic::gives_back(request.event) || candidate.is_bundled() ||
+    const bool is_told = !simulation::gives_back(request.event) || candidate.is_bundled() ||
                          candidate.program != nullptr;
     const auto& spent = steps[i].spent;
     table.rows.push_back(
         {trial::exact_offset_text(request.at - search_base(plan)),
-         traffic::holder_name(request.event, request.holder), traffic::event_name(request.event),
+         simulation::holder_name(request.event, request.holder), traffic::event_name(request.event),
          spent ? fmt::to_string(units_of(request)) : "",
          !is_told                     ? ""
          : finding.answers[i].allowed ? "allowed"
@@ -152,7 +152,7 @@ void require_conclusive_holders(const Plan& plan) {
       "use a shorter time");
 }
 
-rlctl::adversary::HoldingSearch holder_request_of(const traffic::Candidate& candidate,
+rlctl::adversary::HoldingSearch holder_request_of(const script::Candidate& candidate,
                                                   const Plan& plan) {
   auto search = holder_search_of(plan, candidate.is_bundled());
   search.renews = takes_renewals(candidate);
@@ -171,7 +171,7 @@ std::vector<HoldingStep> holder_steps_of(const HoldingFinding& finding, const Pl
                                             holder_search_of(plan, is_exact));
 }
 
-Section holder_findings(const Report& report, const Run& run, const traffic::Candidate& candidate) {
+Section holder_findings(const Report& report, const Run& run, const script::Candidate& candidate) {
   const auto& plan = report.plan;
   const auto& result = run.holder_search()->result;
   const Text name(shown_name(run), Tone::kLabel);

@@ -16,7 +16,7 @@ namespace rlctl::cli::adversary {
 void require_holder_search(const trial::Plan& plan);
 /// Throws UsageError if the search cannot find anything, or would end too late.
 void require_conclusive_holders(const trial::Plan& plan);
-rlctl::adversary::HoldingSearch holder_request_of(const traffic::Candidate& candidate,
+rlctl::adversary::HoldingSearch holder_request_of(const script::Candidate& candidate,
                                                   const trial::Plan& plan);
 
 /// The units that are held and spent after each event of a finding's schedule. `is_exact`: the
@@ -26,7 +26,7 @@ std::vector<rlctl::adversary::HoldingStep> holder_steps_of(
 
 /// The section about a limiter whose leases or reservations were searched.
 trial::Section holder_findings(const trial::Report& report, const trial::Run& run,
-                               const traffic::Candidate& candidate);
+                               const script::Candidate& candidate);
 /// The most steps of a schedule that a text shows.
 inline constexpr std::size_t kMostSteps = 20;
 

@@ -13,7 +13,7 @@
 #include "cli/options/options.h"
 #include "cli/trial/holders.h"
 #include "cli/trial/limiters.h"
-#include "traffic/template.h"
+#include "script/template.h"
 
 namespace rlctl::cli::adversary {
 namespace {
@@ -64,7 +64,7 @@ void require_room(const Plan& plan, const Options& given) {
 }
 
 /// Throws UsageError for a limiter that does not take every cost of a search.
-void require_costs_of_search(const traffic::Candidate& candidate,
+void require_costs_of_search(const script::Candidate& candidate,
                              const std::vector<std::int64_t>& costs, const LimitOrigins& origins) {
   const bool is_for_all = costs.size() == 1 && (!candidate.foreign || costs.front() == 1);
   if (is_for_all || candidate.program) return;
@@ -79,7 +79,7 @@ void require_costs_of_search(const traffic::Candidate& candidate,
                  "name others, or leave out the refund");
   }
   constexpr std::string_view kCost = "cost";
-  const auto tells_cost = [&](const traffic::Template& text) { return text.holds(kCost); };
+  const auto tells_cost = [&](const script::Template& text) { return text.holds(kCost); };
   const auto& script = *candidate.foreign;
   if (std::ranges::any_of(script.keys, tells_cost)) return;
   if (std::ranges::any_of(script.arguments, tells_cost)) return;

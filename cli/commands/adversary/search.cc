@@ -19,9 +19,9 @@
 #include "cli/trial/server.h"
 #include "cli/trial/session.h"
 #include "exec/program.h"
-#include "traffic/engine.h"
-#include "traffic/measurement.h"
-#include "traffic/virtual_run.h"
+#include "simulation/engine.h"
+#include "simulation/measurement.h"
+#include "simulation/virtual_run.h"
 
 namespace rlctl::cli::adversary {
 namespace {
@@ -34,7 +34,7 @@ using trial::SearchFindings;
 using trial::SearchPlan;
 
 /// See SearchFindings::clock.
-const traffic::Placeholder* clock_of(const traffic::Candidate& candidate, microseconds window) {
+const script::Placeholder* clock_of(const script::Candidate& candidate, microseconds window) {
   constexpr int kTicksOfWindow = 100;
   constexpr microseconds kExact{1};
   if (!candidate.foreign || names_time(*candidate.foreign)) return nullptr;
@@ -46,7 +46,7 @@ const traffic::Placeholder* clock_of(const traffic::Candidate& candidate, micros
 
 /// The coarsest unit in which the limiter is told the time, or in which its keys expire; 0 if it is
 /// told neither.
-microseconds coarsest_unit(const traffic::Candidate& candidate, const traffic::Script* script) {
+microseconds coarsest_unit(const script::Candidate& candidate, const script::Script* script) {
   constexpr microseconds kOfTtls{1000};
   const auto* time = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
   const bool has_ttls = script != nullptr && script->key_of_ttls();
@@ -55,11 +55,11 @@ microseconds coarsest_unit(const traffic::Candidate& candidate, const traffic::S
 }
 
 /// The outcome of a finding's schedule. The measurement knows no refunds.
-traffic::Outcome outcome_of(const rlctl::adversary::Finding& finding, const Plan& plan) {
+simulation::Outcome outcome_of(const rlctl::adversary::Finding& finding, const Plan& plan) {
   const auto& schedule = finding.schedule;
   const auto& answers = finding.answers;
-  const traffic::OnDecision no_callback;
-  traffic::OutcomeRecorder recorder(plan.limits, no_callback, false, search_base(plan));
+  const simulation::OnDecision no_callback;
+  simulation::OutcomeRecorder recorder(plan.limits, no_callback, false, search_base(plan));
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     const auto& asked = schedule[i];
     if (asked.cost < 0) continue;
@@ -78,7 +78,7 @@ class LimiterTrial {
  public:
   /// The arguments must outlive this. Throws what make_script(), exec::Program and the trials
   /// throw.
-  LimiterTrial(const traffic::Candidate& candidate, const Plan& plan, trial::Session& session);
+  LimiterTrial(const script::Candidate& candidate, const Plan& plan, trial::Session& session);
 
   rlctl::adversary::Trial& trial() { return sampled_ ? *sampled_ : *trial_; }
   /// The schedules that a server should confirm; empty unless a script ran in this process.
@@ -86,15 +86,16 @@ class LimiterTrial {
     return sampled_ ? sampled_->sample() : std::vector<rlctl::adversary::Answered>{};
   }
   /// Null for a model or a program.
-  const traffic::Script* script() const { return engine_ ? &engine_->script() : script_.get(); }
+  const script::Script* script() const { return engine_ ? &engine_->script() : script_.get(); }
   /// See ScriptDecider::send_one_at_a_time(); only a server needs it.
   void send_one_at_a_time() {
     if (script_trial_ != nullptr) script_trial_->decider().send_one_at_a_time();
   }
   /// The replies that a script gave during the search; empty for a model or a program.
-  traffic::RepliesSeen replies() const {
+  simulation::RepliesSeen replies() const {
     if (engine_) return engine_->replies();
-    return script_trial_ == nullptr ? traffic::RepliesSeen{} : script_trial_->decider().replies();
+    return script_trial_ == nullptr ? simulation::RepliesSeen{}
+                                    : script_trial_->decider().replies();
   }
   /// Nothing more will be tried. Throws what exec::Program::finish() throws.
   void finish() {
@@ -102,19 +103,19 @@ class LimiterTrial {
   }
 
  private:
-  void try_on(trial::Server& server, const traffic::Candidate& candidate);
+  void try_on(trial::Server& server, const script::Candidate& candidate);
 
   rlctl::adversary::TrialKeys keys_;
-  std::unique_ptr<traffic::Script> script_;  ///< on a server
+  std::unique_ptr<script::Script> script_;  ///< on a server
   std::optional<trial::Cleaning> cleaning_;
   std::optional<exec::ProgramDecider> program_;
-  std::optional<traffic::EngineDecider> engine_;
+  std::optional<simulation::EngineDecider> engine_;
   std::unique_ptr<rlctl::adversary::Trial> trial_;
   std::optional<rlctl::adversary::SampledTrial> sampled_;
   rlctl::adversary::ScriptTrial* script_trial_ = nullptr;
 };
 
-LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, const Plan& plan,
+LimiterTrial::LimiterTrial(const script::Candidate& candidate, const Plan& plan,
                            trial::Session& session) {
   const bool reserves = plan.reserve.has_value();
   if (candidate.program) {
@@ -134,9 +135,9 @@ LimiterTrial::LimiterTrial(const traffic::Candidate& candidate, const Plan& plan
   }
 }
 
-void LimiterTrial::try_on(trial::Server& server, const traffic::Candidate& candidate) {
+void LimiterTrial::try_on(trial::Server& server, const script::Candidate& candidate) {
   const auto prefix = server.next_prefix();
-  script_ = traffic::make_script(candidate, keys_, prefix, {.keys_only = !server.is_private()});
+  script_ = script::make_script(candidate, keys_, prefix, {.keys_only = !server.is_private()});
   cleaning_.emplace(server, *script_);
   auto& connection = server.connection();
   auto trial = std::make_unique<rlctl::adversary::ScriptTrial>(
@@ -198,7 +199,7 @@ class Searches {
   }
 
   /// Lets a server repeat what was found, and schedules that the search tried.
-  void confirm(const Run& run, const traffic::Candidate& candidate,
+  void confirm(const Run& run, const script::Candidate& candidate,
                std::vector<rlctl::adversary::Answered> schedules) {
     if (run.outcome.interrupted) return;
     const auto add = [&](const auto* finding) {
@@ -251,7 +252,7 @@ class Searches {
 
   /// Finds out whether the limiter is a token bucket, and what a clock that is ahead does to it.
   /// Both are known of the bundled algorithms.
-  void probe(const traffic::Candidate& candidate, rlctl::adversary::Trial& trial,
+  void probe(const script::Candidate& candidate, rlctl::adversary::Trial& trial,
              SearchFindings& findings) const try {
     const rlctl::adversary::Ask ask = [&](const rlctl::adversary::Schedule& schedule) {
       findings.result.requests_sent += static_cast<std::int64_t>(schedule.size());

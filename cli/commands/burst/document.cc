@@ -13,7 +13,7 @@
 namespace rlctl::cli::burst {
 namespace {
 
-using traffic::Suggestion;
+using simulation::Suggestion;
 using trial::Document;
 using trial::Fact;
 using trial::HeadFact;

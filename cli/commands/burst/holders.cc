@@ -16,7 +16,7 @@ using trial::Plan;
 
 constexpr std::string_view kConcurrency = "--concurrency", kReserve = "--reserve";
 
-void parse_hold(const std::string& text, traffic::HolderPlan& hold) {
+void parse_hold(const std::string& text, simulation::HolderPlan& hold) {
   const auto [time, is_exponential] = parse_random_time(text, "--hold");
   hold.hold = time;
   hold.is_exponential = is_exponential;
@@ -27,7 +27,7 @@ std::int64_t parse_actual(const std::string& text) {
 }
 
 /// "80" or "50..150"
-void parse_actuals(const std::string& text, traffic::HolderPlan& spend) {
+void parse_actuals(const std::string& text, simulation::HolderPlan& spend) {
   constexpr std::string_view kTo = "..";
   const auto dots = text.find(kTo);
   spend.least_actual = parse_actual(text.substr(0, dots));
@@ -37,7 +37,7 @@ void parse_actuals(const std::string& text, traffic::HolderPlan& spend) {
   throw UsageError("--actual: the lower number must come first, not " + quoted_and_masked(text));
 }
 
-void parse_settle_after(const std::string& text, traffic::HolderPlan& spend) {
+void parse_settle_after(const std::string& text, simulation::HolderPlan& spend) {
   const auto [time, is_exponential] = parse_random_time(text, "--settle-after");
   spend.settle_after = time;
   spend.is_exponential = is_exponential;

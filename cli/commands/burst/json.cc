@@ -15,8 +15,8 @@ namespace {
 
 using namespace json_type;
 using limiter::Limit;
+using simulation::KeyWorst;
 using std::chrono::microseconds;
-using traffic::KeyWorst;
 using trial::Difference;
 using trial::kIntegerOrNull;
 using trial::kNameOf;
@@ -90,7 +90,7 @@ constexpr JsonField<DeniedKey> kDeniedKeyFields[] = {
 constexpr JsonObject<DeniedKey> kDeniedKey("denied_key", "A denied key", kDeniedKeyFields);
 
 struct LimitTriedOf {
-  const traffic::LimitTried& tried;
+  const simulation::LimitTried& tried;
   bool of_keys;
 };
 constexpr JsonField<LimitTriedOf> kTriedFields[] = {
@@ -105,8 +105,8 @@ constexpr JsonField<LimitTriedOf> kTriedFields[] = {
 constexpr JsonObject<LimitTriedOf> kTried(kTriedFields);
 
 struct SuggestionOf {
-  const traffic::DeniedShare& share;
-  const traffic::Suggestion& found;
+  const simulation::DeniedShare& share;
+  const simulation::Suggestion& found;
   microseconds window;
 };
 constexpr JsonField<SuggestionOf> kSuggestionFields[] = {
@@ -128,7 +128,7 @@ constexpr JsonField<SuggestionOf> kSuggestionFields[] = {
 constexpr JsonObject<SuggestionOf> kSuggestion(kSuggestionFields);
 
 /// None if a script does not tell.
-std::optional<std::vector<std::int64_t>> denied_by_limit(const traffic::Measured& measured) {
+std::optional<std::vector<std::int64_t>> denied_by_limit(const simulation::Measured& measured) {
   const auto& denied = measured.denied_by_limit;
   if (std::reduce(denied.begin(), denied.end()) != measured.denied) return std::nullopt;
   return denied;

@@ -18,8 +18,8 @@
 #include "cli/trial/session.h"
 #include "exec/program.h"
 #include "exec/real_run.h"
-#include "traffic/measurement.h"
-#include "traffic/virtual_run.h"
+#include "simulation/measurement.h"
+#include "simulation/virtual_run.h"
 
 namespace rlctl::cli::burst {
 namespace {
@@ -54,9 +54,9 @@ struct RunTraffic {
 
 /// Leaves only the departures of the worst window's key, which are the ones that a picture shows.
 /// `allowed`: all that the run allowed, by the times when they may proceed.
-void draw_key(const std::vector<traffic::Arrival>& allowed, traffic::Outcome& outcome) {
+void draw_key(const std::vector<traffic::Arrival>& allowed, simulation::Outcome& outcome) {
   if (outcome.measured.worst.allowed == 0) return;
-  traffic::Timeline departures(outcome.departures.zero());
+  simulation::Timeline departures(outcome.departures.zero());
   departures.begin_at(outcome.departures.begin());
   outcome.later = {.cost = 0};
   for (const auto& departure : allowed) {
@@ -213,8 +213,8 @@ class Runs {
            writes(plan_, ReportFormat::kHtml);
   }
 
-  traffic::OnDecision on_decision_of(const traffic::Candidate& candidate, const std::string& name,
-                                     const traffic::Traffic& traffic) {
+  simulation::OnDecision on_decision_of(const script::Candidate& candidate, const std::string& name,
+                                        const traffic::Traffic& traffic) {
     all_allowed_.reset();
     if (has_assertions_ && !has_holders(plan_))
       all_allowed_.emplace(candidate.limits).ignore_reports();
@@ -242,7 +242,7 @@ class Runs {
   }
 
   /// A run whose times are from `begin`, with what requests and holders have in common.
-  static Run begun(const traffic::Candidate& candidate, traffic::Outcome outcome,
+  static Run begun(const script::Candidate& candidate, simulation::Outcome outcome,
                    const traffic::Traffic& traffic, microseconds begin) {
     Run run{.name = std::string(name_of(candidate)),
             .is_bundled = candidate.is_bundled(),
@@ -255,7 +255,7 @@ class Runs {
   }
 
   /// The result of a run of requests.
-  Run finished(const traffic::Candidate& candidate, traffic::Outcome outcome,
+  Run finished(const script::Candidate& candidate, simulation::Outcome outcome,
                const traffic::Traffic& traffic, microseconds begin) {
     auto run = begun(candidate, std::move(outcome), traffic, begin);
     auto& requests = std::get<trial::Requests>(run.found);
@@ -308,19 +308,19 @@ class Runs {
     const auto& candidate = plan_.candidates[number];
     const std::string name(name_of(candidate));
     const auto [traffic, begin, zero] = virtual_traffic();
-    std::unique_ptr<traffic::Script> script;
+    std::unique_ptr<script::Script> script;
     std::optional<Cleaning> cleaning;
-    std::unique_ptr<traffic::Decider> decider;
+    std::unique_ptr<simulation::Decider> decider;
     // What a script in this process decided; null for any other limiter.
     const trial::DecisionLog* log = nullptr;
     if (candidate.program) {
       decider = std::make_unique<exec::ProgramDecider>(candidate, *traffic, session_.programs());
     } else if (plan_.model && plan_.concurrency) {
-      decider = std::make_unique<traffic::LeaseModelDecider>(candidate.limits.front());
+      decider = std::make_unique<simulation::LeaseModelDecider>(candidate.limits.front());
     } else if (plan_.model && plan_.reserve) {
-      decider = std::make_unique<traffic::BudgetModelDecider>(candidate.limits);
+      decider = std::make_unique<simulation::BudgetModelDecider>(candidate.limits);
     } else if (plan_.model) {
-      decider = std::make_unique<traffic::ModelDecider>(candidate);
+      decider = std::make_unique<simulation::ModelDecider>(candidate);
     } else if (session_.server() == nullptr) {
       auto logged =
           std::make_unique<trial::LoggedDecider>(candidate, *traffic, invocation_.interrupt);
@@ -332,7 +332,7 @@ class Runs {
                            {.keys_only = !session_.server()->is_private()});
       cleaning.emplace(*session_.server(), *script);
       auto scripts =
-          std::make_unique<traffic::ScriptDecider>(session_.server()->connection(), *script);
+          std::make_unique<simulation::ScriptDecider>(session_.server()->connection(), *script);
       const auto timeout = session_.server()->timeout();
       scripts->stop_at(invocation_.interrupt, timeout,
                        session_.server()->is_private() ? microseconds{0} : timeout);
@@ -341,14 +341,14 @@ class Runs {
       if (!one_at_a_time) session_.warn_of_change(*script);
     }
     const auto on_decision =
-        one_at_a_time ? traffic::OnDecision() : on_decision_of(candidate, name, *traffic);
+        one_at_a_time ? simulation::OnDecision() : on_decision_of(candidate, name, *traffic);
     const auto on_progress = [&, size = traffic->size()](std::int64_t done) {
       const auto runs = static_cast<std::int64_t>(plan_.candidates.size());
       session_.show(
           number, static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(size, 1)),
           fmt::format("{} requests", runs * size));
     };
-    const auto end = [&, &names = *traffic](traffic::Outcome& outcome) {
+    const auto end = [&, &names = *traffic](simulation::Outcome& outcome) {
       if (!outcome.interrupted) {
         decider->finish();
         if (log != nullptr) outcome.bytes_per_key = confirm(candidate, names, *log);
@@ -358,28 +358,29 @@ class Runs {
     const auto& interrupt = invocation_.interrupt;
     if (has_holders(plan_)) {
       const auto& holders = plan_.concurrency ? plan_.leases.hold : plan_.budget.spend;
-      auto found = traffic::run_holders(*traffic, *decider, trial::hold_rules_of(candidate, plan_),
-                                        holders, interrupt, on_decision, on_progress, zero);
+      auto found =
+          simulation::run_holders(*traffic, *decider, trial::hold_rules_of(candidate, plan_),
+                                  holders, interrupt, on_decision, on_progress, zero);
       end(found.outcome);
       return finished(candidate, std::move(found), *traffic, begin);
     }
     auto outcome =
-        traffic::run_virtually(*traffic, *decider, candidate.limits, interrupt, on_decision,
-                               on_progress, compares_reports() || !candidate.is_bundled(), zero);
+        simulation::run_virtually(*traffic, *decider, candidate.limits, interrupt, on_decision,
+                                  on_progress, compares_reports() || !candidate.is_bundled(), zero);
     end(outcome);
     return finished(candidate, std::move(outcome), *traffic, begin);
   }
 
   /// Lets a server repeat what a script in this process decided; see Confirmer::confirm().
-  std::optional<double> confirm(const traffic::Candidate& candidate,
-                                const traffic::Traffic& traffic, const trial::DecisionLog& log) {
+  std::optional<double> confirm(const script::Candidate& candidate, const traffic::Traffic& traffic,
+                                const trial::DecisionLog& log) {
     const auto bytes_per_key = session_.confirmer().confirm(candidate, traffic, log);
     session_.report_confirmation(report_);
     return bytes_per_key;
   }
 
   /// A run of leases or reservations, of which neither windows nor reported values are known.
-  static Run finished(const traffic::Candidate& candidate, traffic::HolderOutcome found,
+  static Run finished(const script::Candidate& candidate, simulation::HolderOutcome found,
                       const traffic::Traffic& traffic, microseconds begin) {
     auto run = begun(candidate, std::move(found.outcome), traffic, begin);
     auto& holders = run.found.emplace<trial::Holders>();
@@ -396,20 +397,21 @@ class Runs {
 
   /// Prepares all keys of the traffic before a run under the real clock, in which a request may
   /// overtake what prepares its key.
-  void prepare(traffic::Script& script, redis::Connection& connection) const {
+  void prepare(script::Script& script, redis::Connection& connection) const {
     const auto keys = recording_ != nullptr ? recording_->keys() : plan_.request.keys;
     script.load(connection);
     for (std::uint32_t key = 0; key < keys; ++key) {
       invocation_.interrupt.check();
-      traffic::prepare(script, connection, {.at = system_time(), .key = key});
+      script::prepare(script, connection, {.at = system_time(), .key = key});
     }
   }
 
   /// What all runs of the traffic under the real clock have in common.
-  traffic::RealRun real_run_of(std::size_t number, const std::string& name, const RunTraffic& run) {
+  simulation::RealRun real_run_of(std::size_t number, const std::string& name,
+                                  const RunTraffic& run) {
     const auto& candidate = plan_.candidates[number];
     const auto requests = as_double(std::max<std::int64_t>(run.traffic->size(), 1));
-    const auto on_progress = [this, number, &name, requests](const traffic::RealProgress& now) {
+    const auto on_progress = [this, number, &name, requests](const simulation::RealProgress& now) {
       if (now.until_first.count() > 0) {
         const auto left = std::chrono::ceil<std::chrono::seconds>(now.until_first);
         return session_.progress().update(
@@ -445,8 +447,8 @@ class Runs {
     if (candidate.program) return run_program_in_real_time(number);
     const std::string name(name_of(candidate));
     auto& connection = session_.server()->connection();
-    const traffic::ScriptEnvironment environment{.virtual_clock = false,
-                                                 .keys_only = !session_.server()->is_private()};
+    const script::ScriptEnvironment environment{.virtual_clock = false,
+                                                .keys_only = !session_.server()->is_private()};
     const auto prefix = session_.server()->next_prefix();
     const auto names = virtual_traffic().traffic;
     const auto setup = make_script(candidate, *names, prefix, environment);
@@ -461,7 +463,7 @@ class Runs {
     run.script = script.get();
     run.connection = &connection;
     run.timeout = session_.server()->timeout();
-    auto outcome = traffic::run_in_real_time(*traffic.traffic, run);
+    auto outcome = simulation::run_in_real_time(*traffic.traffic, run);
     session_.progress().clear();  // cleaning up may write a warning
     session_.warn_of_change(*script);
     return finished(candidate, std::move(outcome), *traffic.traffic, traffic.begin);
@@ -469,8 +471,8 @@ class Runs {
 
   /// Ctrl-C stops the suggestions; the report keeps the runs.
   void suggest() {
-    const traffic::MakeDecider make_program = [this](const traffic::Candidate& candidate,
-                                                     const traffic::Traffic& names) {
+    const simulation::MakeDecider make_program = [this](const script::Candidate& candidate,
+                                                        const traffic::Traffic& names) {
       return std::make_unique<exec::ProgramDecider>(candidate, names, session_.programs());
     };
     for (std::size_t i = 0; i < report_.runs.size(); ++i) {
@@ -478,7 +480,7 @@ class Runs {
       auto& requests = std::get<trial::Requests>(run.found);
       const auto& candidate = plan_.candidates[i];
       requests.burst = candidate.limits.front().burst;
-      requests.suggestion = traffic::suggest_limit(
+      requests.suggestion = simulation::suggest_limit(
           [this] { return virtual_traffic().traffic; }, candidate, *traffic_.suggest,
           invocation_.interrupt,
           [&](double share, std::int64_t limit) {
@@ -486,7 +488,7 @@ class Runs {
                 i, share,
                 fmt::format("the suggestions; {}: trying {}", escaped_message(run.name), limit));
           },
-          candidate.program ? make_program : traffic::MakeDecider());
+          candidate.program ? make_program : simulation::MakeDecider());
     }
     session_.progress().clear();
   }
@@ -527,7 +529,7 @@ class Runs {
   /// When the requests that the current run allowed proceed, for all keys; a picture draws one key.
   std::optional<std::vector<traffic::Arrival>> allowed_;
   /// How a limiter that allows everything would have treated the requests of the current run.
-  std::optional<traffic::Measurement> all_allowed_;
+  std::optional<simulation::Measurement> all_allowed_;
   std::optional<EventRecorder> events_;           ///< the requests of the current run, for files
   std::optional<DecisionComparison> comparison_;  ///< of the decisions of the two runs
 };

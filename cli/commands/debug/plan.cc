@@ -19,14 +19,14 @@
 #include "limiter/check.h"
 #include "lua/calls.h"
 #include "lua/substitute.h"
-#include "traffic/template.h"
+#include "script/template.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::cli::debug {
 namespace {
 
 using Operands = std::span<const std::string>;
-using traffic::Template;
+using script::Template;
 
 // ---- Which script ----
 
@@ -125,14 +125,14 @@ void set_check(Plan& plan, const Invocation& invocation, Operands operands) {
 
 /// Whether `test` holds for any word of --keys, --args and --setup.
 template <typename Test>
-bool any_of(const traffic::ForeignLimiter& foreign, Test test) {
+bool any_of(const script::ForeignLimiter& foreign, Test test) {
   return std::any_of(foreign.keys.begin(), foreign.keys.end(), test) ||
          std::any_of(foreign.arguments.begin(), foreign.arguments.end(), test) ||
          std::any_of(foreign.setup.begin(), foreign.setup.end(), [&](const auto& step) {
            return std::any_of(step.words.begin(), step.words.end(), test);
          });
 }
-bool holds(const traffic::ForeignLimiter& foreign, std::string_view placeholder) {
+bool holds(const script::ForeignLimiter& foreign, std::string_view placeholder) {
   return any_of(foreign, [placeholder](const Template& text) { return text.holds(placeholder); });
 }
 
@@ -150,7 +150,7 @@ bool has_head_of_script(const ScriptOptions& options) {
 }
 
 /// Gives placeholders about a lease or a reservation the values of one holder.
-void set_holder(const Plan& plan, traffic::ForeignLimiter& foreign) {
+void set_holder(const Plan& plan, script::ForeignLimiter& foreign) {
   const bool has_hold = tells_reservation(foreign);
   foreign.has_leases = tells_lease(foreign);
   if (has_hold) foreign.hold = kDefaultHold;
@@ -162,7 +162,7 @@ void set_holder(const Plan& plan, traffic::ForeignLimiter& foreign) {
 
 /// Sets the single --limit that fills templates.
 void set_template_limit(Plan& plan, const NamedScript& script,
-                        const traffic::ForeignLimiter& foreign) {
+                        const script::ForeignLimiter& foreign) {
   const bool fills =
       foreign.has_leases || any_of(foreign, [](const Template& text) { return text.uses_limit(); });
   const bool is_used = fills || reading_tells_limit(script.options);
@@ -192,12 +192,12 @@ void set_template_limit(Plan& plan, const NamedScript& script,
   if (!burst) origins.burst = script.options.origin_of("burst");
   plan.limits = parse_limits(limits, burst ? burst : script.options.text("burst"), origins);
   require_lengths(plan.limits, "a script of your own", origins.limit);
-  traffic::require_usable(foreign, plan.limits.front());
+  script::require_usable(foreign, plan.limits.front());
 }
 
 /// Refuses KEYs that do not fit --keys, which derives keys from one KEY; without --keys, the script
 /// gets the KEYs as typed.
-void require_key_operands(const Plan& plan, const traffic::ForeignLimiter& foreign,
+void require_key_operands(const Plan& plan, const script::ForeignLimiter& foreign,
                           Operands operands) {
   const bool has_key = holds(foreign, "key");
   if (has_key && operands.empty()) {
@@ -217,13 +217,13 @@ void require_key_operands(const Plan& plan, const traffic::ForeignLimiter& forei
   static_cast<void>(asked_keys(nullptr, operands));
 }
 
-void fill(Plan& plan, const traffic::ForeignLimiter& foreign, Operands operands) {
+void fill(Plan& plan, const script::ForeignLimiter& foreign, Operands operands) {
   // A server that is not ours may hold a key of any name.
   if (operands.empty() && plan.is_private() && holds(foreign, "key")) {
     operands = {&kDefaultKey, 1};
   }
   require_key_operands(plan, foreign, operands);
-  traffic::TemplateValues values{
+  script::TemplateValues values{
       .cost = plan.cost.value_or(1),
       .now = plan.now.value_or(system_time()),
       .event = traffic::event_name(foreign.has_leases ? traffic::Event::kRequest
@@ -236,7 +236,7 @@ void fill(Plan& plan, const traffic::ForeignLimiter& foreign, Operands operands)
   auto& call = plan.debuggee;
   for (const auto& key : foreign.keys) key.append(call.keys.emplace_back(), values);
   if (foreign.keys.empty()) call.keys.assign(operands.begin(), operands.end());
-  traffic::require_key_numbers(foreign, call.keys.size());
+  script::require_key_numbers(foreign, call.keys.size());
   const std::vector<std::string_view> names(call.keys.begin(), call.keys.end());
   values.keys = names;
   for (const auto& word : foreign.arguments) word.append(call.arguments.emplace_back(), values);
@@ -269,7 +269,7 @@ void set_foreign(Plan& plan, NamedScript script, Operands operands) {
     throw UsageError("--cost has no effect: neither keys nor args contain {cost}");
   }
   if (!plan.replay) fill(plan, foreign, operands);
-  plan.foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(foreign));
+  plan.foreign = std::make_shared<const script::ForeignLimiter>(std::move(foreign));
 }
 
 // ---- Which call ----
@@ -363,8 +363,8 @@ void require_own_clock(const Plan& plan) {
 void warn_of_missing(const Plan& plan, std::string_view command) {
   const bool is_called = plan.foreign && plan.algorithm == nullptr && !plan.replay;
   if (!is_called || plan.debuggee.arguments.empty()) return;
-  const auto missing = traffic::missing_element(plan.debuggee.source, plan.debuggee.keys.size(),
-                                                plan.debuggee.arguments.size());
+  const auto missing = script::missing_element(plan.debuggee.source, plan.debuggee.keys.size(),
+                                               plan.debuggee.arguments.size());
   if (!missing.empty()) warn("warning: " + missing, command);
 }
 

@@ -18,7 +18,7 @@
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
 #include "replay/recording.h"
-#include "traffic/script.h"
+#include "script/script.h"
 
 namespace rlctl::cli::debug {
 
@@ -51,10 +51,10 @@ struct Plan {
   /// The limits; at least one if the script is called as `check` calls it.
   std::vector<limiter::Limit> limits = {};
   /// How to make keys and arguments, also of a log's requests; null: as `check` does.
-  std::shared_ptr<const traffic::ForeignLimiter> foreign = {};
+  std::shared_ptr<const script::ForeignLimiter> foreign = {};
   bool reads_reply = false;  ///< show the decision that `foreign` reads from the reply
   /// What the placeholders stand for, except {key}.
-  traffic::TemplateValues values = {};
+  script::TemplateValues values = {};
   std::string key = {};  ///< what {key} stands for; empty with a log
   std::optional<replay::ReplayOptions> replay = {};
 

@@ -25,7 +25,7 @@
 #include "redis/error.h"
 #include "redis/reply.h"
 #include "redis/scan.h"
-#include "traffic/key_aging.h"
+#include "script/key_aging.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::cli::debug {
@@ -35,10 +35,10 @@ using ldb::Ending;
 
 // ---- Virtual time ----
 
-constexpr const char* kAgingHash = traffic::KeyAging::kHashName;
+constexpr const char* kAgingHash = script::KeyAging::kHashName;
 
 /// Gives all keys the TTLs that they have at this time, and removes what virtual time needed.
-void end_virtual_time(redis::Connection& connection, traffic::KeyAging& aging,
+void end_virtual_time(redis::Connection& connection, script::KeyAging& aging,
                       std::chrono::microseconds now) {
   const auto all = connection.call({"KEYS", "*"});
   std::vector<std::string_view> keys;
@@ -50,7 +50,7 @@ void end_virtual_time(redis::Connection& connection, traffic::KeyAging& aging,
       keys.push_back(all[i].text());
     }
   }
-  if (aging.advance(now, keys)) traffic::KeyAging::require_done(connection.read());
+  if (aging.advance(now, keys)) script::KeyAging::require_done(connection.read());
   redis::unlink_keys(connection, not_the_scripts);
 }
 
@@ -72,10 +72,10 @@ class OneKey final : public traffic::Traffic {
 };
 
 /// A name as a template that stands for it.
-traffic::Template template_of(const std::string& name) {
+script::Template template_of(const std::string& name) {
   std::string text;
   for (const char c : name) text += c == '{' ? "{{}" : std::string(1, c);
-  return traffic::Template(text);
+  return script::Template(text);
 }
 
 /// Sends what --setup says for the plan's call.
@@ -83,14 +83,14 @@ void prepare(const Plan& plan, redis::Connection& connection) {
   auto foreign = *plan.foreign;
   foreign.keys.clear();
   for (const auto& key : plan.debuggee.keys) foreign.keys.push_back(template_of(key));
-  const traffic::Candidate candidate{
+  const script::Candidate candidate{
       .limits = plan.limits.empty() ? std::vector<limiter::Limit>(1) : plan.limits,
-      .foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(foreign))};
+      .foreign = std::make_shared<const script::ForeignLimiter>(std::move(foreign))};
   const OneKey names(plan.key);
-  const auto script = traffic::make_script(candidate, names, "");
+  const auto script = script::make_script(candidate, names, "");
   script->load(connection);
-  traffic::prepare(*script, connection, {.at = plan.values.now, .cost = plan.values.cost});
-  traffic::KeyAging aging(connection, kAgingHash);
+  script::prepare(*script, connection, {.at = plan.values.now, .cost = plan.values.cost});
+  script::KeyAging aging(connection, kAgingHash);
   end_virtual_time(connection, aging, plan.values.now);
 }
 
@@ -132,8 +132,8 @@ class Replay {
                        fmt::format("--skip {} debugs the last one", there - 1));
     }
     require_costs({&candidate_, 1}, recording_, "");
-    script_ = traffic::make_script(candidate_, *traffic_, "", {.virtual_clock = false});
-    skipped_ = traffic::make_script(candidate_, *traffic_, "");
+    script_ = script::make_script(candidate_, *traffic_, "", {.virtual_clock = false});
+    skipped_ = script::make_script(candidate_, *traffic_, "");
   }
 
   /// Sets the connection to the server; the functions below need it. Throws redis::Error.
@@ -147,7 +147,7 @@ class Replay {
   bool next() {
     if (!advance()) return false;
     age(plan_.debuggee.keys);
-    traffic::prepare(*skipped_, *connection_, arrival_);
+    script::prepare(*skipped_, *connection_, arrival_);
     return true;
   }
 
@@ -187,12 +187,12 @@ class Replay {
 
   void age(const std::vector<std::string>& keys) {
     const std::vector<std::string_view> named(keys.begin(), keys.end());
-    if (aging_->advance(arrival_.at, named)) traffic::KeyAging::require_done(connection_->read());
+    if (aging_->advance(arrival_.at, named)) script::KeyAging::require_done(connection_->read());
   }
 
   void run() {
     age(plan_.debuggee.keys);
-    traffic::prepare(*skipped_, *connection_, arrival_);
+    script::prepare(*skipped_, *connection_, arrival_);
     skipped_->call(arrival_).append_to(*connection_);
     const auto reply = connection_->read();
     if (!reply.is_error() || std::exchange(has_warned_, true) || plan_.quiet) return;
@@ -206,12 +206,12 @@ class Replay {
   const Invocation& invocation_;
   replay::Recording recording_;
   std::unique_ptr<traffic::Traffic> traffic_;
-  traffic::Candidate candidate_;
-  std::unique_ptr<traffic::Script> script_;   ///< makes the calls to debug
-  std::unique_ptr<traffic::Script> skipped_;  ///< runs the skipped requests
+  script::Candidate candidate_;
+  std::unique_ptr<script::Script> script_;   ///< makes the calls to debug
+  std::unique_ptr<script::Script> skipped_;  ///< runs the skipped requests
   bool has_warned_ = false;
   std::optional<redis::Connection> connection_;
-  std::optional<traffic::KeyAging> aging_;
+  std::optional<script::KeyAging> aging_;
   traffic::Arrival arrival_;  ///< the current request
   std::int64_t number_ = 0;   ///< the number of the current request, from 1
 };
@@ -356,8 +356,8 @@ class Session {
     if (is_read) {
       ReplyAsRead reading;
       try {
-        reading.decision = traffic::read_reply(*result.reply, plan_.foreign->reading, plan_.values,
-                                               plan_.foreign->name);
+        reading.decision = script::read_reply(*result.reply, plan_.foreign->reading, plan_.values,
+                                              plan_.foreign->name);
       } catch (const redis::Error& error) {
         reading.problem = error.what();
       }
@@ -391,8 +391,8 @@ class Session {
     const auto& debuggee = plan_.debuggee;
     auto connection = place_->connect();
     try {
-      traffic::ScriptServer server(connection);
-      auto accepted = traffic::load_accepted(server, debuggee.source, debuggee.name);
+      script::ScriptServer server(connection);
+      auto accepted = script::load_accepted(server, debuggee.source, debuggee.name);
       if (!accepted.change.empty() && !plan_.quiet) {
         warn(fmt::format("warning: {}: {}", escape(debuggee.name), accepted.change),
              invocation_.command);

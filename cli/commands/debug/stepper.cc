@@ -12,8 +12,8 @@
 #include "lua/scopes.h"
 #include "lua/substitute.h"
 #include "redis/error.h"
-#include "traffic/reply.h"
-#include "traffic/script.h"
+#include "script/reply.h"
+#include "script/script.h"
 
 namespace rlctl::cli::debug {
 namespace {
@@ -23,8 +23,8 @@ namespace {
 void require_compiles(redis::Connection& connection, ldb::Debuggee& debuggee) {
   if (lua::read_shebang(debuggee.source)) {
     try {
-      traffic::ScriptServer server(connection);
-      debuggee.source = traffic::load_accepted(server, debuggee.source, debuggee.name).source;
+      script::ScriptServer server(connection);
+      debuggee.source = script::load_accepted(server, debuggee.source, debuggee.name).source;
     } catch (const redis::Error&) {
       // find_compile_error() tells the reason.
     }
@@ -103,8 +103,8 @@ bool Stepper::was_denied() const {
   const auto& foreign = plan_.foreign;
   try {
     if (foreign != nullptr) {
-      if (result.reply->is_error()) return traffic::is_denial(*result.reply, foreign->reading);
-      return !traffic::read_reply(*result.reply, foreign->reading, plan_.values, foreign->name)
+      if (result.reply->is_error()) return script::is_denial(*result.reply, foreign->reading);
+      return !script::read_reply(*result.reply, foreign->reading, plan_.values, foreign->name)
                   .allowed;
     }
     return !result.reply->is_error() &&

@@ -20,10 +20,10 @@
 namespace rlctl::cli::lint {
 namespace {
 
-using Script = traffic::ForeignLimiter;
+using Script = script::ForeignLimiter;
 using Kind = Cause::Kind;
+using simulation::EngineCall;
 using std::chrono::milliseconds;
-using traffic::EngineCall;
 
 /// TIME replies milliseconds where it has seconds.
 void count_milliseconds(const EngineCall& call, std::string& reply) {
@@ -80,7 +80,7 @@ void keep_ttl(const EngineCall& call, std::string& reply) {
 std::optional<std::string_view> unit_given(const Script& script, std::string_view name) {
   for (const std::string_view unit : {"_us", "_ms", "_s", ""}) {
     const auto placeholder = fmt::format("{{{}{}}}", name, unit);
-    if (std::ranges::count(script.arguments, placeholder, &traffic::Template::source) > 0)
+    if (std::ranges::count(script.arguments, placeholder, &script::Template::source) > 0)
       return unit;
   }
   return std::nullopt;
@@ -90,7 +90,7 @@ std::optional<std::string_view> unit_given(const Script& script, std::string_vie
 struct Experiment {
   Cause cause = {};
   std::shared_ptr<const Script> script = {};
-  traffic::AnswerCall answer = {};  ///< null: the calls are as ever
+  simulation::AnswerCall answer = {};  ///< null: the calls are as ever
 };
 using Experiments = std::vector<Experiment>;
 
@@ -106,12 +106,12 @@ void add_units(const std::shared_ptr<const Script>& script, Experiments& experim
       const Cause cause{.given = fmt::format("{{{}{}}}", name, *given),
                         .meant = fmt::format("{{{}{}}}", name, unit)};
       auto changed = std::make_shared<Script>(*script);
-      std::ranges::replace(changed->arguments, cause.given, traffic::Template(cause.meant),
-                           &traffic::Template::source);
+      std::ranges::replace(changed->arguments, cause.given, script::Template(cause.meant),
+                           &script::Template::source);
       experiments.push_back({.cause = cause, .script = std::move(changed)});
     }
   }
-  if (!traffic::names_time(*script)) return;
+  if (!script::names_time(*script)) return;
   const Cause cause{.given = "t[1] of TIME", .meant = "t[1] * 1000 + math.floor(t[2] / 1000)"};
   experiments.push_back({cause, script, count_milliseconds});
 }

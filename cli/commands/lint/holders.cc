@@ -15,8 +15,8 @@
 #include "cli/options/holder_options.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
+#include "script/template.h"
 #include "traffic/pattern.h"
-#include "traffic/template.h"
 
 namespace rlctl::cli::lint {
 namespace {
@@ -34,13 +34,13 @@ std::string words_of(const HoldingFinding& finding, const Steps& steps) {
   auto last = finding.schedule.front().at;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const auto& request = finding.schedule[i];
-    const bool gives_back = traffic::gives_back(request.event);
+    const bool gives_back = simulation::gives_back(request.event);
     if (i > 0) text += "; ";
     if (request.at != last) {
       text += fmt::format("after {}: ", span_text(request.at - finding.schedule.front().at));
     }
     last = request.at;
-    text += fmt::format("{} {}s", traffic::holder_name(request.event, request.holder),
+    text += fmt::format("{} {}s", simulation::holder_name(request.event, request.holder),
                         traffic::event_name(request.event));
     if (traffic::is_of_reservation(request.event)) {
       text += fmt::format(" {}", gives_back ? request.actual : request.cost);
@@ -54,12 +54,12 @@ std::string words_of(const HoldingFinding& finding, const Steps& steps) {
 /// Whether a release or a settle is about something that its holder does not have.
 bool gives_back_wrongly(const HoldingFinding& finding, const Steps& steps) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (traffic::gives_back(finding.schedule[i].event) && !steps[i].note.empty()) return true;
+    if (simulation::gives_back(finding.schedule[i].event) && !steps[i].note.empty()) return true;
   }
   return false;
 }
 
-std::unique_ptr<LimiterTrial> try_limiter(const traffic::Candidate& candidate,
+std::unique_ptr<LimiterTrial> try_limiter(const script::Candidate& candidate,
                                           const exec::Settings& settings,
                                           const Interrupt& interrupt) {
   if (!candidate.program) return try_script(candidate, interrupt);
@@ -73,7 +73,7 @@ std::unique_ptr<LimiterTrial> try_limiter(const traffic::Candidate& candidate,
 constexpr std::int64_t kTries = 10'000;
 
 /// What is searched of a limiter, whose holders keep something for `hold`.
-rlctl::adversary::HoldingSearch search_of(const traffic::Candidate& candidate, microseconds hold) {
+rlctl::adversary::HoldingSearch search_of(const script::Candidate& candidate, microseconds hold) {
   constexpr microseconds kTick{1'000}, kStart{1'767'225'600'000'000};
   const auto& limit = candidate.limits.front();
   return {.limit = limit,
@@ -98,7 +98,7 @@ rlctl::adversary::HoldingSearchResult search_with_progress(
   return result;
 }
 
-void note_nothing_allowed(Observed& observed, const traffic::Candidate& candidate,
+void note_nothing_allowed(Observed& observed, const script::Candidate& candidate,
                           std::string what) {
   const std::string why = candidate.foreign ? ": see --allowed-when for how to read the reply" : "";
   observed.not_tested.push_back({std::move(what), "nothing was allowed" + why});

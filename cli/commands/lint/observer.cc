@@ -23,7 +23,7 @@
 #include "lint/figures.h"
 #include "lua/substitute.h"
 #include "redis/error.h"
-#include "traffic/engine.h"
+#include "simulation/engine.h"
 
 // Runs a script in the engine, with a record of each command that it calls in a few requests. What
 // thousands of requests show, probes.cc sends first; a few of them are then sent again for the
@@ -65,7 +65,7 @@ class Observer {
   Observer(const Subject& subject, const Interrupt& interrupt)
       : subject_(subject), interrupt_(interrupt), decider_(subject.candidate, names_, interrupt) {
     decider_.answer_calls(
-        [this](const traffic::EngineCall& call, std::string& reply) { answer(call, reply); });
+        [this](const simulation::EngineCall& call, std::string& reply) { answer(call, reply); });
     const auto& limit = subject.candidate.limits.front();
     seen_.source = subject.source;
     seen_.limit = std::max(limit.limit, limit.burst.value_or(0));
@@ -215,18 +215,18 @@ class Observer {
   void run_probes() {
     const ProbeRequest request{
         .start = start_, .tick = tick_, .ttls = seen_ttls(), .costs = subject_.costs};
-    const MakeTrial make_trial = [this](const traffic::Candidate& candidate) {
+    const MakeTrial make_trial = [this](const script::Candidate& candidate) {
       return try_script(candidate, interrupt_);
     };
     const auto probed = probe(subject_, make_trial, request);
     seen_.probed = probed.flaws;
     probes_sent_ = probed.requests;
     const auto probe_again = [&](const Subject& changed,
-                                 const traffic::AnswerCall& answer) -> std::optional<Probed> {
+                                 const simulation::AnswerCall& answer) -> std::optional<Probed> {
       try {
         auto again = probe(
             changed,
-            [&](const traffic::Candidate& candidate) {
+            [&](const script::Candidate& candidate) {
               auto limiter = try_script(candidate, interrupt_);
               limiter->engine->answer_calls(answer);
               return limiter;
@@ -417,7 +417,7 @@ class Observer {
     return seen_.requests.size() - 1;
   }
 
-  void answer(const traffic::EngineCall& call, std::string& reply) {
+  void answer(const simulation::EngineCall& call, std::string& reply) {
     call.run(reply);
     if (recorded_ == nullptr) {
       ++calls_[lower_case(call.words.front())];
@@ -447,7 +447,7 @@ class Observer {
   const Subject& subject_;
   const Interrupt& interrupt_;
   KeyNames names_;
-  traffic::EngineDecider decider_;
+  simulation::EngineDecider decider_;
   Request* recorded_ = nullptr;  ///< the request whose calls are recorded; null: they are counted
   std::map<std::string, std::int64_t> calls_;  ///< how many were counted, by command
   std::int64_t number_ = 0;                    ///< of the last request that was recorded, from 1

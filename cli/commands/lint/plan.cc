@@ -112,7 +112,7 @@ Subject bundled_subject(const limiter::Algorithm& algorithm, std::string place, 
                   .said_costs = costs_of(plan.script),
                   .costs_origin = plan.script.origin_of("cost")};
   subject.conduct = conduct_of(plan);
-  if (!plan.concurrency) traffic::require_usable(subject.candidate);
+  if (!plan.concurrency) script::require_usable(subject.candidate);
   return subject;
 }
 
@@ -122,18 +122,18 @@ Subject foreign_subject(const NamedScript& script, std::string place, std::strin
   if (plan.concurrency) ask_for_leases(limiter, script.options);
   if (plan.reserve) ask_for_reservations(limiter, plan.hold, script.options);
   choose_function(limiter);
-  traffic::require_usable(limiter, limit);
+  script::require_usable(limiter, limit);
   limiter.name = place;  // errors name the file as it was typed
-  return {.conduct = conduct_of(plan),
-          .place = std::move(place),
-          .source = limiter.source,
-          .candidate = {
-              .limits = {limit},
-              .foreign = std::make_shared<const traffic::ForeignLimiter>(std::move(limiter))}};
+  return {
+      .conduct = conduct_of(plan),
+      .place = std::move(place),
+      .source = limiter.source,
+      .candidate = {.limits = {limit},
+                    .foreign = std::make_shared<const script::ForeignLimiter>(std::move(limiter))}};
 }
 
 /// The program's file as it was typed, so that findings are shown there; its name if none is.
-std::string place_of(const traffic::ProgramLimiter& program) {
+std::string place_of(const script::ProgramLimiter& program) {
   const auto is_named = [&](const std::string& word) {
     return std::filesystem::path(word).filename() == program.name;
   };
@@ -141,7 +141,7 @@ std::string place_of(const traffic::ProgramLimiter& program) {
   return word == program.words.end() ? program.name : *word;
 }
 
-Subject program_subject(std::shared_ptr<const traffic::ProgramLimiter> program, const Plan& plan,
+Subject program_subject(std::shared_ptr<const script::ProgramLimiter> program, const Plan& plan,
                         const limiter::Limit& limit, std::string adversary) {
   return {.conduct = conduct_of(plan),
           .place = place_of(*program),
@@ -202,9 +202,9 @@ Subject make_subject(const std::string& word, Plan plan, const Invocation& invoc
 }
 
 /// Whether a request's cost reaches the script.
-bool takes_cost(const traffic::Candidate& candidate) {
+bool takes_cost(const script::Candidate& candidate) {
   if (!candidate.foreign) return true;
-  const auto tells_cost = [](const traffic::Template& text) { return text.holds("cost"); };
+  const auto tells_cost = [](const script::Template& text) { return text.holds("cost"); };
   return std::ranges::any_of(candidate.foreign->keys, tells_cost) ||
          std::ranges::any_of(candidate.foreign->arguments, tells_cost);
 }
@@ -271,7 +271,7 @@ std::vector<Subject> make_subjects(const Plan& plan, const Invocation& invocatio
     const auto adversary = adversary_command(invocation, plan, limit, LimiterKind::kProgram,
                                              command_line(program.words), plan.script);
     subjects.push_back(
-        program_subject(std::make_shared<const traffic::ProgramLimiter>(std::move(program)), plan,
+        program_subject(std::make_shared<const script::ProgramLimiter>(std::move(program)), plan,
                         limit, adversary));
     subjects.back().said_costs = costs_of(plan.script);
     subjects.back().costs_origin = plan.script.origin_of("cost");

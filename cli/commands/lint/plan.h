@@ -12,7 +12,7 @@
 #include "exec/program.h"
 #include "lint/excuses.h"
 #include "lint/findings.h"
-#include "traffic/script.h"
+#include "script/script.h"
 
 namespace rlctl::cli::lint {
 
@@ -41,7 +41,7 @@ struct Subject {
   Conduct conduct = Conduct::kRequests;
   std::string place = {};   ///< its file as typed, or the name of a program
   std::string source = {};  ///< as its author wrote it; empty for a program
-  traffic::Candidate candidate = {};
+  script::Candidate candidate = {};
   std::string adversary = {};  ///< the command that searches for the worst schedule; may be empty
   std::string adversary_costs = {};  ///< what it takes if the limiter counts costs; may be empty
   std::vector<std::int64_t> said_costs = {};  ///< empty: chosen by the limit

@@ -355,7 +355,7 @@ class Probes {
   std::vector<microseconds> ticks() const {
     std::vector<microseconds> all{request_.tick, kSecond};
     const auto& foreign = subject_.candidate.foreign;
-    const auto* told = foreign ? traffic::coarsest_time(*foreign) : nullptr;
+    const auto* told = foreign ? script::coarsest_time(*foreign) : nullptr;
     if (told != nullptr && told->tick > request_.tick && told->tick != kSecond) {
       all.push_back(told->tick);
     }
@@ -611,10 +611,11 @@ class Probes {
 
 }  // namespace
 
-std::unique_ptr<LimiterTrial> try_script(const traffic::Candidate& candidate,
+std::unique_ptr<LimiterTrial> try_script(const script::Candidate& candidate,
                                          const Interrupt& interrupt) {
   auto limiter = std::make_unique<LimiterTrial>();
-  limiter->engine = std::make_unique<traffic::EngineDecider>(candidate, limiter->keys, interrupt);
+  limiter->engine =
+      std::make_unique<simulation::EngineDecider>(candidate, limiter->keys, interrupt);
   limiter->trial = std::make_unique<rlctl::adversary::EngineTrial>(*limiter->engine);
   return limiter;
 }

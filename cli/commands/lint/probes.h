@@ -14,8 +14,8 @@
 #include "cli/commands/lint/plan.h"
 #include "lint/findings.h"
 #include "lint/schedules.h"
-#include "traffic/engine.h"
-#include "traffic/script.h"
+#include "script/script.h"
+#include "simulation/engine.h"
 
 // The traffic that lint sends to learn what a client gets that does not give up: thousands of
 // requests, in virtual time. observer.cc runs the probes once it knows the script's TTLs;
@@ -28,14 +28,14 @@ using rlctl::lint::Fill;
 /// A limiter on trial.
 struct LimiterTrial {
   rlctl::adversary::TrialKeys keys = {};
-  std::unique_ptr<traffic::EngineDecider> engine = {};      ///< null for a program
-  std::unique_ptr<traffic::ForgetfulDecider> program = {};  ///< null for a script
+  std::unique_ptr<simulation::EngineDecider> engine = {};      ///< null for a program
+  std::unique_ptr<simulation::ForgetfulDecider> program = {};  ///< null for a script
   std::unique_ptr<rlctl::adversary::Trial> trial = {};
 };
 /// Puts a script on trial. The arguments must outlive the trial.
-std::unique_ptr<LimiterTrial> try_script(const traffic::Candidate& candidate,
+std::unique_ptr<LimiterTrial> try_script(const script::Candidate& candidate,
                                          const Interrupt& interrupt);
-using MakeTrial = std::function<std::unique_ptr<LimiterTrial>(const traffic::Candidate& candidate)>;
+using MakeTrial = std::function<std::unique_ptr<LimiterTrial>(const script::Candidate& candidate)>;
 
 /// What the probes must know about a limiter.
 struct ProbeRequest {
@@ -64,8 +64,8 @@ Probed probe(const Subject& subject, const MakeTrial& make_trial, const ProbeReq
 
 using rlctl::lint::Cause;
 /// Runs all probes on a changed script, whose calls are answered so; std::nullopt if it fails.
-using ProbeAgain =
-    std::function<std::optional<Probed>(const Subject& changed, const traffic::AnswerCall& answer)>;
+using ProbeAgain = std::function<std::optional<Probed>(const Subject& changed,
+                                                       const simulation::AnswerCall& answer)>;
 /// Why the script showed what the probes saw, as a counter-experiment confirms; std::nullopt if
 /// none does. `stores_time`: see time_stored_in().
 std::optional<Cause> find_cause(const Subject& subject, const Probed& probed, bool stores_time,

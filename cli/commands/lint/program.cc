@@ -39,10 +39,10 @@ using rlctl::lint::schedule_text;
 using std::chrono::microseconds;
 
 /// Asks a program, and shows how many requests it has answered.
-class WatchedProgram final : public traffic::ForgetfulDecider {
+class WatchedProgram final : public simulation::ForgetfulDecider {
  public:
   /// The references must outlive this.
-  WatchedProgram(const traffic::Candidate& candidate, const traffic::Traffic& names,
+  WatchedProgram(const script::Candidate& candidate, const traffic::Traffic& names,
                  const exec::Settings& settings, Progress& progress, std::int64_t& requests)
       : candidate_(candidate),
         decider_(candidate_, names, settings),
@@ -51,7 +51,7 @@ class WatchedProgram final : public traffic::ForgetfulDecider {
   std::size_t decide(std::span<const traffic::Arrival> arrivals,
                      std::span<Decision> decisions) override {
     progress_.update(
-        fmt::format("{}: {} requests; Ctrl-C stops", traffic::name_of(candidate_), requests_));
+        fmt::format("{}: {} requests; Ctrl-C stops", script::name_of(candidate_), requests_));
     requests_ += std::ssize(arrivals);
     return decider_.decide(arrivals, decisions);
   }
@@ -63,7 +63,7 @@ class WatchedProgram final : public traffic::ForgetfulDecider {
   }
 
  private:
-  traffic::Candidate candidate_;
+  script::Candidate candidate_;
   exec::ProgramDecider decider_;
   Progress& progress_;
   std::int64_t& requests_;
@@ -345,7 +345,7 @@ class ProgramObserver {
   microseconds window_, start_, tick_;
   Progress progress_{is_terminal(STDERR_FILENO)};
   std::int64_t requests_ = 0;  ///< that were sent
-  MakeTrial make_trial_ = [this](const traffic::Candidate& candidate) {
+  MakeTrial make_trial_ = [this](const script::Candidate& candidate) {
     auto limiter = std::make_unique<LimiterTrial>();
     limiter->program =
         std::make_unique<WatchedProgram>(candidate, limiter->keys, settings_, progress_, requests_);

@@ -25,9 +25,9 @@
 #include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/server.h"
-#include "traffic/script.h"
+#include "script/script.h"
+#include "simulation/virtual_run.h"
 #include "traffic/traffic.h"
-#include "traffic/virtual_run.h"
 
 // A head is guessed in two steps. The names of the variables to which the source assigns ARGV[1]
 // and so on suggest placeholders, some in several units. Each combination of these is then called
@@ -100,7 +100,7 @@ std::vector<std::string> elements_of(const std::vector<lua::Token>& tokens,
 std::vector<std::string> placeholders_for(std::string_view variable) {
   // A time without a unit in its name may have any.
   const bool has_unit = variable != "now" && variable != "window";
-  if (has_unit && traffic::find_placeholder(variable) != nullptr) return {std::string(variable)};
+  if (has_unit && script::find_placeholder(variable) != nullptr) return {std::string(variable)};
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 22> kMeanings{{
       {"now", "now_"},       {"timestamp", "now_"}, {"clock", "now_"},
       {"window", "window_"}, {"period", "window_"}, {"interval", "window_"},
@@ -223,28 +223,28 @@ class Subject {
     return {connection, invocation.configuration, invocation.interrupt};
   }
 
-  std::optional<traffic::RepliesSeen> ask(const limiter::Limit& limit, const Call& call,
-                                          const std::vector<traffic::Arrival>& arrivals,
-                                          const Reading& reading = {}) {
-    auto limiter = std::make_shared<traffic::ForeignLimiter>();
+  std::optional<simulation::RepliesSeen> ask(const limiter::Limit& limit, const Call& call,
+                                             const std::vector<traffic::Arrival>& arrivals,
+                                             const Reading& reading = {}) {
+    auto limiter = std::make_shared<script::ForeignLimiter>();
     limiter->name = name_;
     limiter->source = source_;
     for (const auto& key : call.keys) limiter->keys.emplace_back(key);
     for (const auto& argument : call.arguments) limiter->arguments.emplace_back(argument);
-    limiter->reading.allowed_when = traffic::parse_allowed_when(call.allowed);
+    limiter->reading.allowed_when = script::parse_allowed_when(call.allowed);
     if (!reading.word.empty()) {
       std::ranges::find(script_words(), reading.word, &ScriptWord::name)
           ->parse(reading.text, *limiter);
     }
-    const traffic::Candidate candidate{.limits = {limit}, .foreign = limiter};
+    const script::Candidate candidate{.limits = {limit}, .foreign = limiter};
     try {
       auto connection = connector_.open();
       constexpr int kMostTries = 5;
       for (int tries = 1;; ++tries) {
         connector_.private_server()->remove_keys();
         const Keys names;
-        const auto script = traffic::make_script(candidate, names, "");
-        traffic::ScriptDecider decider(connection, *script);
+        const auto script = script::make_script(candidate, names, "");
+        simulation::ScriptDecider decider(connection, *script);
         decisions_.assign(arrivals.size(), {});
         decider.decide(arrivals, decisions_);
         if (!decider.was_stalled() || tries == kMostTries) return decider.replies();

@@ -16,7 +16,7 @@ bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-std::string json_of(std::optional<traffic::Pace> pace) {
+std::string json_of(std::optional<simulation::Pace> pace) {
   Report report{.plan = {.limits = {{.limit = 10, .window = 60s}}, .command = {"rlctl", "burst"}}};
   report.runs.push_back({.name = "gcra"});
   report.runs.front().outcome.pace = pace;
@@ -33,7 +33,7 @@ TEST_CASE("burst pace: without a real clock nothing is known of the sender") {
 }
 
 TEST_CASE("burst pace: a late sender may have kept up") {
-  traffic::Pace pace{.lag = 1200us, .span = 1s};
+  simulation::Pace pace{.lag = 1200us, .span = 1s};
   CHECK(holds(json_of(pace), R"("lag_us":1200,"sender_kept_up":true,)"));
   pace.span = 100ms;
   CHECK(holds(json_of(pace), R"("lag_us":1200,"sender_kept_up":false,)"));

@@ -40,7 +40,7 @@ TEST_CASE("burst report: why a sender fell behind is said with its numbers") {
   using namespace std::chrono_literals;
   Run run{.name = "gcra"};
   CHECK(why_late(run) == std::nullopt);
-  run.outcome.pace = traffic::Pace{.lag = 1200us, .span = 100ms};
+  run.outcome.pace = simulation::Pace{.lag = 1200us, .span = 100ms};
   CHECK(why_late(run) == "gcra: the sender fell behind: requests were sent up to 1.20 ms late");
   run.outcome.pace->span = 120ms;
   CHECK(why_late(run) == std::nullopt);

@@ -1,6 +1,6 @@
 #include "cli/terminal/bars.h"
 #include "cli/trial/picture.h"
-#include "traffic/measurement.h"
+#include "simulation/measurement.h"
 
 #include "base/text.h"
 #include "base/time.h"
@@ -30,8 +30,8 @@ std::vector<std::string> texts(const std::vector<Tick>& ticks) {
   return result;
 }
 
-traffic::Timeline timeline_of(const std::vector<microseconds>& allowed) {
-  traffic::Timeline timeline;
+simulation::Timeline timeline_of(const std::vector<microseconds>& allowed) {
+  simulation::Timeline timeline;
   for (const auto at : allowed) timeline.add(at, true);
   return timeline;
 }
@@ -162,7 +162,7 @@ TEST_CASE("time axis: each request is in the column of its time, however long th
   test::Random random;
   for (int round = 0; round < 100; ++round) {
     const auto zero = kMinute - microseconds{random.log_uniform(1, 60'000'000)};
-    traffic::Timeline timeline(zero);
+    simulation::Timeline timeline(zero);
     std::vector<microseconds> all;
     microseconds at = kMinute;
     const auto longest = random.log_uniform(1, 1'000'000'000'000);
@@ -176,7 +176,7 @@ TEST_CASE("time axis: each request is in the column of its time, however long th
     const auto width = column_width(axis);
     CAPTURE(width.count());
     CHECK(width % timeline.width() == microseconds{0});
-    std::vector<traffic::Timeline::Bin> expected(axis.columns);
+    std::vector<simulation::Timeline::Bin> expected(axis.columns);
     for (const auto one : all) {
       ++expected.at(static_cast<std::size_t>((one - axis.from) / width)).allowed;
     }
@@ -185,12 +185,13 @@ TEST_CASE("time axis: each request is in the column of its time, however long th
 }
 
 /// The highest number of units allowed within a window in each column.
-std::vector<std::int64_t> within_columns(const traffic::Timeline& timeline, const TimeAxis& axis) {
+std::vector<std::int64_t> within_columns(const simulation::Timeline& timeline,
+                                         const TimeAxis& axis) {
   return trial::highest_in_columns(trial::steps_within_window(timeline, kWindow), axis);
 }
 
 TEST_CASE("allowed within a window: a step is where the number changes") {
-  traffic::Timeline timeline;
+  simulation::Timeline timeline;
   timeline.begin_at(kMinute);
   for (const auto at : {2, 2, 5, 9}) timeline.add(kMinute + microseconds{at}, true);
   timeline.add(kMinute + microseconds{7}, false);
@@ -236,7 +237,7 @@ TEST_CASE("allowed within a window: the curve never exceeds the true values") {
 
 TEST_CASE(
     "allowed within a window: requests that have left do not count, even if nothing follows") {
-  traffic::Timeline timeline;
+  simulation::Timeline timeline;
   timeline.begin_at(kMinute);
   for (int i = 0; i < 5; ++i) timeline.add(kMinute + milliseconds{i}, true);
   const auto axis = make_time_axis(kMinute, kMinute + 4 * kWindow, kWindow, 40);

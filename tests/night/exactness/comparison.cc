@@ -127,7 +127,7 @@ Lane::Outcome Lane::take() {
   std::optional<microseconds> time;  // of the server, after the last command
   for (const Answer answer : pending.answers) {
     const auto reply = connection_.read();
-    if (answer == Answer::kAging) traffic::KeyAging::require_done(reply);
+    if (answer == Answer::kAging) script::KeyAging::require_done(reply);
     if (answer == Answer::kTime) {
       const auto now = redis::server_time(reply);
       if (!outcome.first && time && now - *time >= kHeldUp) outcome.is_late = true;

@@ -14,7 +14,7 @@
 #include "night/exactness/cases.h"
 #include "redis/connection.h"
 #include "redis/url.h"
-#include "traffic/key_aging.h"
+#include "script/key_aging.h"
 
 namespace rlctl::test {
 
@@ -61,7 +61,7 @@ class Lane {
 
   redis::Connection connection_;
   const limiter::Algorithm& algorithm_;
-  traffic::KeyAging aging_;
+  script::KeyAging aging_;
   std::string sha1_, sha1_of_virtual_clock_;
   std::vector<Answer> removals_;
   std::deque<Pending> pending_;

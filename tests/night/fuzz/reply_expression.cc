@@ -1,15 +1,15 @@
 // An expression that is accepted can be evaluated with any reply: it has a value, or an error with
 // a column. So can a template.
-#include "traffic/reply.h"
+#include "script/reply.h"
 
 #include "base/error.h"
 #include "night/fuzz/replies.h"
-#include "traffic/template.h"
+#include "script/template.h"
 
 namespace fuzz::reply_expression {
 
 using rlctl::UsageError;
-using namespace rlctl::traffic;
+using namespace rlctl::script;
 using namespace rlctl::redis;
 
 /// Of a message that quotes the text, or parts of it, so many times, each byte as four at most.

@@ -6,7 +6,7 @@
 #include "night/fuzz/replies.h"
 #include "redis/cluster.h"
 #include "redis/connection.h"
-#include "traffic/reply.h"
+#include "script/reply.h"
 
 namespace fuzz::resp {
 
@@ -61,7 +61,7 @@ Outcome read_connection(std::string_view input, std::size_t piece) {
 }
 
 void test_messages(ReplyView reply) {
-  const auto shown = rlctl::traffic::reply_text(reply);
+  const auto shown = rlctl::script::reply_text(reply);
   require(shown.size() <= 300, "a reply is shown in short", shown);
   (void)error_code(reply.text());
   (void)script_line(reply.text());
