@@ -4,46 +4,89 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
+#include <memory>
 
-#include "adversary/trial.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/errors/failure.h"
+#include "exec/clock.h"
+#include "exec/server.h"
+#include "redis/connection.h"
+#include "redis/error.h"
+#include "redis/server.h"
+#include "simulation/real_run.h"
 
 namespace rlctl::cli::trial {
 namespace {
 
 constexpr std::chrono::seconds kTimeout{10};
 
-/// What a server's decisions of the same requests show.
-struct ServerComparison {
-  std::optional<std::size_t> different = {};  ///< the first request that was decided otherwise
-  std::int64_t same = 0;                      ///< the requests that were decided alike
-  /// The keys with decisions that depend on when a key of Redis expires: KeyAging is not exact to
-  /// the millisecond. What they decide later may differ, too.
-  std::set<std::uint32_t> undecided = {};
-};
+}  // namespace
 
-ServerComparison compare(const DecisionLog& log, std::span<const limiter::Decision> decisions,
-                         const std::set<std::uint32_t>& near_end, bool reads_ttls) {
-  ServerComparison result;
-  for (std::size_t i = 0; i < decisions.size(); ++i) {
-    const auto key = log.arrivals()[i].key;
-    if (result.undecided.contains(key)) continue;
-    if (log.is_alike(i, decisions[i])) {
-      ++result.same;
-    } else if (reads_ttls || near_end.contains(key)) {
-      result.undecided.insert(key);
-    } else if (!result.different) {
-      result.different = i;
+/// A script on a private server of its own, whose clock is set to the time of each request: keys
+/// expire there at the same microsecond as in the engine.
+class ClockedScript {
+ public:
+  /// The arguments must outlive this. Throws redis::Error, also if the server does not follow the
+  /// clock, UsageError, OutputError and Interrupted.
+  ClockedScript(const script::Candidate& candidate, const traffic::Traffic& names,
+                const Interrupt& interrupt)
+      : clock_(folder_.path(), std::chrono::floor<std::chrono::microseconds>(
+                                   std::chrono::system_clock::now().time_since_epoch())),
+        server_(&clock_, &interrupt),
+        connection_(open_verified(server_, interrupt)),
+        script_(make_script(candidate, names, "", {.time = script::ScriptTime::kTold})) {
+    script_->load(connection_);
+  }
+
+  /// "Redis 7.0.15"
+  std::string server_name() {
+    const auto version = redis::version_of(connection_);
+    return version ? display(*version) : "a server";
+  }
+  /// If the clock steps back, keys follow the latest time, and the script gets the request's own.
+  /// Returns how the server decides otherwise than the engine; empty if it does not.
+  std::string difference(const traffic::Arrival& arrival, bool allowed,
+                         std::chrono::microseconds delay) {
+    latest_ = std::max(latest_, arrival.at);
+    clock_.set(latest_);
+    script::prepare(*script_, connection_, arrival);
+    script_->call(arrival).append_to(connection_);
+    const auto reply = connection_.read();
+    try {
+      const auto decision = script_->parse(reply, arrival, ++calls_);
+      if (decision.allowed != allowed) return decision.allowed ? "allowed it" : "denied it";
+      return decision.delay == delay ? "" : "delayed it otherwise";
+    } catch (const redis::Error& error) {
+      return fmt::format("replied an error: {}", error.what());
     }
   }
-  return result;
-}
+  /// Removes all keys. The next request may be as of any time.
+  void forget() {
+    server_.remove_keys();
+    script_->restart();
+    latest_ = std::chrono::microseconds{0};
+  }
+  std::optional<double> bytes_per_key() {
+    return simulation::bytes_per_key(connection_, script_->keys());
+  }
 
-}  // namespace
+ private:
+  static redis::Connection open_verified(exec::ProgramServer& server, const Interrupt& interrupt) {
+    server.verify();
+    return redis::Connection::open(server.process().url(), kTimeout, &interrupt);
+  }
+
+  TemporaryFolder folder_;
+  exec::VirtualClock clock_;
+  exec::ProgramServer server_;
+  redis::Connection connection_;
+  std::unique_ptr<script::Script> script_;
+  std::int64_t calls_ = 0;
+  std::chrono::microseconds latest_{0};
+};
 
 void DecisionLog::add(std::span<const traffic::Arrival> arrivals,
                       std::span<const limiter::Decision> decisions) {
@@ -62,46 +105,43 @@ std::size_t LoggedDecider::decide(std::span<const traffic::Arrival> arrivals,
   return decided;
 }
 
-template <typename Ask>
-void Confirmer::ask_server(const Ask& ask) {
-  if (has_no_server_) return;
+void Confirmer::ask_server(const script::Candidate& candidate, const traffic::Traffic& names,
+                           const std::function<void(ClockedScript&)>& ask) {
+  if (!confirmation_.why_not.empty()) return;
+  if (!redis::PrivateServer::is_installed()) {
+    confirmation_.why_not = "none is installed";
+    return;
+  }
+  bool has_started = false;
   try {
-    if (!server_) {
-      has_no_server_ = true;
-      if (!redis::PrivateServer::is_installed()) {
-        confirmation_.why_not = "none is installed";
-        return;
-      }
-      redis::PrivateServer::Options options;
-      options.interrupt = &interrupt_;
-      server_.emplace(options);
-      has_no_server_ = false;
-    }
-    server_->remove_keys();
-    auto connection = redis::Connection::open(server_->url(), kTimeout);
-    if (confirmation_.server.empty()) {
-      const auto version = redis::version_of(connection);
-      confirmation_.server = version ? display(*version) : "a server";
-    }
-    ask(connection);
+    ClockedScript script(candidate, names, interrupt_);
+    if (confirmation_.server.empty()) confirmation_.server = script.server_name();
+    has_started = true;
+    ask(script);
   } catch (const redis::Error& error) {
-    confirmation_.why_not = error.what();
+    const bool is_lost = has_started && error.failure() == redis::Failure::kUnreachable;
+    confirmation_.why_not = is_lost ? "it ended before it had decided all" : error.what();
   } catch (const UsageError& error) {  // a script that cannot be given the virtual time there
+    confirmation_.why_not = error.what();
+  } catch (const OutputError& error) {
     confirmation_.why_not = error.what();
   } catch (const Interrupted&) {
     confirmation_.why_not = "interrupted";
   }
 }
 
-void Confirmer::report_fault(const script::Candidate& candidate, std::size_t request,
-                             bool allowed) const {
+void Confirmer::compare(ClockedScript& server, const script::Candidate& candidate,
+                        std::size_t number, std::string_view of, const traffic::Arrival& arrival,
+                        bool allowed, std::chrono::microseconds delay) {
+  const auto difference = server.difference(arrival, allowed, delay);
+  ++confirmation_.requests;
+  if (difference.empty()) return;
   throw ProblemError(
       {.status = ExitStatus::kUnreachable,
        .code = "engine_differs",
-       .message = fmt::format("a fault of rlctl: {}: {} decides request {} of a schedule otherwise "
-                              "than rlctl, which {} it",
-                              name_of(candidate), confirmation_.server, request + 1,
-                              allowed ? "allows" : "denies"),
+       .message = fmt::format("a fault of rlctl: it {} request {} of {}{}, and {} {}",
+                              allowed ? "allowed" : "denied", number, of, name_of(candidate),
+                              confirmation_.server, difference),
        .hint =
            fmt::format("please report it with the script and this command: {}; a server decides "
                        "all of it with -u private:",
@@ -110,63 +150,29 @@ void Confirmer::report_fault(const script::Candidate& candidate, std::size_t req
 
 std::optional<double> Confirmer::confirm(const script::Candidate& candidate,
                                          const traffic::Traffic& traffic, const DecisionLog& log) {
-  // A server that was held up may have let keys expire by real time.
-  constexpr int kAttempts = 5;
   std::optional<double> bytes_per_key;
-  ServerComparison found;
-  bool is_held_up = false;
-  for (int attempt = 0; attempt == 0 || (is_held_up && attempt < kAttempts); ++attempt) {
-    found = {};
-    is_held_up = false;
-    ask_server([&](redis::Connection& connection) {
-      const auto script = script::make_script(candidate, traffic, "");
-      simulation::ScriptDecider decider(connection, *script);
-      decider.stop_at(interrupt_, kTimeout, std::chrono::microseconds{0});
-      std::vector<limiter::Decision> decisions(log.arrivals().size());
-      if (decider.decide(log.arrivals(), decisions) < decisions.size()) throw Interrupted();
-      found = compare(log, decisions, decider.near_end(), script->may_read_ttl());
-      is_held_up = found.different && decider.was_stalled();
-      if (log.is_complete()) bytes_per_key = decider.bytes_per_key();
-    });
-  }
-  if (is_held_up) {
-    confirmation_.why_not = "the server was held up";
-  } else if (const auto request = found.different) {
-    report_fault(candidate, *request, log.allowed(*request));
-  }
-  if (found.same == 0 && !found.undecided.empty()) {
-    confirmation_.why_not = "its decisions differ, perhaps because of when a key expires";
-  }
-  confirmation_.requests += found.same;
+  ask_server(candidate, traffic, [&](ClockedScript& server) {
+    for (std::size_t i = 0; i < log.arrivals().size(); ++i) {
+      const auto& [allowed, delay] = log.answers()[i];
+      compare(server, candidate, i + 1, "", log.arrivals()[i], allowed, delay);
+    }
+    if (log.is_complete()) bytes_per_key = server.bytes_per_key();
+  });
   confirmation_.is_part |= !log.is_complete();
-  confirmation_.undecided += static_cast<std::int64_t>(found.undecided.size());
   return bytes_per_key;
 }
 
 void Confirmer::confirm(const script::Candidate& candidate,
                         const std::vector<rlctl::adversary::Answered>& schedules) {
-  ask_server([&](redis::Connection& connection) {
-    rlctl::adversary::TrialKeys keys;
-    const auto script = script::make_script(candidate, keys, "");
-    rlctl::adversary::ScriptTrial trial(connection, *script,
-                                        rlctl::adversary::scope_of(candidate, &*server_));
-    trial.decider().stop_at(interrupt_, kTimeout, std::chrono::microseconds{0});
-    std::vector<rlctl::adversary::Schedule> asked;
-    for (const auto& each : schedules) asked.push_back(each.schedule);
-    const auto answers = trial.run(asked);
-    for (std::size_t i = 0; i < schedules.size(); ++i) {
-      const auto& expected = schedules[i].answers;
-      // KeyAging shows a script TTLs that differ by a few ms.
-      const bool differs_by_ttl = answers[i] != expected && script->may_read_ttl();
-      if (answers[i].empty() || trial.doubtful().contains(i) || differs_by_ttl) {
-        ++confirmation_.undecided;
-        continue;
+  const rlctl::adversary::TrialKeys keys;
+  ask_server(candidate, keys, [&](ClockedScript& server) {
+    for (const auto& [schedule, answers] : schedules) {
+      server.forget();
+      for (std::uint32_t i = 0; i < schedule.size(); ++i) {
+        const auto arrival = arrival_of(schedule[i], schedule[i].client, i + 1);
+        compare(server, candidate, i + 1, "a schedule of ", arrival, answers[i].allowed,
+                answers[i].delay);
       }
-      const auto [theirs, ours] = std::ranges::mismatch(answers[i], expected);
-      if (ours != expected.end()) {
-        report_fault(candidate, static_cast<std::size_t>(ours - expected.begin()), ours->allowed);
-      }
-      confirmation_.requests += static_cast<std::int64_t>(expected.size());
     }
   });
 }

@@ -1,31 +1,33 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "adversary/sample.h"
 #include "base/wait.h"
 #include "cli/trial/report.h"
-#include "redis/server.h"
 #include "script/script.h"
 #include "simulation/engine.h"
 #include "simulation/virtual_run.h"
 #include "traffic/traffic.h"
 
 // What the engine decided is confirmed by a server, if one is installed: a private one decides some
-// of it again. So a fault of the engine is not reported as one of a limiter.
+// of it again, at the same times by its own clock. So a fault of the engine is not reported as one
+// of a limiter.
 
 namespace rlctl::cli::trial {
 
 /// Keeps the first requests of a run, and how they were decided.
 class DecisionLog {
  public:
-  /// A server decides so many in a tenth of a second.
+  /// A server decides so many, one after another, in half a second.
   static constexpr std::size_t kMost = 20'000;
 
   void add(std::span<const traffic::Arrival> arrivals,
@@ -33,15 +35,14 @@ class DecisionLog {
   const std::vector<traffic::Arrival>& arrivals() const { return arrivals_; }
   /// Whether these are all requests.
   bool is_complete() const { return is_complete_; }
-  bool allowed(std::size_t i) const { return answers_[i].first; }
-  /// Whether a decision is as it was then.
-  bool is_alike(std::size_t i, const limiter::Decision& decision) const {
-    return answers_[i] == std::pair(decision.allowed, decision.delay);
+  /// Whether each was allowed, and its delay.
+  const std::vector<std::pair<bool, std::chrono::microseconds>>& answers() const {
+    return answers_;
   }
 
  private:
   std::vector<traffic::Arrival> arrivals_;
-  std::vector<std::pair<bool, std::chrono::microseconds>> answers_;  ///< allowed, and the delay
+  std::vector<std::pair<bool, std::chrono::microseconds>> answers_;
   bool is_complete_ = true;
 };
 
@@ -63,8 +64,10 @@ class LoggedDecider final : public simulation::Decider {
   DecisionLog log_;
 };
 
-/// Asks a private server what the engine was asked. An error of the server is not one of the run:
-/// then the confirmation says why there is none.
+class ClockedScript;
+
+/// Asks a private server what the engine was asked, a new one for each limiter. An error of the
+/// server is not one of the run: then the confirmation says why there is none.
 class Confirmer {
  public:
   /// `command`: the command line that repeats the run. The interrupt, which must outlive this, ends
@@ -83,15 +86,14 @@ class Confirmer {
   const Confirmation& confirmation() const { return confirmation_; }
 
  private:
-  template <typename Ask>
-  void ask_server(const Ask& ask);
-  [[noreturn]] void report_fault(const script::Candidate& candidate, std::size_t request,
-                                 bool allowed) const;
+  void ask_server(const script::Candidate& candidate, const traffic::Traffic& names,
+                  const std::function<void(ClockedScript&)>& ask);
+  void compare(ClockedScript& server, const script::Candidate& candidate, std::size_t number,
+               std::string_view of, const traffic::Arrival& arrival, bool allowed,
+               std::chrono::microseconds delay);
 
   const Interrupt& interrupt_;
   std::vector<std::string> command_;
-  std::optional<redis::PrivateServer> server_;
-  bool has_no_server_ = false;
   Confirmation confirmation_;
 };
 

@@ -16,11 +16,6 @@ constexpr JsonField<Confirmation> kConfirmationFields[] = {
      [](const auto& of) { return of.requests; }},
     {"first_only", kBoolean, "Whether it was asked for the first requests of a long run only.",
      [](const auto& of) { return of.is_part; }},
-    {"undecided", kCount,
-     "Schedules, or keys of the traffic, that were left out, since on a server their answers "
-     "depend "
-     "on when a key expires.",
-     [](const auto& of) { return of.undecided; }},
     {"why_not", kTextOrNull, "Why a server did not decide all that it was asked; null if it did.",
      [](const auto& of) { return known_text(of.why_not); }},
 };

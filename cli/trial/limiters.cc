@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "cli/options/limits.h"
 #include "cli/options/log_options.h"
+#include "cli/server/connection.h"
 #include "cli/trial/holders.h"
 #include "limiter/algorithm.h"
 #include "redis/url.h"
@@ -291,7 +292,8 @@ void add_scripts(Plan& plan, const NamedLimiters& scripts, const Invocation& inv
   plan.has_configured_script |= scripts.uses_configuration;
   for (auto [candidate, options] : scripts.limiters) {
     const auto& server = invocation.connection;
-    if (names_server(server) && server.url != "private:") refuse_setup_of_head(options);
+    const bool is_shared = names_server(server) && server.url != "private:";
+    if (is_shared) refuse_setup_of_head(options);
     candidate.limits = plan.limits;
     if (plan.model && candidate.foreign) {
       refuse_both("--model", quoted_and_masked(name_of(candidate)), "a script has no model");
@@ -300,10 +302,10 @@ void add_scripts(Plan& plan, const NamedLimiters& scripts, const Invocation& inv
     ask_as_holders(candidate, options, plan);
     require_usable(candidate);
     const auto& script = candidate.foreign;
-    if (script && !script->function.empty() && names_server(invocation.connection)) {
+    if (script && !script->function.empty() && is_shared) {
       throw UsageError(
-          fmt::format("{} is a library of functions, which runs on a private server only: FUNCTION "
-                      "LOAD would replace a library that others use",
+          fmt::format("{} is a library of functions, which is not loaded into a server that others "
+                      "use: FUNCTION LOAD would replace a library of theirs",
                       escape(script->name)),
           kNameNoServer);
     }
@@ -358,7 +360,8 @@ void append_repeated(std::vector<std::string>& words, const Plan& plan,
                      const Invocation& invocation, const Resolved& values) {
   const auto limiters = limiter_operands(plan);
   words.insert(words.end(), limiters.begin(), limiters.end());
-  const auto options = invocation.options.repeated(values, plan.is_real());
+  const bool names = plan.is_real() || names_server(invocation.connection);
+  const auto options = invocation.options.repeated(values, names);
   words.insert(words.end(), options.begin(), options.end());
   // Of a server under the virtual clock, the time does not matter.
   const auto& timeout = invocation.connection.timeout;

@@ -68,8 +68,8 @@ void add_limiters_named(Plan& plan, const NamedLimiters& scripts, const Invocati
 using Resolved = std::map<std::string_view, std::vector<std::string>>;
 /// Those of the limiters and of the server, without its password.
 Resolved resolved_limiters(const Plan& plan, const Invocation& invocation);
-/// Appends the limiters and the options that repeat a plan. The server is included only under the
-/// real clock: under the virtual clock all servers give the same result.
+/// Appends the limiters and the options that repeat a plan. The server is included if the plan has
+/// one: scripts run in this process otherwise.
 void append_repeated(std::vector<std::string>& words, const Plan& plan,
                      const Invocation& invocation, const Resolved& values);
 

@@ -137,9 +137,6 @@ struct Confirmation {
   std::string why_not = {};   ///< why not all was confirmed; empty: it was
   std::int64_t requests = 0;  ///< that the server decided alike
   bool is_part = false;       ///< it was asked for the first requests of a long run only
-  /// Schedules, or keys of the traffic, that were left out: on a server their answers depend on
-  /// when a key expires.
-  std::int64_t undecided = 0;
 };
 
 /// The results of `rlctl burst` or `rlctl adversary`, for every output format.

@@ -80,18 +80,15 @@ HeadFact traffic_fact(const Report& report) {
 }
 
 Fact confirmation_fact(const Report& report) {
-  const auto& [server, why_not, requests, is_part, undecided] = *report.confirmation;
+  const auto& [server, why_not, requests, is_part] = *report.confirmation;
   if (!why_not.empty()) {
     return {
         "server", Text("not confirmed on a server", Tone::kWarning), {escaped_message(why_not)}};
   }
-  auto about =
-      fmt::format("{}{} decided alike", is_part ? "the first " : "", counted(requests, "request"));
-  if (undecided > 0) {
-    about += fmt::format("; left out {} that depend on when a key expires",
-                         counted(undecided, report.plan.search() != nullptr ? "schedule" : "key"));
-  }
-  return {"server", "confirmed on " + server, {about}};
+  return {"server",
+          "confirmed on " + server,
+          {fmt::format("{}{} decided alike", is_part ? "the first " : "",
+                       counted(requests, "request"))}};
 }
 
 std::string shown_name(const Run& run) {

@@ -74,9 +74,6 @@ void add_text(std::string& out, const Collection& collection) {
 
 }  // namespace
 
-NotImplementedHere::NotImplementedHere(std::string_view what)
-    : std::runtime_error(fmt::format("{} is not implemented here", what)) {}
-
 std::string_view type_name(const Value& value) {
   constexpr std::array<std::string_view, std::variant_size_v<Value>> kNames = {
       "string", "list", "hash", "set", "zset"};

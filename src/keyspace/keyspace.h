@@ -54,13 +54,8 @@
 
 namespace rlctl::keyspace {
 
-/// A call that a Keyspace cannot answer as Redis 7 does. what() names the command: "SORT is not
-/// implemented here".
-class NotImplementedHere : public std::runtime_error {
- public:
-  /// `what` is the subject of the sentence, raw.
-  explicit NotImplementedHere(std::string_view what);
-};
+/// For a call that a Keyspace cannot answer as Redis 7 does: it names the command.
+using lua::NotImplementedHere;
 
 struct Field {
   std::string name, value;

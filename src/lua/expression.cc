@@ -683,6 +683,8 @@ void Expression::evaluate(redis::ReplyView reply, std::span<const double> values
     if (has_value) return;
   } catch (const RanTooLong& too_long) {
     throw ExpressionError{program.columns.front(), fmt::format("it {}", too_long.what())};
+  } catch (const NotImplementedHere& missing) {
+    throw ExpressionError{program.columns.front(), missing.what()};
   }
   throw program.error_of(error);
 }

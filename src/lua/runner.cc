@@ -112,7 +112,9 @@ int log(lua_State* state) {
 int setresp(lua_State* state) {
   if (lua_gettop(state) != 1) return raise(state, "redis.setresp() requires one argument.");
   const auto version = static_cast<int>(lua_tointeger(state, 1));
-  if (version == 3) return raise(state, "rlctl does not have redis.setresp(3)");
+  if (version == 3) {
+    Sandbox::stop(state, std::make_exception_ptr(NotImplementedHere("redis.setresp(3)")));
+  }
   if (version != 2) return raise(state, "RESP version must be 2 or 3.");
   return 0;
 }
@@ -544,13 +546,11 @@ void Runner::run(std::string_view function, std::span<const std::string_view> ke
 }
 
 int Runner::line() const {
-  lua_State* const state = state_->caller;
-  lua_Debug place{};
-  for (int level = 0; lua_getstack(state, level, &place) != 0; ++level) {
-    // Functions in C have no lines.
-    if (lua_getinfo(state, "l", &place) != 0 && place.currentline > 0) return place.currentline;
-  }
-  return 0;
+  return Sandbox::line(state_->caller);
+}
+
+int Runner::stopped_line() const {
+  return state_->sandbox.stopped_line();
 }
 
 std::optional<double> Runner::returned_number() const {

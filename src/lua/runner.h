@@ -7,7 +7,7 @@
 // Replies pass as RESP2 in both directions, as inside of Redis: a Commands appends the bytes of a
 // reply, and so does run(). Nothing else is needed to compare a run with EVAL, byte for byte.
 //
-// What is not there is refused by name: redis.setresp(3), and what Sandbox does not have.
+// What is not there ends the run by its name: redis.setresp(3), and what Sandbox does not have.
 // tests/lua/runner_test.cc lists everything that a script can see here and not on Redis 7, and
 // tests/lua/runner_calls_test.cc what other servers do otherwise, which is not a mode.
 
@@ -57,11 +57,14 @@ class Runner {
 
   /// Calls the script, or this function of a library, and appends its reply as RESP2: that of EVAL,
   /// or of FCALL. An error of the script is a reply. Throws RanTooLong, also for a reply that is
-  /// larger than Bounds::memory, Interrupted, and what `commands` throws; then nothing is appended.
+  /// larger than Bounds::memory, NotImplementedHere, Interrupted, and what `commands` throws; then
+  /// nothing is appended.
   void run(std::string_view function, std::span<const std::string_view> keys,
            std::span<const std::string_view> arguments, Commands& commands, std::string& reply);
   /// Within Commands::call(): the line of the source that calls the command, from 1.
   int line() const;
+  /// After run() has thrown: the line at which that was.
+  int stopped_line() const;
   /// The number that the last run() returned, before it was cut to an integer; std::nullopt if it
   /// returned anything else.
   std::optional<double> returned_number() const;

@@ -29,6 +29,7 @@ struct Sandbox::Box {
   std::size_t used = 0;             ///< bytes
   std::int64_t left = 0;            ///< instructions of this run
   std::exception_ptr stopped = {};  ///< why the run ends; no source may catch that
+  int stopped_line = 0;             ///< where it was when that was set
   /// Of math.random(): at first, that of a server that has just started.
   std::array<unsigned short, 3> random_state{0x330E, 0xABCD, 0x1234};
   int globals = LUA_NOREF;     ///< the real table, in the registry
@@ -492,7 +493,7 @@ constexpr Guarded kGuarded[] = {{"", "rawset", guard_change},
                                 {"string", "gsub", guard_pattern}};
 
 int refuse_cmsgpack(lua_State* state) {
-  return luaL_error(state, "rlctl does not have cmsgpack: run the script on a server");
+  Sandbox::stop(state, std::make_exception_ptr(NotImplementedHere("cmsgpack")));
 }
 
 /// encode_keep_buffer() of cjson, which always does.
@@ -503,8 +504,8 @@ int keep_buffer(lua_State* state) {
 
 /// A setter of cjson, its upvalue, which may neither set nor tell.
 int refuse_setting(lua_State* state) {
-  return luaL_error(state, "rlctl does not have cjson.%s(): run the script on a server",
-                    lua_tostring(state, lua_upvalueindex(1)));
+  const auto what = fmt::format("cjson.{}()", lua_tostring(state, lua_upvalueindex(1)));
+  Sandbox::stop(state, std::make_exception_ptr(NotImplementedHere(what)));
 }
 
 /// Removes what `only` does not name from the table on the top of the stack.
@@ -604,6 +605,9 @@ void Guards::open(lua_State* state) {
 
 // ---- The sandbox ----
 
+NotImplementedHere::NotImplementedHere(std::string_view what)
+    : std::runtime_error(fmt::format("{} is not implemented here", what)) {}
+
 Sandbox::Sandbox(const Bounds& bounds)
     : box_(std::make_unique<Box>(Box{.bounds = bounds})),
       state_(lua_newstate(Guards::allocate, box_.get())) {
@@ -692,10 +696,26 @@ bool Sandbox::compile(lua_State* state, std::string_view source, const char* nam
 }
 
 void Sandbox::stop(lua_State* state, std::exception_ptr exception) {
-  auto& stopped = Box::of(state).stopped;
-  if (!stopped) stopped = std::move(exception);
+  auto& box = Box::of(state);
+  if (!box.stopped) {
+    box.stopped = std::move(exception);
+    box.stopped_line = line(state);
+  }
   luaL_error(state, "stopped");
   __builtin_unreachable();  // luaL_error() does not return
+}
+
+int Sandbox::line(lua_State* state) {
+  lua_Debug place{};
+  for (int level = 0; lua_getstack(state, level, &place) != 0; ++level) {
+    // Functions in C have no lines.
+    if (lua_getinfo(state, "l", &place) != 0 && place.currentline > 0) return place.currentline;
+  }
+  return 0;
+}
+
+int Sandbox::stopped_line() const {
+  return box_->stopped_line;
 }
 
 }  // namespace rlctl::lua

@@ -6,7 +6,7 @@
 // string, table, math, coroutine, os.clock, cjson, bit and struct. No source can leave it:
 //
 //   - There is no io, package, require, dofile, loadfile, print, debug, getfenv, setfenv or
-//     newproxy. cmsgpack, which Debian does not package for Lua 5.1, is refused by name.
+//     newproxy. cmsgpack, which Debian does not package for Lua 5.1, ends the run.
 //   - load() and loadstring() refuse bytecode, since Lua 5.1 does not verify it.
 //   - The globals and libraries cannot be changed. Redis patches Lua for that; here, a source sees
 //     an empty table whose metatable leads to the real one, and the functions that look past
@@ -57,6 +57,13 @@ class RanTooLong : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A source asks for what only a server has. what() is a sentence: "SORT is not implemented here".
+class NotImplementedHere : public std::runtime_error {
+ public:
+  /// `what` is the subject of the sentence, raw.
+  explicit NotImplementedHere(std::string_view what);
+};
+
 class Sandbox {
  public:
   /// Throws std::bad_alloc.
@@ -87,6 +94,10 @@ class Sandbox {
   static bool compile(lua_State* state, std::string_view source, const char* name);
   /// Ends the run() in whose body this is called; run() throws the exception.
   [[noreturn]] static void stop(lua_State* state, std::exception_ptr exception);
+  /// The line of the source that runs, from 1; 0 if none does.
+  static int line(lua_State* state);
+  /// The line at which the last run() was ended by stop().
+  int stopped_line() const;
 
  private:
   friend struct Guards;

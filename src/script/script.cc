@@ -159,8 +159,8 @@ lua::Substitutes substitutes_for(const ForeignLimiter& limiter,
   std::vector<std::string_view> words;
   for (const auto& argument : limiter.arguments) words.push_back(argument.source());
   auto needed = lua::needed_substitutes(limiter.source, words);
-  if (!environment.virtual_clock) needed.time = needed.expiry = false;
-  needed.other_keys = environment.virtual_clock || environment.keys_only;
+  if (environment.time == ScriptTime::kHost) needed.time = needed.expiry = false;
+  needed.other_keys = environment.time == ScriptTime::kVirtual || environment.keys_only;
   return needed;
 }
 
@@ -353,7 +353,7 @@ class ForeignScript final : public Script {
         substitutes_(substitutes_for(limiter, environment)) {
     require_usable(limiter, limit);
     names_keys_ = names_numbered_key(limiter);
-    if (environment.virtual_clock) require_no_field_ttls(limiter);
+    if (environment.time == ScriptTime::kVirtual) require_no_field_ttls(limiter);
     for (const auto& step : limiter.setup) {
       steps_.push_back(
           {.limiter = script_of(step, limiter), .differs_by_key = differs_by_key(step, limiter)});

@@ -215,10 +215,16 @@ class Script {
                                  std::int64_t number) const = 0;
 };
 
-/// How a foreign script runs; a bundled one is told everything.
+/// What the time of a request is to a foreign script; a bundled one is told it.
+enum class ScriptTime {
+  kHost,     ///< nothing: TIME replies that of the host
+  kTold,     ///< TIME replies it, and absolute times of expiry count from it
+  kVirtual,  ///< and TTLs follow it, by KeyAging
+};
+
+/// How a foreign script runs.
 struct ScriptEnvironment {
-  /// TIME replies the time of the request, and absolute times of expiry count from it.
-  bool virtual_clock = true;
+  ScriptTime time = ScriptTime::kVirtual;
   /// The server is not this process's own: a command with a key that is not one of its KEYS is an
   /// error, before it runs. Otherwise it may use any key, and the virtual time passes for it too.
   bool keys_only = false;

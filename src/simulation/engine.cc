@@ -68,7 +68,7 @@ redis::Reply Engine::run(const limiter::ScriptCall& call, lua::Commands& command
 
 EngineDecider::EngineDecider(const script::Candidate& candidate, const traffic::Traffic& traffic,
                              const Interrupt& interrupt)
-    : script_(make_script(candidate, traffic, "", {.virtual_clock = false})),
+    : script_(make_script(candidate, traffic, "", {.time = script::ScriptTime::kHost})),
       interrupt_(interrupt),
       decides_by_ttls_(script_->key_of_ttls().has_value()),
       engine_(interrupt) {
@@ -116,7 +116,7 @@ redis::Reply EngineDecider::prepare(const limiter::ScriptCall& call, keyspace::K
   } catch (const lua::RanTooLong& error) {
     throw UsageError(
         fmt::format("the setup of {} did not end: it {}", script_->name(), error.what()));
-  } catch (const keyspace::NotImplementedHere& error) {
+  } catch (const lua::NotImplementedHere& error) {
     throw UsageError(fmt::format("the setup of {}: {}", script_->name(), error.what()), kOnServer);
   }
 }
@@ -130,8 +130,11 @@ redis::Reply EngineDecider::run(const limiter::ScriptCall& call, const traffic::
                                fmt::format("{} did not end: it {}", script_->name(), error.what()),
                                {}, "the script may never end: step through it with rlctl debug");
     throw script_->with_request(timeout, arrival, state_.calls);
-  } catch (const keyspace::NotImplementedHere& error) {
-    throw UsageError(fmt::format("{}: {}", script_->name(), error.what()), kOnServer);
+  } catch (const lua::NotImplementedHere& error) {
+    const redis::Error refused(
+        redis::Failure::kUsage,
+        fmt::format("{}:{}: {}", script_->name(), engine_.runner().stopped_line(), error.what()));
+    throw UsageError(script_->with_request(refused, arrival, state_.calls).what(), kOnServer);
   }
 }
 

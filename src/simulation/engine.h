@@ -37,7 +37,7 @@ class Engine final : public script::ScriptHost {
   /// Answers SCRIPT LOAD and FUNCTION LOAD REPLACE as a server does.
   redis::Reply call(redis::Arguments words) override;
   /// Calls a script or a function, which is loaded, or the reply is an error. Throws
-  /// lua::RanTooLong, Interrupted, and keyspace::NotImplementedHere.
+  /// lua::RanTooLong, Interrupted, and lua::NotImplementedHere.
   redis::Reply run(const limiter::ScriptCall& call, lua::Commands& commands);
   /// Of the script that run() calls, or has called last.
   const lua::Runner& runner() const { return *running_; }

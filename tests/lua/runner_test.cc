@@ -232,11 +232,7 @@ struct Difference {
 constexpr Difference kDifferences[] = {
     {"return type(os.clock())", "$6\r\nnumber", "Redis has os.clock() since 7.4"},
     {"return type(server.call)", "$8\r\nfunction", "Valkey's name for redis"},
-    {"return redis.setresp(3)", "-ERR rlctl does not have redis.setresp(3)",
-     "replies are those of RESP2"},
     {"return redis.acl_check_cmd('nonsense')", ":1", "there are no users"},
-    {"return cmsgpack.pack(1)", "-ERR user_script:1: rlctl does not have cmsgpack",
-     "it is not packaged for Lua 5.1"},
     {"return type(getmetatable(redis))", "$7\r\nboolean", "a metatable protects the table"},
     {"return type(getmetatable(_G))", "$7\r\nboolean", "as above, and theirs has no more use"},
     {"return string.find('x', string.rep('x', 10001))",

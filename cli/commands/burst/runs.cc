@@ -447,7 +447,7 @@ class Runs {
     if (candidate.program) return run_program_in_real_time(number);
     const std::string name(name_of(candidate));
     auto& connection = session_.server()->connection();
-    const script::ScriptEnvironment environment{.virtual_clock = false,
+    const script::ScriptEnvironment environment{.time = script::ScriptTime::kHost,
                                                 .keys_only = !session_.server()->is_private()};
     const auto prefix = session_.server()->next_prefix();
     const auto names = virtual_traffic().traffic;

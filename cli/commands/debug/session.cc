@@ -132,7 +132,7 @@ class Replay {
                        fmt::format("--skip {} debugs the last one", there - 1));
     }
     require_costs({&candidate_, 1}, recording_, "");
-    script_ = script::make_script(candidate_, *traffic_, "", {.virtual_clock = false});
+    script_ = script::make_script(candidate_, *traffic_, "", {.time = script::ScriptTime::kHost});
     skipped_ = script::make_script(candidate_, *traffic_, "");
   }
 

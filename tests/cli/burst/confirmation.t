@@ -9,7 +9,7 @@ $ write counter.lua
 $ rlctl burst counter.lua --limit 2/10s --args '{window_ms} {limit}' --json
 {"pattern":"boundary","seed":1,"clock":"virtual","limit":2,"window_us":10000000,"limits":[{"limit":2,"window_us":10000000,"burst":null,"text":"2/10s"}],"replay":null,"command":"rlctl burst boundary counter.lua --limit 2/10s --args '{window_ms} {limit}' --seed 1","interrupted":false,"confirmation":{[..]},"runs":[{"algorithm":"counter.lua","sent":4,"allowed":2,"denied":2,"keys":1,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225609990000,"span_us":5000,"key":"1","limit":2,"window_us":10000000},"worst_keys":[{"key":"1","allowed":2,"ratio":1,"from_us":1767225609990000,"span_us":5000,"limit":2,"window_us":10000000,"denied":2}],"denied_by_limit":null,"bytes_per_key":48,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225610000000,"longest_shut_out_us":5000,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":null,"reset_after":null,"top_denied":[{"key":"1","denied":2}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":2},"suggestion":null,"hint":null,"why":null}]}
 $ rlctl burst counter.lua --limit 2/10s --args '{window_ms} {limit}' -u private: --json
-{"pattern":"boundary","seed":1,"clock":"virtual","limit":2,"window_us":10000000,"limits":[{"limit":2,"window_us":10000000,"burst":null,"text":"2/10s"}],"replay":null,"command":"rlctl burst boundary counter.lua --limit 2/10s --args '{window_ms} {limit}' --seed 1","interrupted":false,"confirmation":null,"runs":[{"algorithm":"counter.lua","sent":4,"allowed":2,"denied":2,"keys":1,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225609990000,"span_us":5000,"key":"1","limit":2,"window_us":10000000},"worst_keys":[{"key":"1","allowed":2,"ratio":1,"from_us":1767225609990000,"span_us":5000,"limit":2,"window_us":10000000,"denied":2}],"denied_by_limit":null,"bytes_per_key":48,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225610000000,"longest_shut_out_us":5000,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":null,"reset_after":null,"top_denied":[{"key":"1","denied":2}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":2},"suggestion":null,"hint":null,"why":null}]}
+{"pattern":"boundary","seed":1,"clock":"virtual","limit":2,"window_us":10000000,"limits":[{"limit":2,"window_us":10000000,"burst":null,"text":"2/10s"}],"replay":null,"command":"rlctl burst boundary counter.lua --limit 2/10s --args '{window_ms} {limit}' --seed 1 --url private:","interrupted":false,"confirmation":null,"runs":[{"algorithm":"counter.lua","sent":4,"allowed":2,"denied":2,"keys":1,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225609990000,"span_us":5000,"key":"1","limit":2,"window_us":10000000},"worst_keys":[{"key":"1","allowed":2,"ratio":1,"from_us":1767225609990000,"span_us":5000,"limit":2,"window_us":10000000,"denied":2}],"denied_by_limit":null,"bytes_per_key":48,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225610000000,"longest_shut_out_us":5000,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":null,"reset_after":null,"top_denied":[{"key":"1","denied":2}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":2},"suggestion":null,"hint":null,"why":null}]}
 $ rlctl adversary counter.lua --limit 2/10s --args '{window_ms} {limit}' --tries 500
 pattern    adversary
            the schedule that makes a limiter allow the most
@@ -31,9 +31,7 @@ edge       the limiter denies exactly one window after a unit, where an exact
            >=, or it rounds; no other denial differed in what was tried
 times      from the beginning of a window  2026-01-01T00:00:00Z
 
-server     confirmed on [..]
-           [..]
-           [..]
+server     confirmed on Redis [..]  1291 requests decided alike
 
 rlctl adversary counter.lua --limit 2/10s --args '{window_ms} {limit}' \
     --tries 500 --seed 1
@@ -106,7 +104,7 @@ $ write any.lua
 < redis.call('SADD', KEYS[1], 'a', 'b')
 < return redis.call('SPOP', KEYS[1]) and 1
 $ rlctl burst any.lua --limit 2/10s --args '{now_ms}' -q
-! rlctl: burst: any.lua: SPOP of a random member is not implemented here
+! rlctl: burst: any.lua:2: SPOP of a random member is not implemented here; request 1 had KEYS '1' and ARGV '1767225609990'
 !   hint: a server has it: burst, adversary and debug run scripts there with -u private:
 [2]
 $ rlctl burst any.lua --limit 2/10s --args '{now_ms}' -q -u private:
@@ -132,9 +130,7 @@ edge       found such denials only exactly one window after a unit; whether they
            end there was not established
 times      from the beginning of a window  2026-01-01T00:00:00Z
 
-server     confirmed on [..]
-           [..]
-           [..]
+server     confirmed on Redis [..]  408 requests decided alike
 
 rlctl adversary once.lua --limit 1/1s --args '{window_ms}' --tries 200 \
     --seed 1
@@ -156,3 +152,44 @@ $ rlctl burst lib.lua --limit 2/10s --head 'function take' -q
 ! rlctl: burst: lib.lua: Function not found; request 1 had KEYS '1' and ARGV none
 !   hint: an error is not taken for a denial: let the script return a value for it, and say which with --allowed-when
 [5]
+
+## what only a server has ends the run, whatever the script catches
+$ write resp.lua
+< local has_resp3 = pcall(redis.setresp, 3)
+< return has_resp3 and 1 or 0
+$ rlctl burst resp.lua --limit 2/10s --args '{now_ms}' -q
+! rlctl: burst: resp.lua:1: redis.setresp(3) is not implemented here; request 1 had KEYS '1' and ARGV '1767225609990'
+!   hint: a server has it: burst, adversary and debug run scripts there with -u private:
+[2]
+$ write sort.lua
+< local n = redis.call('INCR', KEYS[1])
+< if not pcall(redis.call, 'SORT', KEYS[1]) then return 1 end
+< return n <= 2 and 1 or 0
+$ rlctl lint sort.lua --limit 2/10s --args '{now_ms}'
+! rlctl: lint: sort.lua:2: SORT is not implemented here; request 1 had KEYS 'ann' and ARGV '1767225600748'
+!   hint: a server has it: burst, adversary and debug run scripts there with -u private:
+[3]
+$ write packed.lua
+< return cmsgpack.pack(1) and 1
+$ rlctl burst packed.lua --limit 2/10s --args '{now_ms}' -q
+! rlctl: burst: packed.lua:1: cmsgpack is not implemented here; request 1 had KEYS '1' and ARGV '1767225609990'
+!   hint: a server has it: burst, adversary and debug run scripts there with -u private:
+[2]
+
+## each limiter has a server of its own, with its random numbers and its functions
+$ write chance.lua
+< redis.call('SET', KEYS[1], 1, 'PX', ARGV[1])
+< return math.random(2) == 1 and 1 or 0
+$ rlctl burst chance.lua chance.lua --limit 20/10s --args '{window_ms}' --json --assert 'worst>=0'
+{"pattern":"boundary","seed":1,"clock":"virtual","limit":20,"window_us":10000000,"limits":[{"limit":20,"window_us":10000000,"burst":null,"text":"20/10s"}],"replay":null,"command":"rlctl burst boundary chance.lua chance.lua --limit 20/10s --args '{window_ms}' --seed 1","interrupted":false,"confirmation":{"server":"Redis[..]","requests":40,"first_only":false,"why_not":null},"runs":[{"algorithm":"chance.lua","sent":40,"allowed":21,"denied":19,"keys":1,"keys_denied":1,"worst":{"allowed":21,"ratio":1.05,"from_us":1767225609990000,"span_us":19000,"key":"1","limit":20,"window_us":10000000},"worst_keys":[{"key":"1","allowed":21,"ratio":1.05,"from_us":1767225609990000,"span_us":19000,"limit":20,"window_us":10000000,"denied":19}],"denied_by_limit":null,"bytes_per_key":48,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225609990500,"longest_shut_out_us":2000,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":null,"reset_after":null,"top_denied":[{"key":"1","denied":19}],"worst_minute":{"from_us":1767225600000000,"sent":40,"denied":19},"suggestion":null,"hint":"denied after 1 request, not 20: its own limit differs, the burst is missing, or its reply is misread","why":null}]}
+! rlctl: burst: warning: chance.lua: denied after 1 request, not 20: its own limit differs, the burst is missing, or its reply is misread
+$ write one.lua
+< #!lua name=one
+< redis.register_function('take', function(keys, args) return redis.call('INCR', keys[1]) <= args[1] + 0 and 1 or 0 end)
+$ write other.lua
+< #!lua name=other
+< redis.register_function('take', function(keys, args) return redis.call('INCR', keys[1]) < args[1] + 0 and 1 or 0 end)
+$ rlctl burst one.lua other.lua --limit 2/10s --args '{limit} {now}' --json
+{"pattern":"boundary","seed":1,"clock":"virtual","limit":2,"window_us":10000000,"limits":[{"limit":2,"window_us":10000000,"burst":null,"text":"2/10s"}],"replay":null,"command":"rlctl burst boundary one.lua other.lua --limit 2/10s --args '{limit} {now}' --seed 1","interrupted":false,"confirmation":{"server":"Redis[..]","requests":8,"first_only":false,"why_not":null},"runs":[{"algorithm":"one.lua","sent":4,"allowed":2,"denied":2,"keys":1,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225609990000,"span_us":5000,"key":"1","limit":2,"window_us":10000000},"worst_keys":[{"key":"1","allowed":2,"ratio":1,"from_us":1767225609990000,"span_us":5000,"limit":2,"window_us":10000000,"denied":2}],"denied_by_limit":null,"bytes_per_key":48,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225610000000,"longest_shut_out_us":5000,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":null,"reset_after":null,"top_denied":[{"key":"1","denied":2}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":2},"suggestion":null,"hint":null,"why":null},{"algorithm":"other.lua","sent":4,"allowed":1,"denied":3,"keys":1,"keys_denied":1,"worst":{"allowed":1,"ratio":0.5,"from_us":1767225609990000,"span_us":0,"key":"1","limit":2,"window_us":10000000},"worst_keys":[{"key":"1","allowed":1,"ratio":0.5,"from_us":1767225609990000,"span_us":0,"limit":2,"window_us":10000000,"denied":3}],"denied_by_limit":null,"bytes_per_key":48,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225609995000,"longest_shut_out_us":10000,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":null,"reset_after":null,"top_denied":[{"key":"1","denied":3}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":3},"suggestion":null,"hint":"denied after 1 request, not 2: its own limit differs, the burst is missing, or its reply is misread","why":null}]}
+! rlctl: burst: warning: other.lua: denied after 1 request, not 2: its own limit differs, the burst is missing, or its reply is misread
+$ rlctl burst one.lua --limit 2/10s --args '{limit} {now}' -q -u private: --assert 'allowed==2'

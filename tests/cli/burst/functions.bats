@@ -49,7 +49,7 @@ need_functions() {
 @test "a library is not loaded on a named server, where others may use one of that name" {
   start_server
   run -2 rlctl burst mylib.lua --args '{limit} {window_s}' -s "$socket"
-  assert_line --partial 'mylib.lua is a library of functions, which runs on a private server only'
+  assert_line --partial 'mylib.lua is a library of functions, which is not loaded into a server that others use'
 }
 
 @test "the function is chosen by its name, also in the configuration" {

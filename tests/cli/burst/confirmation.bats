@@ -1,0 +1,53 @@
+# needs: server
+load ../../support/common
+
+# What comes between a script's decisions and the server that confirms them. What it confirms is in confirmation.t.
+
+setup() {
+  cd "$BATS_TEST_TMPDIR"
+  export TMPDIR=$BATS_TEST_TMPDIR
+  cat >slow.lua <<'LUA'
+for _ = 1, 5000 do redis.call('GET', KEYS[1]) end
+return redis.call('SET', KEYS[1], 1, 'NX', 'PX', ARGV[1]) and 1 or 0
+LUA
+}
+
+# Whether the child of a process has worked for a tenth of a second, so that it decides requests; writes its number.
+child_works() {
+  local ticks
+  pgrep -P "$1" >child && ticks=$(awk '{ print $14 }' "/proc/$(<child)/stat") && ((ticks >= 10))
+} 2>/dev/null
+
+# Runs a command that a server confirms, and sends a signal to `rlctl` or to the `server` meanwhile.
+confirm() {
+  local to=$1 signal=$2 pid
+  status=0
+  "${@:3}" >report 2>errors &
+  pid=$!
+  wait_until child_works "$pid"
+  if [[ $to == server ]]; then pid=$(<child); fi
+  kill -s "$signal" "$pid"
+  wait "$!" || status=$?
+  ! kill -0 "$(<child)" 2>/dev/null
+}
+
+burst=(rlctl burst slow.lua --limit 200/10s --args '{window_ms}')
+adversary=(rlctl adversary slow.lua --limit 2/10s --tries 300 --args '{window_ms}')
+
+@test "a server that dies while it confirms costs the confirmation alone" {
+  confirm server KILL "${burst[@]}"
+  assert_equal "$status" 0
+  grep '^server     not confirmed on a server  it ended before it had decided all' report
+  confirm server KILL "${adversary[@]}"
+  assert_equal "$status" 0
+  grep '^server     not confirmed on a server  it ended before it had decided all' report
+}
+
+@test "a signal while a server confirms ends the command by it, with a report that says so" {
+  confirm rlctl TERM "${burst[@]}" --json
+  assert_equal "$status" 143
+  assert_equal "$(gojq -c '[.interrupted, .confirmation.why_not]' report)" '[true,"interrupted"]'
+  confirm rlctl TERM "${adversary[@]}" --json
+  assert_equal "$status" 143
+  assert_equal "$(gojq -c '[.interrupted, .confirmation.why_not]' report)" '[true,"interrupted"]'
+}
