@@ -170,12 +170,12 @@ void evaluate(LdbCommands& on, std::string_view code) {
         "on a server that is not private, loops, functions and rep() are refused: nothing could "
         "stop them");
   }
-  answer(on, on.debugger.evaluate(code));
-  const bool names_local = on.was_wrong && on.debugger.running() &&
-                           std::ranges::any_of(on.debugger.variables(), [&](const auto& variable) {
-                             return ldb::names_in(code).contains(variable.name);
-                           });
-  if (names_local) on.text.say("(Redis's debugger evaluates globals only; leave out --ldb)");
+  const auto pieces = on.debugger.evaluate(code);
+  answer(on, pieces);
+  const bool lacks_variable = std::any_of(pieces.begin(), pieces.end(), [](const auto& piece) {
+    return piece.text.find("global variable") != std::string::npos;
+  });
+  if (lacks_variable) on.text.say("(Redis's debugger evaluates globals only; leave out --ldb)");
 }
 
 void call_redis(LdbCommands& on, std::string_view rest) {
@@ -258,7 +258,7 @@ std::string unknown_command(std::string_view word) {
 void show_help(LdbCommands& on, std::string_view word) {
   const auto* only = find_row(word);
   if (!word.empty() && only == nullptr) throw UsageError(unknown_command(word));
-  constexpr std::size_t kColumn = 28;  // leaves 52 of 80 columns to the longest summary
+  constexpr std::size_t kColumn = 32;  // leaves 48 of 80 columns to the longest summary
   for (const auto& row : rows()) {
     if (only != nullptr && &row != only) continue;
     on.text.say(fmt::format("{:{}}{}", row.synopsis(), kColumn, row.summary));
@@ -273,7 +273,7 @@ std::span<const LdbRow> rows() {
   using On = LdbCommands;
   using Rest = std::string_view;
   static constexpr LdbRow kRows[] = {
-      {"step", "s", "", "run to the next line, also that of a function",
+      {"step", "s", "", "run to the next line, even inside a function",
        [](On& on, Rest) { show_move(on, on.debugger.step()); }, true, true},
       {"next", "n", "", "the same: Redis's debugger steps over nothing",
        [](On& on, Rest) { show_move(on, on.debugger.step()); }, true, true},
@@ -289,12 +289,12 @@ std::span<const LdbRow> rows() {
        set_breakpoints},
       {"trace", "t", "", "the active functions, innermost first",
        [](On& on, Rest) { show_functions(on); }, true, true},
-      {"eval", "e", "CODE", "run Lua code, which sees no variables but globals", evaluate, true},
+      {"eval", "e", "CODE", "run Lua code, which sees globals only", evaluate, true},
       {"redis", "r", "COMMAND [WORD...]", "call Redis", call_redis, true},
       {"maxlen", "m", "[BYTES]", "set how much of a value to show; 0: all", set_maxlen},
       {"abort", "a", "", "end the script with an error at this line",
        [](On& on, Rest) { abort_script(on); }, true},
-      {"restart", "", "", "reload the script, start over on the original state",
+      {"restart", "", "", "reload the script, and start over",
        [](On& on, Rest) { on.after = On::After::kRestart; }},
       {"help", "h", "[COMMAND]", "list the commands, or explain one", show_help},
       {"quit", "q", "", "leave", [](On& on, Rest) { on.after = On::After::kQuit; }},

@@ -50,8 +50,12 @@ void LdbText::say(std::string_view message) {
   out_ += escaped_message(message) + '\n';
 }
 
+void LdbText::write_error(std::string_view escaped) {
+  out_ += tone("!", Tone::kBad) + "   " + tone(escaped, Tone::kBad) + '\n';
+}
+
 void LdbText::error(std::string_view message) {
-  out_ += tone("!", Tone::kBad) + "   " + tone(cut(message), Tone::kBad) + '\n';
+  write_error(escaped_message(message));
 }
 
 void LdbText::warn_if_rounded(std::string_view value) {
@@ -65,7 +69,7 @@ void LdbText::warn_if_rounded(std::string_view value) {
 void LdbText::stop(const ldb::RedisDebugger& debugger, bool is_first) {
   // In the order of ldb::Stop::Reason.
   static constexpr std::array kReasons{"", ", breakpoint", ", redis.breakpoint()",
-                                       ", stopped: it may never end"};
+                                       ", stopped: an infinite loop?"};
   const auto& stop = debugger.stop();
   const auto* reason =
       is_first ? ", at the beginning" : kReasons.at(static_cast<std::size_t>(stop.reason));
@@ -97,7 +101,7 @@ void LdbText::piece(const ldb::Printed& piece) {
       return entry("redis>", Tone::kDim,
                    cut(piece.text) + (piece.reply.empty() ? "" : "      " + cut(piece.reply)));
     case Kind::kError:
-      return error(piece.text);
+      return write_error(cut(piece.text));
     case Kind::kMessage:
       entry("debug>", Tone::kDim, cut(piece.text));
       return warn_if_rounded(piece.text);

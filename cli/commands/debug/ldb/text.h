@@ -53,6 +53,7 @@ class LdbText {
   std::string cut(std::string_view text) const;
   void entry(std::string_view label, Tone tone, std::string_view text);
   void piece(const ldb::Printed& piece);
+  void write_error(std::string_view escaped);
   void warn_if_rounded(std::string_view value);
 
   std::string& out_;
