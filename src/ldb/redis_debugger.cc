@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/wait.h"
+#include "lua/lexer.h"
 
 namespace rlctl::ldb {
 namespace {
@@ -110,7 +111,10 @@ RedisDebugger::Pieces RedisDebugger::start(Session session, const Debuggee& debu
   session_.emplace(std::move(session));
   last_line_ = 0;
   auto pieces = arrive(session_->start(debuggee, debuggee.source));
+  if (!running()) return pieces;
   ask_if_running({"maxlen", "0"});
+  const auto line_count = static_cast<int>(lua::source_lines(debuggee.source).size());
+  breakpoints_.erase(breakpoints_.upper_bound(line_count), breakpoints_.end());
   for (const int line : breakpoints_) ask_if_running({"break", std::to_string(line)});
   return pieces;
 }

@@ -50,7 +50,7 @@ class RedisDebugger {
   // What moves the script. Each tells what the script did until it stopped or ended.
 
   /// Starts a script, in place of one that has not ended, and waits for its first line. Breakpoints
-  /// of an earlier script are set again.
+  /// of an earlier script are set again at the lines that this one has.
   Pieces start(Session session, const Debuggee& debuggee);
   /// Runs to the next line, including those of functions that this line calls.
   Pieces step();

@@ -438,6 +438,7 @@ $ rlctl -u private: debug -q --ldb endless.lua
 = cut off: no answer within 2s
 the session is over; 'restart' starts over
 [..]   the script has ended; 'restart' starts over
+! rlctl: debug: 1 of the commands failed; the first is line 3: 'step'
 [1]
 
 ## commands come from a file

@@ -14,6 +14,7 @@
 #include "base/shell.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "cli/commands/debug/command_lines.h"
 #include "ldb/evaluation.h"
 
 namespace rlctl::cli::debug {
@@ -56,21 +57,9 @@ constexpr OtherCommand kOthers[] = {
 
 // ---- Words ----
 
-constexpr std::string_view kBlanks = " \t";
-
-/// Takes the first word off `rest`, and the blanks around it.
-std::string_view first_word(std::string_view& rest) {
-  rest.remove_prefix(std::min(rest.find_first_not_of(kBlanks), rest.size()));
-  const auto word = rest.substr(0, rest.find_first_of(kBlanks));
-  rest.remove_prefix(word.size());
-  rest.remove_prefix(std::min(rest.find_first_not_of(kBlanks), rest.size()));
-  rest = rest.substr(0, rest.find_last_not_of(kBlanks) + 1);
-  return word;
-}
-
 std::vector<std::string> words_in(std::string_view rest) {
   std::vector<std::string> words;
-  while (!rest.empty()) words.emplace_back(first_word(rest));
+  while (!rest.empty()) words.emplace_back(take_word(rest));
   return words;
 }
 
@@ -323,12 +312,12 @@ LdbCommands::After LdbCommands::run(std::string_view line) {
   was_wrong = false;
   after = After::kGoOn;
   auto arguments = line;
-  auto word = first_word(arguments);
+  auto word = take_word(arguments);
   if (word.starts_with('#')) return after;
   const auto repeated = std::exchange(last, "");
   if (word.empty()) {
     arguments = line = repeated;
-    word = first_word(arguments);
+    word = take_word(arguments);
   }
   if (word.empty()) return after;
   const auto* row = find_row(word);
@@ -349,9 +338,9 @@ void LdbCommands::wrong(std::string_view message) {
 }
 
 std::vector<std::string> LdbCommands::complete(std::string_view line) const {
-  const auto begin = line.find_last_of(kBlanks) + 1;
+  const auto begin = line.find_last_of(" \t") + 1;
   auto before = line.substr(0, begin);
-  const auto command = first_word(before);
+  const auto command = take_word(before);
   const auto* row = find_row(command);
   const auto name = row == nullptr ? std::string_view() : row->name;
   std::set<std::string> words;

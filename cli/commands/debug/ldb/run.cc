@@ -6,17 +6,14 @@
 // Nothing is added to the script: what Redis's debugger does not tell is refused by name.
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdint>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "cli/commands/debug/command_lines.h"
 #include "cli/commands/debug/keys.h"
 #include "cli/commands/debug/ldb/commands.h"
 #include "cli/commands/debug/ldb/text.h"
@@ -24,19 +21,13 @@
 #include "cli/commands/debug/place.h"
 #include "cli/commands/debug/plan.h"
 #include "cli/errors/failure.h"
-#include "cli/terminal/line_editor.h"
-#include "cli/terminal/signals.h"
-#include "cli/terminal/terminal.h"
 #include "ldb/redis_debugger.h"
-#include "lua/scopes.h"
 
 namespace rlctl::cli::debug {
 namespace {
 
 using ldb::Ending;
 using After = LdbCommands::After;
-
-constexpr std::string_view kLdbPrompt = "debug> ";
 
 class LdbRun {
  public:
@@ -45,8 +36,8 @@ class LdbRun {
         invocation_(invocation),
         place_(place),
         debuggee_(plan.debuggee),
-        is_typed_(plan.reads_commands_from_input() && is_terminal(STDIN_FILENO)),
-        debugger_([this] { return key_ && key_->pressed(); }),
+        lines_(plan, invocation),
+        debugger_([this] { return lines_.wants_stop(); }),
         text_(invocation.out.buffer(), invocation.out.look(), debuggee_),
         commands_{.debugger = debugger_,
                   .text = text_,
@@ -54,13 +45,13 @@ class LdbRun {
                   .may_hang = plan.is_private()} {}
 
   ExitStatus run() {
-    if (is_typed_) key_.emplace();
-    const auto lines = open_lines();
+    lines_.open([this](std::string_view line) { return commands_.complete(line); });
     begin();
     invocation_.out.flush();
-    if (!does_not_compile()) read_commands(*lines);
+    if (!does_not_compile()) answer_commands();
+    const auto of_commands = lines_.report_wrong();
     const auto of_script = script_status();
-    return of_script == ExitStatus::kDone ? commands_status() : of_script;
+    return of_script == ExitStatus::kDone ? of_commands : of_script;
   }
 
  private:
@@ -110,54 +101,22 @@ class LdbRun {
     return !debugger_.running() && debugger_.session().ending() == Ending::kCompileError;
   }
 
-  /// Returns the script as its file is now. Throws UsageError if the file cannot be read.
-  ldb::Debuggee read_script() const {
-    auto debuggee = debuggee_;
-    read_again(plan_, debuggee);
-    // A script in the server itself leaves it no time for another question.
-    if (runs_on_if_left() && !lua::find_scopes(debuggee.source)) {
-      throw UsageError("the script does not compile");
-    }
-    return debuggee;
-  }
-
-  /// Throws UsageError if the script does not compile.
-  static void require_compiles(redis::Connection& connection, const ldb::Debuggee& debuggee) {
-    if (const auto error = ldb::find_compile_error(connection, debuggee)) {
-      throw UsageError(fmt::format("does not compile, line {}: {}", error->line, error->message));
-    }
-  }
-
-  void replace_script(ldb::Debuggee debuggee) {
-    if (debuggee.source == debuggee_.source) return;
-    debuggee_ = std::move(debuggee);
-    text_.read_source();
-    text_.say(debuggee_.name + " has changed");
-    const auto breakpoints = debugger_.breakpoints();
-    for (auto line = breakpoints.upper_bound(text_.line_count()); line != breakpoints.end();
-         ++line) {
-      debugger_.remove_breakpoint(*line);
-      text_.say(
-          fmt::format("breakpoint at {} removed: there are {} lines", *line, text_.line_count()));
-    }
-  }
-
-  /// Runs the script as its file is now, on a private server from the original state. If the file
-  /// does not compile, reports that, and nothing changes.
+  /// Runs the script as its file is now, on a private server from the original state.
   void restart() {
+    auto debuggee = debuggee_;
     try {
-      auto debuggee = read_script();
-      if (!runs_on_if_left()) {
-        place_.replace(
-            first_state_.value_or(std::vector<stored::SavedKey>()),
-            [&](redis::Connection& connection) { require_compiles(connection, debuggee); });
-      }
-      show_leaving();
-      replace_script(std::move(debuggee));
-      begin();
+      read_again(plan_, debuggee);
     } catch (const UsageError& error) {
-      commands_.wrong(std::string("restart: ") + error.what());
+      return commands_.wrong(std::string("restart: ") + error.what());
     }
+    show_leaving();
+    if (plan_.is_private()) place_.replace(*first_state_, [](redis::Connection&) {});
+    if (debuggee.source != debuggee_.source) {
+      debuggee_ = std::move(debuggee);
+      text_.read_source();
+      text_.say(debuggee_.name + " has changed");
+    }
+    begin();
   }
 
   // ---- Its end ----
@@ -192,27 +151,9 @@ class LdbRun {
 
   // ---- Commands ----
 
-  std::unique_ptr<LineSource> open_lines() {
-    const bool is_seen = is_typed_ && is_terminal(STDOUT_FILENO);
-    if (is_seen && may_draw(STDOUT_FILENO)) {
-      return typed_lines(
-          std::string(kLdbPrompt), state_file("history"),
-          [this](std::string_view line) { return commands_.complete(line); }, *key_,
-          invocation_.interrupt);
-    }
-    return lines_of(plan_.commands, is_seen ? std::string(kLdbPrompt) : "", invocation_.interrupt);
-  }
-
-  void read_commands(LineSource& lines) {
+  void answer_commands() {
     try {
-      for (std::int64_t number = 1; auto line = lines.next(); ++number) {
-        const bool goes_on = answer(*line);
-        if (commands_.was_wrong && wrong_count_++ == 0) {
-          first_wrong_ = number;
-          wrong_line_ = *line;
-        }
-        if (!goes_on) break;
-      }
+      lines_.answer_all([this](const std::string& line) { return answer(line); });
     } catch (...) {
       show_leaving();
       throw;
@@ -220,23 +161,12 @@ class LdbRun {
     show_leaving();
   }
 
-  /// Runs one line of commands; returns false if it ends the session.
-  bool answer(const std::string& line) {
-    if (!key_) key_.emplace();
-    auto& out = invocation_.out.buffer();
-    const auto size_before = out.size();
+  CommandLines::Answer answer(const std::string& line) {
     const auto after = commands_.run(line);
-    // The terminal has shown ^C.
-    if (is_typed_ && key_->pressed()) out.insert(size_before, "\n");
     if (after == After::kEnded) show_end();
     if (after == After::kRestart) restart();
-    // The command that Ctrl-C was meant to stop has ended.
-    is_typed_ ? key_->clear() : key_.reset();
-    invocation_.out.flush();
-    return after != After::kQuit;
+    return {.was_wrong = commands_.was_wrong, .goes_on = after != After::kQuit};
   }
-
-  // ---- The status ----
 
   /// How the last run ended; kDone if the user left it, or made it end.
   ExitStatus script_status() const {
@@ -246,31 +176,17 @@ class LdbRun {
                                                 : status_of(session.ending(), session.reply());
   }
 
-  /// Reports commands of a file or a pipe that failed: the user may not have seen their messages.
-  ExitStatus commands_status() const {
-    if (is_typed_ || wrong_count_ == 0) return ExitStatus::kDone;
-    const auto file = plan_.reads_commands_from_input() ? "" : " of " + plan_.commands;
-    warn(fmt::format("{} of the commands failed; the first is line {}{}: {}", wrong_count_,
-                     first_wrong_, file, quoted_and_masked(wrong_line_)),
-         invocation_.command);
-    return ExitStatus::kUsage;
-  }
-
   const Plan& plan_;
   Invocation& invocation_;
   Place& place_;
   ldb::Debuggee debuggee_;
-  bool is_typed_;
-  std::optional<BreakKey> key_;
+  CommandLines lines_;
   ldb::RedisDebugger debugger_;
   LdbText text_;
   LdbCommands commands_;
   /// What restart() restores on a private server; not set before the first run.
   std::optional<std::vector<stored::SavedKey>> first_state_;
   std::optional<KeyWatch> key_watch_;
-  std::int64_t wrong_count_ = 0;  ///< commands that failed
-  std::int64_t first_wrong_ = 0;  ///< the line of the first command that failed
-  std::string wrong_line_;
 };
 
 }  // namespace
