@@ -79,11 +79,11 @@ void add_place(Options& options, Plan& plan) {
 }
 
 void add_ldb(Options& options, Plan& plan) {
-  options.group("Redis's own debugger");
+  options.group("Debugger");
   options
       .flag("--ldb", plan.ldb,
-            "step through the script in Redis's debugger, as redis-cli --ldb does, and without -u "
-            "on an empty private server")
+            "step through the script in Redis's own debugger, as redis-cli --ldb does (without a "
+            "named server, on an empty private one)")
       .excludes_each({"--trace", "--coverage", "--lcov", "--fail-under", "--replay", "--dap"},
                      "Redis's debugger only steps", "leave out --ldb")
       .excludes("--json", "the answers are text", "--trace --json prints objects");
