@@ -107,7 +107,7 @@ breakpoint at 12: return {1, limit - used, 'a'}
 |   take: [..]function@[..]
 |   used: 2
 |   i: 1
-[..]   print: no variable 'got' here; Redis's debugger shows no upvalues: leave out --ldb
+[..]   print: no variable 'got' here: Redis's debugger shows no upvalues; leave out --ldb
 breakpoint at 10 removed
 * tally.lua:12, breakpoint
    10    used = used + i
@@ -279,7 +279,7 @@ $ rlctl -u private: debug -q --ldb up.lua
 [..]   break: 'x' is not a line number
 [..]   break: there is no breakpoint at 2
 [..]   print: Redis's debugger prints variables, not expressions; leave out --ldb
-[..]   print: no variable 'nope' here; Redis's debugger shows no upvalues: leave out --ldb
+[..]   print: no variable 'nope' here: Redis's debugger shows no upvalues; leave out --ldb
 [..]   eval: CODE is missing: 'eval #KEYS'
 [..]   ldb_eval:1: Script attempted to access nonexistent global variable 'up'
 (Redis's debugger evaluates globals only; leave out --ldb)

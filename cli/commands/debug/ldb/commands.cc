@@ -38,22 +38,28 @@ struct LdbRow {
 
 std::span<const LdbRow> rows();
 
-/// What a user types who knows another debugger, or rlctl's own, and what to do instead.
+/// Refuses what Redis's debugger cannot do, with the way out.
+std::string needs_rlctl(std::string_view lack) {
+  return fmt::format("Redis's debugger {}; leave out --ldb", lack);
+}
+
+/// A command of another debugger, or of rlctl's.
 struct OtherCommand {
-  std::string_view name, advice;
+  std::string_view name;
+  std::string_view lack = {};  ///< what Redis's debugger cannot do; empty: `instead` does it
+  std::string_view instead = {};
 };
-constexpr std::string_view kWithoutLdb = "leave out --ldb";
 constexpr OtherCommand kOthers[] = {
-    {"again", "Redis's debugger keeps no state for another call; leave out --ldb"},
-    {"backtrace", "'trace' shows the active functions"},
-    {"bt", "'trace' shows the active functions"},
-    {"delete", "'break -LINE' removes a breakpoint, 0 all"},
-    {"finish", "Redis's debugger does not know when a function returns; leave out --ldb"},
-    {"info", "'break' lists breakpoints, 'print' variables, and 'redis' reads keys"},
-    {"run", "'restart' starts over, 'continue' resumes"},
-    {"set", "Redis's debugger changes no variables; leave out --ldb"},
-    {"watch", "Redis's debugger watches no values; leave out --ldb"},
-    {"where", "'trace' shows the active functions"}};
+    {"again", "keeps no state for another call"},
+    {"backtrace", "", "'trace' shows the active functions"},
+    {"bt", "", "'trace' shows the active functions"},
+    {"delete", "", "'break -LINE' removes a breakpoint, 0 all"},
+    {"finish", "does not know when a function returns"},
+    {"info", "", "'break' lists breakpoints, 'print' variables, and 'redis' reads keys"},
+    {"run", "", "'restart' starts over, 'continue' resumes"},
+    {"set", "changes no variables"},
+    {"watch", "watches no values"},
+    {"where", "", "'trace' shows the active functions"}};
 
 // ---- Words ----
 
@@ -122,7 +128,7 @@ void print_all(LdbCommands& on) {
 void print_variable(LdbCommands& on, std::string_view name) {
   if (name.empty()) return print_all(on);
   if (!is_name(name)) {
-    throw UsageError("Redis's debugger prints variables, not expressions; leave out --ldb");
+    throw UsageError(needs_rlctl("prints variables, not expressions"));
   }
   const auto variables = on.debugger.variables();
   if (!on.debugger.running()) return;
@@ -130,8 +136,8 @@ void print_variable(LdbCommands& on, std::string_view name) {
   const auto value = on.debugger.find_elsewhere(name);
   if (!on.debugger.running()) return;
   if (!value) {
-    throw UsageError(fmt::format("no variable '{}' here; Redis's debugger shows no upvalues: {}",
-                                 name, kWithoutLdb));
+    throw UsageError(
+        fmt::format("no variable '{}' here: {}", name, needs_rlctl("shows no upvalues")));
   }
   const bool is_argument = name == "KEYS" || name == "ARGV";
   on.text.variable({std::string(name), *value},
@@ -164,7 +170,7 @@ void evaluate(LdbCommands& on, std::string_view code) {
   const bool lacks_variable = std::any_of(pieces.begin(), pieces.end(), [](const auto& piece) {
     return piece.text.find("global variable") != std::string::npos;
   });
-  if (lacks_variable) on.text.say("(Redis's debugger evaluates globals only; leave out --ldb)");
+  if (lacks_variable) on.text.say('(' + needs_rlctl("evaluates globals only") + ')');
 }
 
 void call_redis(LdbCommands& on, std::string_view rest) {
@@ -216,7 +222,7 @@ void break_at(LdbCommands& on, std::string_view word) {
 void set_breakpoints(LdbCommands& on, std::string_view rest) {
   const auto words = words_in(rest);
   if (words.size() > 1 && words[1] == "if") {
-    throw UsageError("Redis's debugger has no conditions; leave out --ldb");
+    throw UsageError(needs_rlctl("has no conditions"));
   }
   for (const auto& word : words) break_at(on, word);
   if (!words.empty()) return;
@@ -238,7 +244,9 @@ const LdbRow* find_row(std::string_view word) {
 std::string unknown_command(std::string_view word) {
   const auto text = "unknown command " + quoted_and_masked(word);
   if (const auto* other = find_by_name(kOthers, word)) {
-    return fmt::format("{}: {}", text, other->advice);
+    const auto advice =
+        other->lack.empty() ? std::string(other->instead) : needs_rlctl(other->lack);
+    return fmt::format("{}: {}", text, advice);
   }
   const auto near = did_you_mean(word, names_of(rows()));
   return text + (near.empty() ? "; 'help' lists them" : near);
