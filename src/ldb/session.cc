@@ -309,6 +309,14 @@ void pad_for_fork(std::vector<std::string_view>& words) {
 
 }  // namespace
 
+bool is_padded_in_fork(const Debuggee& debuggee) {
+  const auto key_count = std::to_string(debuggee.keys.size());
+  auto words = eval_words(debuggee, debuggee.source, key_count);
+  const auto count = words.size();
+  pad_for_fork(words);
+  return words.size() > count;
+}
+
 void Session::require(State state) const {
   if (state_ != state) throw std::logic_error("a debugging session is in the wrong state");
 }

@@ -37,6 +37,9 @@ struct Debuggee {
   const std::string& shown_source() const { return shown.empty() ? source : shown; }
 };
 
+/// Whether a fork would lose a part of the debuggee, so that Session::start() adds arguments.
+bool is_padded_in_fork(const Debuggee& debuggee);
+
 enum class Mode {
   kForked,  ///< in a fork of the server; what the script writes is discarded
   kSync,    ///< in the server itself, which does nothing else meanwhile

@@ -78,6 +78,17 @@ void add_place(Options& options, Plan& plan) {
   options.flag("--yes", plan.yes, "do not ask before --sync").needs("--sync");
 }
 
+void add_ldb(Options& options, Plan& plan) {
+  options.group("Debugger");
+  options
+      .flag("--ldb", plan.ldb,
+            "step through the script in Redis's own debugger, as redis-cli --ldb does (without a "
+            "named server, on an empty private one)")
+      .excludes_each({"--trace", "--coverage", "--lcov", "--fail-under", "--replay", "--dap"},
+                     "Redis's debugger only steps", "leave out --ldb")
+      .excludes("--json", "the answers are text", "--trace --json prints objects");
+}
+
 void add_output(Options& options, Plan& plan) {
   options.group("Output");
   options
@@ -118,6 +129,7 @@ void add_output(Options& options, Plan& plan) {
 }
 
 void add_options(Options& options, Plan& plan) {
+  add_ldb(options, plan);
   add_script(options, plan);
   add_replay(options, plan);
   add_place(options, plan);
@@ -168,7 +180,8 @@ const Command kCommand{
     .text =
         {.name = "debug",
          .summary = "run a script line by line, and show what each line did",
-         .synopsis = "[connection] debug SCRIPT [KEY...] [, ARG...] [--trace] [options]\n"
+         .synopsis = "[connection] debug --ldb SCRIPT [KEY...] [, ARG...] [options]\n"
+                     "[connection] debug SCRIPT [KEY...] [, ARG...] [--trace] [options]\n"
                      "[connection] debug --policy NAME [--trace] [options] [ARGUMENT...]\n"
                      "debug SCRIPT --replay FILE [--skip NUMBER] [--trace] [options]\n"
                      "[connection] debug --dap[=PATH] [options]",
@@ -178,7 +191,7 @@ const Command kCommand{
              "at once, showing each line, its calls, their replies, and the variables it\n"
              "changed. It runs on a private server with copies of the script's keys from the\n"
              "server that the connection names, which is neither changed nor blocked.",
-         .brief = "--limit --policy --keys --args --allowed-when --replay "
+         .brief = "--ldb --limit --policy --keys --args --allowed-when --replay "
                   "--attach --commands --trace --coverage --dap",
          .statuses =
              {
@@ -193,6 +206,7 @@ const Command kCommand{
              },
          .epilogue = R"(
 Examples:
+  rlctl debug --ldb my.lua login:ann , 5 60000
   rlctl debug sliding-window-log login:ann --limit 5/60s
   rlctl debug sliding-window-log login:ann --limit 5/60s --trace
   rlctl debug my.lua 'hist:ann' --args '60 {limit}' --limit 5/60s --trace --json

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/shell.h"
 #include "base/text.h"
+#include "cli/commands/debug/command_lines.h"
 #include "cli/commands/debug/keys.h"
 #include "ldb/evaluation.h"
 
@@ -40,24 +41,9 @@ const Row* find(std::string_view word);
 
 // ---- Words ----
 
-constexpr std::string_view kBlanks = " \t";
-
-std::string_view stripped(std::string_view text) {
-  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
-  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
-}
-
-/// Takes the first word off `rest`.
-std::string_view take_word(std::string_view& rest) {
-  rest = stripped(rest);
-  const auto word = rest.substr(0, rest.find_first_of(kBlanks));
-  rest = stripped(rest.substr(word.size()));
-  return word;
-}
-
 std::vector<std::string> split_words(std::string_view rest) {
   std::vector<std::string> words;
-  while (!stripped(rest).empty()) words.emplace_back(take_word(rest));
+  while (!rest.empty()) words.emplace_back(take_word(rest));
   return words;
 }
 

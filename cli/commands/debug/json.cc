@@ -9,12 +9,6 @@ namespace {
 
 using namespace json_type;
 
-/// A line of the source, as it is; empty for a number outside it.
-std::string_view line_of(const std::vector<std::string_view>& source, int line) {
-  const auto index = static_cast<std::size_t>(line) - 1;
-  return index < source.size() ? source[index] : std::string_view();
-}
-
 // ---- What several events have in common ----
 
 constexpr std::string_view kAboutEvent = "The name of the event.";
@@ -224,7 +218,7 @@ constinit const JsonOutput kJson{
     "One object for each event. A field is null if its value is not known.", kObjects};
 
 void View::append_json(const ldb::TracedLine& line) {
-  kExecuted.append_line(out_, {line.line, line_of(source_, line.line)});
+  kExecuted.append_line(out_, {line.line, listing_.bytes(line.line)});
   for (const auto& call : line.calls) kCall.append_line(out_, {line.line, call});
   for (const auto& message : line.messages) {
     const auto& object = message.level.empty() ? kDebug : kLog;
@@ -244,7 +238,7 @@ void View::append_json(const ReplyAsRead& reading) {
 
 void Coverage::append_json(std::string& out) const {
   for (const auto& [line, hits] : hits_) {
-    kCovered.append_line(out, {line, hits, line_of(lines_, line)});
+    kCovered.append_line(out, {line, hits, lines_[static_cast<std::size_t>(line) - 1]});
   }
   kTotal.append_line(out, {runs_, hits_.size(), reached()});
 }

@@ -153,7 +153,8 @@ std::string Place::start_private() {
 }
 
 void Place::start_copy() {
-  if (connector_->is_private()) {
+  const bool names_none = plan_.ldb && connector_->url_from() == Origin::kDefault;
+  if (names_none || connector_->is_private()) {
     return say("using an empty " + start_private());
   }
   std::optional<redis::ServerVersion> source_version;

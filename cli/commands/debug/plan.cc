@@ -350,13 +350,15 @@ void require_consistent(const Plan& plan, bool json) {
   }
 }
 
-/// Refuses --now for a script that asks for the time under redis-cli, which cannot set its clock.
+/// Refuses --now for a script that asks for the time where nothing can set its clock.
 void require_own_clock(const Plan& plan) {
-  if (!plan.is_for_redis_cli() || !plan.freezes_time()) return;
-  if (!lua::may_call_time(plan.debuggee.source)) return;
-  throw UsageError(
-      "--now cannot be combined with redis-cli, where the script reads the server's clock",
-      "omit --now, or use --trace");
+  if (!plan.freezes_time() || !lua::may_call_time(plan.debuggee.source)) return;
+  if (plan.is_for_redis_cli()) {
+    throw UsageError(
+        "--now cannot be combined with redis-cli, where the script reads the server's clock",
+        "omit --now, or use --trace");
+  }
+  if (plan.ldb) refuse_both("--now", "--ldb", "the script reads the server's clock");
 }
 
 /// Warns of a script that uses more of KEYS or ARGV than it gets, before it runs without them.
@@ -391,9 +393,10 @@ bool Plan::reads_commands_from_input() const {
   return redis_cli || (is_interactive() && commands == kStandardInput);
 }
 
-std::string missing_words(const Plan& plan, const ldb::TraceResult& result) {
-  const bool is_error = result.ending == ldb::Ending::kRunTimeError ||
-                        (result.ending == ldb::Ending::kReturned && result.reply->is_error());
+std::string missing_words(const Plan& plan, ldb::Ending ending,
+                          const std::optional<redis::Reply>& reply) {
+  const bool is_error = ending == ldb::Ending::kRunTimeError ||
+                        (ending == ldb::Ending::kReturned && reply->is_error());
   if (!is_error || plan.foreign == nullptr || plan.replay) return {};
   const auto& keys = plan.debuggee.keys;
   const auto uses = [&](std::string_view table) {

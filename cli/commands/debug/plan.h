@@ -14,9 +14,9 @@
 #include "cli/options/log_options.h"
 #include "cli/options/script_options.h"
 #include "ldb/session.h"
-#include "ldb/trace.h"
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
+#include "redis/reply.h"
 #include "replay/recording.h"
 #include "script/script.h"
 
@@ -33,6 +33,7 @@ struct Plan {
   std::optional<std::chrono::microseconds> now = {};  ///< with a log, the time of its request
   std::optional<std::int64_t> skip = {};  ///< log requests to run before the debugged one
   bool attach = false, sync = false, yes = false;
+  bool ldb = false;  ///< in Redis's own debugger, with nothing added to the script
   bool trace = false, coverage = false, redis_cli = false, print_command = false;
   bool dap = false, quiet = false;
   std::optional<std::string> dap_socket = {};  ///< where the client of `dap` connects; none: stdio
@@ -86,8 +87,9 @@ struct Plan {
 Plan make_plan(Plan plan, const Invocation& invocation);
 
 /// Tells which words a script may have lacked that ended in an error; empty if it lacked none, or
-/// ended otherwise.
-std::string missing_words(const Plan& plan, const ldb::TraceResult& result);
+/// ended otherwise. `reply` is the reply to the client, if there is one.
+std::string missing_words(const Plan& plan, ldb::Ending ending,
+                          const std::optional<redis::Reply>& reply);
 
 /// Reads the script's file again into `debuggee`; does nothing if the script is not from a file.
 /// Throws UsageError if the file cannot be read.
@@ -101,6 +103,12 @@ void read_again(const Plan& plan, ldb::Debuggee& debuggee);
 /// `by_hand` steps through the script in place of run_by_hand().
 ExitStatus run_session(Plan& plan, Invocation& invocation,
                        const std::function<ExitStatus(Place&)>& by_hand = {});
+
+/// Steps through the script in Redis's own debugger, with its commands from the terminal, the
+/// plan's file or standard input. Returns how the last run of the script ended, or kDone if the
+/// user left it before its end. Throws ProblemError if the server does not start a session, and
+/// Interrupted.
+ExitStatus run_ldb(const Plan& plan, Invocation& invocation, Place& place);
 
 /// Serves a client of the Debug Adapter Protocol, on standard input and output or as the first that
 /// connects to the plan's socket, until it disconnects or vanishes: the script, its keys and

@@ -238,7 +238,9 @@ class Session {
   ExitStatus run(Destination& lcov, const std::function<ExitStatus(Place&)>& by_hand) {
     if (plan_.is_interactive()) {
       if (replay_) replay_->skip();
-      return by_hand ? by_hand(*place_) : run_by_hand(plan_, invocation_, *place_);
+      if (by_hand) return by_hand(*place_);
+      return plan_.ldb ? run_ldb(plan_, invocation_, *place_)
+                       : run_by_hand(plan_, invocation_, *place_);
     }
     prepare_coverage();
     const auto status = plan_.is_whole_replay() ? run_all() : run_one();
@@ -363,7 +365,7 @@ class Session {
       }
       view.reading(reading);
     }
-    const auto missing = missing_words(plan_, result);
+    const auto missing = missing_words(plan_, result.ending, result.reply);
     if (missing.empty()) return;
     invocation_.out.flush();
     warn(missing, invocation_.command);
@@ -381,7 +383,7 @@ class Session {
     write_stderr(render({.status = status_of(result),
                          .code = is_cut_off ? "cut_off" : "script",
                          .message = fmt::format("{}{}: {}", plan_.debuggee.name, line, what),
-                         .hint = missing_words(plan_, result)},
+                         .hint = missing_words(plan_, result.ending, result.reply)},
                         invocation_.command, invocation_.json));
   }
 

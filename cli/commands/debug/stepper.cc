@@ -116,7 +116,7 @@ bool Stepper::was_denied() const {
 
 RunEnd Stepper::end(bool utf8) {
   const auto& result = debugger_.result();
-  RunEnd end{.missing = missing_words(plan_, result)};
+  RunEnd end{.missing = missing_words(plan_, result.ending, result.reply)};
   if (result.ending == ldb::Ending::kCutOff || result.ending == ldb::Ending::kLost) {
     // A private server may never answer again.
     if (plan_.is_private()) place_.discard();

@@ -16,10 +16,6 @@
 
 namespace rlctl::cli::debug {
 
-/// What a user is told who leaves a script for which Stepper::runs_on_if_left() is true.
-inline constexpr const char* kRunsOn =
-    "the script continues to its end in the server, and what it writes is kept";
-
 /// What became of a script's keys and server once it has ended.
 struct RunEnd {
   std::string missing = {};  ///< which words it may have lacked; empty: none, or not known

@@ -21,41 +21,7 @@ using redis::ReplyType;
 using Outcome = ldb::Evaluation::Outcome;
 using Why = ldb::Halt::Why;
 
-// ---- Replies and words ----
-
-/// The element of a table that an array's element comes from; null if it is not known.
-const ldb::Value* element(const ldb::Value* table, std::size_t index) {
-  if (table == nullptr || index >= table->fields.size()) return nullptr;
-  const auto& [key, field] = table->fields[index];
-  return key.number == static_cast<double>(index + 1) ? &field : nullptr;
-}
-
-/// Formats a reply in Lua's notation: {0, "a", nil, +OK, -ERR no}. `from`: the value that the
-/// script returned; null if it is not known.
-std::string reply_text(redis::ReplyView reply, const ldb::Value* from) {
-  switch (reply.type()) {
-    case ReplyType::kNil:
-      return "nil";
-    case ReplyType::kInteger:
-      if (from != nullptr && from->kind == ldb::Value::Kind::kNumber &&
-          from->number != static_cast<double>(reply.integer())) {
-        return fmt::format("{} (cut from {})", reply.integer(), ldb::text_of(*from));
-      }
-      return std::to_string(reply.integer());
-    case ReplyType::kString:
-      return ldb::text_of({.kind = ldb::Value::Kind::kString, .text = std::string(reply.text())});
-    case ReplyType::kStatus:
-    case ReplyType::kError:
-      return (reply.is_error() ? "-" : "+") + escaped_message(reply.text());
-    case ReplyType::kArray:
-      break;
-  }
-  std::string out;
-  for (std::size_t i = 0; i < reply.size(); ++i) {
-    out.append(i == 0 ? "" : ", ").append(reply_text(reply[i], element(from, i)));
-  }
-  return '{' + out + '}';
-}
+// ---- Words ----
 
 /// Formats a word of a command, in quotes if necessary; UTF-8 needs none.
 std::string word_text(std::string_view word) {
@@ -70,23 +36,10 @@ std::string word_text(std::string_view word) {
   return '"' + escaped_message(quoted) + '"';
 }
 
-/// Whether the script replied, and not with an error.
-bool is_good(const ldb::TraceResult& result) {
-  return result.ending == Ending::kReturned && result.reply && !result.reply->is_error();
-}
-
 /// Formats how a run ended, not escaped: "{1, 4}", "error at line 12: ...".
 std::string outcome_text(const ldb::TraceResult& result) {
   if (result.ending == Ending::kReturned) return returned_text(result, true).value_or("");
-  // In the order of ldb::Ending, after kReturned.
-  static constexpr std::array kTexts{"refused", "does not compile", "error",
-                                     "aborted", "cut off",          "lost"};
-  std::string text = kTexts.at(static_cast<std::size_t>(result.ending) - 1);
-  if (result.error_line > 0) {
-    text += result.ending == Ending::kCompileError ? ", line " : " at line ";
-    text += std::to_string(result.error_line);
-  }
-  return result.ending == Ending::kAborted ? text : text + ": " + result.message;
+  return ending_text(result.ending, result.error_line, result.message);
 }
 
 /// Formats why the script, which has not ended, stopped: ", breakpoint if count > 3"; empty after a
@@ -111,36 +64,6 @@ std::string count_text(std::int64_t hits) {
 
 // ---- How a run ended ----
 
-std::optional<Problem> problem_of(const ldb::TraceResult& result) {
-  if (result.ending == Ending::kLost) {
-    return Problem{
-        .status = ExitStatus::kUnreachable, .code = "unreachable", .message = result.message};
-  }
-  if (result.ending != Ending::kRefused) return std::nullopt;
-  if (result.reply && result.reply->is_error()) return describe(redis::to_error(*result.reply));
-  return Problem{.status = ExitStatus::kRejected, .code = "rejected", .message = result.message};
-}
-
-ExitStatus status_of(const ldb::TraceResult& result) {
-  if (result.ending == Ending::kCutOff) return ExitStatus::kDenied;
-  if (const auto problem = problem_of(result)) return problem->status;
-  // As in other commands, an error reply of a script means rejected.
-  return is_good(result) ? ExitStatus::kDone : ExitStatus::kRejected;
-}
-
-std::string kept_text(ldb::Mode mode, Ending ending) {
-  const bool is_cut_off = ending == Ending::kCutOff;
-  if (mode == ldb::Mode::kForked) {
-    return std::string("in a fork: nothing was kept") +
-           (is_cut_off ? "; the fork runs on if the script catches errors" : "");
-  }
-  return std::string("what was written is kept") +
-         (is_cut_off
-              ? "; the script KEEPS RUNNING in the server: SCRIPT KILL ends it unless it has "
-                "written; SHUTDOWN NOSAVE always does"
-              : "");
-}
-
 std::string command_text(const ldb::Call& call) {
   std::string out;
   for (const auto& word : call.words) {
@@ -155,32 +78,11 @@ std::optional<std::string> returned_text(const ldb::TraceResult& result, bool te
   return ldb::with_source_lines(reply_text(*result.reply, from), result.text_lines);
 }
 
-std::size_t parse_maxlen(const std::string& text) {
-  constexpr int kMin = 60;
-  const auto bytes = parse_between(text, "BYTES", 0, INT32_MAX);
-  if (bytes == 0 || bytes >= kMin) return static_cast<std::size_t>(bytes);
-  throw UsageError(fmt::format("BYTES must be at least {}, not {}; 0 shows all", kMin, bytes));
-}
-
 View::View(std::string& out, const Look& look, const ldb::Debuggee& debuggee,
            const ViewOptions& options)
-    : out_(out), look_(look), debuggee_(debuggee), options_(options) {
-  read_source();
-}
-
-void View::read_source() {
-  source_ = lua::source_lines(debuggee_.shown_source());
-}
+    : out_(out), look_(look), debuggee_(debuggee), listing_(debuggee, look), options_(options) {}
 
 // ---- Pieces ----
-
-std::string View::shortened(std::string text) const {
-  if (maxlen() == 0 || text.size() <= maxlen()) return text;
-  auto size = maxlen();
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
-  text.resize(size);
-  return text.append(" ...");
-}
 
 std::string View::value_text(const ldb::Value& value) const {
   return shortened(escaped_message(ldb::text_of(value)));
@@ -196,27 +98,6 @@ std::string View::short_text(const ldb::Evaluation& evaluation) const {
     text.append(text.empty() ? "" : ", ").append(escaped_message(ldb::text_of(value)));
   }
   return text.empty() ? "(no value)" : shortened(std::move(text));
-}
-
-/// Returns a line of the source, escaped, with tabs as blanks; empty for a number outside it.
-std::string View::source_line(int line) const {
-  if (line < 1 || line > line_count()) return {};
-  std::string out;
-  for (const char c : source_[static_cast<std::size_t>(line) - 1]) {
-    out.append(c == '\t' ? "    " : std::string_view(&c, 1));
-  }
-  return escaped_message(out);
-}
-
-/// Returns a line of the source without its indentation.
-std::string View::statement(int line) const {
-  auto text = source_line(line);
-  return text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
-}
-
-/// Formats a place in the source: "limit.lua:24".
-std::string View::place(int line) const {
-  return fmt::format("{}:{}", escaped_message(debuggee_.name), line);
 }
 
 void View::say(std::string_view text) {
@@ -254,25 +135,14 @@ void View::halt(const ldb::Halt& halt, const Breakpoints& breakpoints) {
   if (!halt.condition_error.empty()) {
     error("the breakpoint's condition: " + halt.condition_error);
   }
-  out_ += fmt::format("{} {}{}\n", tone("*", Tone::kGood), place(halt.line),
+  out_ += fmt::format("{} {}{}\n", tone("*", Tone::kGood), listing_.place(halt.line),
                       reason_text(halt, breakpoints));
   constexpr int kAround = 2;  // lines shown before and after the current one
   source(halt.line - kAround, halt.line + kAround, halt.line, breakpoints);
 }
 
 void View::source(int first, int last, int current, const Breakpoints& breakpoints) {
-  const int end = std::min(last, line_count());
-  const auto width = std::to_string(line_count()).size();
-  for (int line = std::max(first, 1); line <= end; ++line) {
-    const bool is_current = line == current;
-    out_ += tone(is_current ? "->" : "  ", is_current ? Tone::kGood : Tone::kPlain);
-    out_ += tone(breakpoints.contains(line) ? "#" : " ", Tone::kBad);
-    out_ += tone(fmt::format("{:<{}}", line, width), Tone::kDim);
-    const auto text = source_line(line);
-    if (!text.empty()) out_ += "  " + (is_current ? tone(text, Tone::kLabel) : text);
-    while (out_.ends_with(' ')) out_.pop_back();
-    out_ += '\n';
-  }
+  listing_.append(out_, first, last, current, [&](int line) { return breakpoints.contains(line); });
 }
 
 // ---- Answers ----
@@ -295,7 +165,7 @@ void View::breakpoint(const ldb::Breakpoint& breakpoint) {
   const auto condition =
       breakpoint.condition.empty() ? "" : " if " + escaped_message(breakpoint.condition);
   out_ += fmt::format("breakpoint at {}{}: {}\n", breakpoint.line, condition,
-                      statement(breakpoint.line));
+                      listing_.statement(breakpoint.line));
 }
 
 void View::watch(const ldb::Watch& watch, bool has_value) {
@@ -304,8 +174,8 @@ void View::watch(const ldb::Watch& watch, bool has_value) {
 }
 
 void View::frame(const ldb::Frame& frame) {
-  out_ += fmt::format("{}  in {}: {}\n", place(frame.line), escaped_message(frame.name),
-                      statement(frame.line));
+  out_ += fmt::format("{}  in {}: {}\n", listing_.place(frame.line), escaped_message(frame.name),
+                      listing_.statement(frame.line));
 }
 
 void View::evaluation(const ldb::Evaluation& evaluation) {
@@ -319,7 +189,7 @@ void View::evaluation(const ldb::Evaluation& evaluation) {
 }
 
 std::string View::outcome_line(const ldb::TraceResult& result) const {
-  return tone("=", is_good(result) ? Tone::kGood : Tone::kBad) + " " +
+  return tone("=", status_of(result) == ExitStatus::kDone ? Tone::kGood : Tone::kBad) + " " +
          escaped_message(outcome_text(result));
 }
 
@@ -332,8 +202,8 @@ void View::result(const ldb::TraceResult& result) {
 void View::traced(const ldb::TracedLine& line) {
   if (options_.json) return append_json(line);
   last_error_.clear();
-  auto text = tone("+", Tone::kGood) + " " + tone(place(line.line), Tone::kDim) + "  " +
-              source_line(line.line);
+  auto text = tone("+", Tone::kGood) + " " + tone(listing_.place(line.line), Tone::kDim) + "  " +
+              listing_.line(line.line);
   // Cut the source only: the reader has it, but values and replies appear only here.
   if (options_.cuts_source && display_width(text) > look_.columns) {
     text = cut_to_width(text, look_.columns - 1) + (look_.utf8 ? "…" : ">");

@@ -6,10 +6,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json_object.h"
 #include "cli/commands/debug/keys.h"
+#include "cli/commands/debug/pieces.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/terminal.h"
 #include "ldb/debugger.h"
@@ -23,12 +25,12 @@ extern const JsonOutput kJson;
 
 // ---- How a run ended ----
 
-/// Returns the problem if no script answered: the server refused, or the connection broke.
-std::optional<Problem> problem_of(const ldb::TraceResult& result);
-ExitStatus status_of(const ldb::TraceResult& result);
-/// Describes what happened to the script's writes on a server that is not private. A script cannot
-/// be ended if it catches the error meant to end it, or is inside one long call.
-std::string kept_text(ldb::Mode mode, ldb::Ending ending);
+inline std::optional<Problem> problem_of(const ldb::TraceResult& result) {
+  return problem_of(result.ending, result.reply, result.message);
+}
+inline ExitStatus status_of(const ldb::TraceResult& result) {
+  return status_of(result.ending, result.reply);
+}
 /// Formats the words of a call, those that need it in quotes, escaped.
 std::string command_text(const ldb::Call& call);
 /// Formats what a script returned in Lua's notation, not escaped: {0, 5, "a\n", nil, +OK, -ERR no}.
@@ -44,10 +46,6 @@ struct ReplyAsRead {
 };
 
 // ---- What it did ----
-
-/// Parses the bytes of a value to show: at least 60, as in Redis' own debugger, or 0 for all.
-/// Throws UsageError.
-std::size_t parse_maxlen(const std::string& text);
 
 struct ViewOptions {
   std::size_t maxlen = 256;  ///< the bytes of a value to show; 0: all
@@ -84,7 +82,7 @@ class View {
   using Breakpoints = std::map<int, ldb::Breakpoint>;
 
   /// Reads the source of the debuggee again, after it has changed.
-  void read_source();
+  void read_source() { listing_.read_source(); }
   void halt(const ldb::Halt& halt, const Breakpoints& breakpoints);
   /// Shows lines of the source; numbers outside it are skipped.
   void source(int first, int last, int current, const Breakpoints& breakpoints);
@@ -111,21 +109,20 @@ class View {
   void reading(const ReplyAsRead& reading);
 
   /// Returns `text` cut to maxlen() bytes, at a character boundary.
-  std::string shortened(std::string text) const;
+  std::string shortened(std::string text) const {
+    return debug::shortened(std::move(text), maxlen());
+  }
   void set_maxlen(std::size_t bytes) { options_.maxlen = bytes; }
   std::size_t maxlen() const noexcept { return options_.maxlen; }
-  int line_count() const noexcept { return static_cast<int>(source_.size()); }
+  int line_count() const noexcept { return listing_.line_count(); }
 
  private:
   std::string tone(std::string_view text, Tone tone) const {
     return toned(text, tone, look_.colour);
   }
   std::string bar() const { return tone("|", Tone::kDim) + "   "; }
-  std::string place(int line) const;
   std::string value_text(const ldb::Value& value) const;
   std::string short_text(const ldb::Evaluation& evaluation) const;
-  std::string source_line(int line) const;
-  std::string statement(int line) const;
   std::string outcome_line(const ldb::TraceResult& result) const;
   void message(const ldb::ScriptMessage& message);
   void append_json(const ldb::TracedLine& line);
@@ -135,7 +132,7 @@ class View {
   std::string& out_;
   Look look_;
   const ldb::Debuggee& debuggee_;
-  std::vector<std::string_view> source_;
+  Listing listing_;
   ViewOptions options_;
   std::string last_error_;  ///< the last error that the traced line shows
 };
