@@ -197,14 +197,14 @@ TEST_CASE(
       {"redis.call('INCR') return 1", "my.lua:1: Wrong number of args"},
   };
   Bench bench;
-  for (const bool has_virtual_clock : {true, false}) {
+  for (const auto time : {ScriptTime::kVirtual, ScriptTime::kTold, ScriptTime::kHost}) {
     for (const auto& each : cases) {
       CAPTURE(each.source);
       static_cast<void>(bench.server.call({"FLUSHALL"}));
       static_cast<void>(bench.server.call({"SET", "theirs", "1"}));
       const auto asked = candidate(limiter(each.source, {"{key}", "b"}, {"SET"}), kMinute);
       const auto script =
-          script_of(asked, "p:", {.virtual_clock = has_virtual_clock, .keys_only = true});
+          script_of(asked, "p:", {.time = time, .keys_only = true});
       script->load(bench.server.connection());
       const Arrival arrival{.at = 1s};
       const auto reply = bench.reply(*script, arrival);
