@@ -21,6 +21,7 @@
 
 #include "base/number.h"
 #include "keyspace/keyspace.h"
+#include "keyspace/value.h"
 
 namespace rlctl::keyspace {
 
@@ -39,17 +40,6 @@ inline constexpr const char* kNotFloat = "ERR value is not a valid float";
 inline constexpr const char* kNotPositive = "ERR value is out of range, must be positive";
 inline constexpr const char* kSyntax = "ERR syntax error";
 inline constexpr const char* kNoSuchKey = "ERR no such key";
-
-/// The elements from `begin` to before `end`.
-struct Slice {
-  std::size_t begin = 0, end = 0;
-  std::size_t size() const { return end - begin; }
-  /// From the first to the last, which may count from the end, of so many elements.
-  static Slice of(std::int64_t first, std::int64_t last, std::size_t size);
-  /// The same of the bytes or bits of a text, where Redis takes an end before the first for the
-  /// first.
-  static Slice of_text(std::int64_t first, std::int64_t last, std::size_t size);
-};
 
 /// The integer, if it is written as Redis writes it: without "+", leading zeros or blanks.
 std::optional<std::int64_t> to_integer(std::string_view text);
@@ -117,8 +107,9 @@ class Call {
   void set_expiry(std::string_view name, Expiry expiry) { locate(name)->second.expiry = expiry; }
   /// Returns whether the key existed.
   bool remove(std::string_view name);
-  /// Throws NotImplementedHere if a value cannot grow by so many bytes.
-  void reserve(std::size_t bytes) { keyspace_.reserve(bytes); }
+  /// The string of a key, to be changed, which has so many bytes at least: new ones are 0. Throws
+  /// NotImplementedHere if it cannot grow by so many.
+  Text& edit_text(std::string_view name, std::size_t bytes);
   void reserve_copy(const Key& key) { keyspace_.reserve_copy(key); }
   /// Removes the keys whose collections are empty.
   void finish();
@@ -174,7 +165,7 @@ constexpr int kNoKey = 0, kTwoKeys = 2, kAllWords = std::numeric_limits<int>::ma
 template <typename T>
 void reply_size(Call& call) {
   const auto* const value = call.find<T>(call.words[1]);
-  call.reply_integer(value == nullptr ? 0 : std::ssize(*value));
+  call.reply_integer(value == nullptr ? 0 : static_cast<std::int64_t>(value->size()));
 }
 
 std::span<const Command> key_commands();

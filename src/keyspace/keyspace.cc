@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "keyspace/call.h"
+#include "keyspace/value.h"
 
 namespace rlctl::keyspace {
 namespace {
@@ -39,11 +40,14 @@ constexpr std::size_t kOverhead = 64;
 std::size_t bytes_of(const std::string& text) {
   return text.size() + kOverhead;
 }
+std::size_t bytes_of(const Member& member) {
+  return bytes_of(member.name);
+}
 std::size_t bytes_of(const Field& field) {
   return bytes_of(field.name) + bytes_of(field.value);
 }
 std::size_t bytes_of(const Scored& scored) {
-  return bytes_of(scored.member);
+  return bytes_of(scored.name);
 }
 template <typename Collection>
 std::size_t bytes_of(const Collection& collection) {
@@ -56,13 +60,16 @@ std::size_t bytes_of(const Collection& collection) {
 void add_text(std::string& out, std::string_view text) {
   fmt::format_to(std::back_inserter(out), "{}:{}", text.size(), text);
 }
+void add_text(std::string& out, const Member& member) {
+  add_text(out, member.name);
+}
 void add_text(std::string& out, const Field& field) {
   add_text(out, field.name);
   add_text(out, field.value);
 }
 void add_text(std::string& out, const Scored& scored) {
   fmt::format_to(std::back_inserter(out), "{} ", scored.score);
-  add_text(out, scored.member);
+  add_text(out, scored.name);
 }
 void add_text(std::string& out, const Text& text) {
   add_text(out, std::string_view(text));
@@ -78,7 +85,7 @@ NotImplementedHere::NotImplementedHere(std::string_view what)
     : std::runtime_error(fmt::format("{} is not implemented here", what)) {}
 
 std::string_view type_name(const Value& value) {
-  constexpr std::array<std::string_view, std::variant_size_v<Value>> kNames = {
+  constexpr std::array<std::string_view, std::variant_size_v<Value::variant>> kNames = {
       "string", "list", "hash", "set", "zset"};
   return kNames[value.index()];
 }

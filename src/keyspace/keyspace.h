@@ -37,7 +37,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -47,7 +46,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "lua/runner.h"
@@ -62,23 +60,8 @@ class NotImplementedHere : public std::runtime_error {
   explicit NotImplementedHere(std::string_view what);
 };
 
-struct Field {
-  std::string name, value;
-  bool operator==(const Field&) const = default;
-};
-struct Scored {
-  double score = 0;
-  std::string member;
-  bool operator==(const Scored&) const = default;
-};
-
-using Text = std::string;
-using List = std::deque<std::string>;
-using Hash = std::vector<Field>;       ///< in the order of insertion
-using Set = std::vector<std::string>;  ///< in the order of insertion
-using SortedSet = std::deque<Scored>;  ///< by score, then by the bytes of the member
-/// Only a Text can be empty.
-using Value = std::variant<Text, List, Hash, Set, SortedSet>;
+/// A value of any type: keyspace/value.h.
+struct Value;
 
 /// As TYPE replies it: "zset".
 std::string_view type_name(const Value& value);
