@@ -40,6 +40,8 @@ inline constexpr const char* kNotFloat = "ERR value is not a valid float";
 inline constexpr const char* kNotPositive = "ERR value is out of range, must be positive";
 inline constexpr const char* kSyntax = "ERR syntax error";
 inline constexpr const char* kNoSuchKey = "ERR no such key";
+inline constexpr const char* kWrongWordCount =
+    "ERR Wrong number of args calling Redis command from script";
 
 /// The integer, if it is written as Redis writes it: without "+", leading zeros or blanks.
 std::optional<std::int64_t> to_integer(std::string_view text);
@@ -144,6 +146,12 @@ class Call {
   std::size_t edited_count_ = 0;
 };
 
+/// Whether a command with this arity, which is as CommandInfo has it, takes so many words.
+constexpr bool has_arity(std::size_t count, int arity) {
+  return arity > 0 ? count == static_cast<std::size_t>(arity)
+                   : count >= static_cast<std::size_t>(-arity);
+}
+
 /// A row of a table.
 struct Command {
   std::string_view name;  ///< in upper case
@@ -153,10 +161,7 @@ struct Command {
   int last_key = 1;  ///< the index of the last word that is a key, the first being 1; 0: none is
   int key_step = 1;  ///< between two keys
 
-  bool takes(std::size_t count) const {
-    return arity > 0 ? count == static_cast<std::size_t>(arity)
-                     : count >= static_cast<std::size_t>(-arity);
-  }
+  bool takes(std::size_t count) const { return has_arity(count, arity); }
 };
 constexpr bool kReads = false, kWrites = true;
 constexpr int kNoKey = 0, kTwoKeys = 2, kAllWords = std::numeric_limits<int>::max();
@@ -167,6 +172,12 @@ void reply_size(Call& call) {
   const auto* const value = call.find<T>(call.words[1]);
   call.reply_integer(value == nullptr ? 0 : static_cast<std::int64_t>(value->size()));
 }
+
+/// Throws NotImplementedHere: "… is not implemented here".
+[[noreturn]] void refuse(std::string_view what);
+/// The error that Redis replies to a script for a command that is in none of the tables. Throws
+/// NotImplementedHere if a server runs it.
+const char* error_of_other_command(std::span<const std::string_view> words);
 
 std::span<const Command> key_commands();
 std::span<const Command> string_commands();

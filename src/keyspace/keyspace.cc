@@ -81,9 +81,6 @@ void add_text(std::string& out, const Collection& collection) {
 
 }  // namespace
 
-NotImplementedHere::NotImplementedHere(std::string_view what)
-    : std::runtime_error(fmt::format("{} is not implemented here", what)) {}
-
 std::string_view type_name(const Value& value) {
   constexpr std::array<std::string_view, std::variant_size_v<Value::variant>> kNames = {
       "string", "list", "hash", "set", "zset"};
@@ -117,13 +114,13 @@ std::vector<CommandInfo> Keyspace::commands() {
 
 void Keyspace::call(std::span<const std::string_view> words, bool read_only, std::string& reply) {
   const auto* const command = find_command(words.front());
-  if (command == nullptr) throw NotImplementedHere(upper_case(words.front()));
-  if (!command->takes(words.size())) {
-    reply += "-ERR Wrong number of args calling Redis command from script\r\n";
-    return;
-  }
-  if (command->writes && read_only) {
-    reply += "-ERR Write commands are not allowed from read-only scripts.\r\n";
+  const char* const error = command == nullptr              ? error_of_other_command(words)
+                            : !command->takes(words.size()) ? kWrongWordCount
+                            : command->writes && read_only
+                                ? "ERR Write commands are not allowed from read-only scripts."
+                                : nullptr;
+  if (error != nullptr) {
+    reply.append("-").append(error).append("\r\n");
     return;
   }
   const auto size = reply.size();
@@ -211,7 +208,10 @@ void Keyspace::reserve(std::size_t bytes) {
       bytes_at_most_ += bytes_of(name) + size_of(*key.value);
     }
     if (bytes_at_most_ + bytes > kMostBytes) {
-      throw NotImplementedHere(fmt::format("a keyspace of more than {} bytes", kMostBytes));
+      throw NotImplementedHere(
+          fmt::format("the keys of the script hold more than {} MiB", kMostBytes >> 20),
+          "a server has more memory: burst, adversary and debug run scripts there with -u "
+          "private:");
     }
   }
   bytes_at_most_ += bytes;

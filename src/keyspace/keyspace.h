@@ -20,7 +20,7 @@
 // Commands. commands() lists them. Replies and errors are those of Redis 7 for a script, byte for
 // byte, except that a missing array is a nil like any other. A call that cannot be answered as
 // Redis 7 does throws NotImplementedHere; it changes nothing. That concerns
-//   - commands that are not in the list, including names that Redis does not have either;
+//   - commands that are not in the list, and that Redis 7 or a newer one lets scripts call;
 //   - random choices: SPOP and SRANDMEMBER, unless there is nothing to choose from;
 //   - COPY into another database; ranges by BYLEX of members with different scores, which Redis
 //     does not define;
@@ -52,12 +52,21 @@
 
 namespace rlctl::keyspace {
 
-/// A call that a Keyspace cannot answer as Redis 7 does. what() names the command: "SORT is not
-/// implemented here".
+/// A call that a Keyspace cannot answer as Redis 7 does. what() is a sentence that names the
+/// command: "SORT is not implemented here".
 class NotImplementedHere : public std::runtime_error {
  public:
-  /// `what` is the subject of the sentence, raw.
-  explicit NotImplementedHere(std::string_view what);
+  /// Where a server would answer the call.
+  static constexpr const char* kOnServer =
+      "a server has it: burst, adversary and debug run scripts there with -u private:";
+
+  explicit NotImplementedHere(const std::string& what, const char* hint = kOnServer)
+      : std::runtime_error(what), hint_(hint) {}
+  /// What the user can do.
+  const char* hint() const { return hint_; }
+
+ private:
+  const char* hint_;
 };
 
 /// A value of any type: keyspace/value.h.
@@ -68,7 +77,7 @@ std::string_view type_name(const Value& value);
 /// The bytes that a value takes, about.
 std::size_t size_of(const Value& value);
 
-/// What all values of a Keyspace may take, about. They are counted seldom: up to twice as much may
+/// What all keys of a Keyspace may take, about. They are counted seldom: up to twice as much may
 /// be stored before a call is refused.
 inline constexpr std::size_t kMostBytes = std::size_t{128} << 20;
 

@@ -80,7 +80,7 @@ void smove(Call& call) {
 }
 
 [[noreturn]] void refuse_to_choose(const Call& call) {
-  throw NotImplementedHere(fmt::format("{} of a random member", call.command));
+  refuse(fmt::format("{} of a random member", call.command));
 }
 
 /// SPOP and SRANDMEMBER, where chance has nothing to choose.

@@ -239,7 +239,7 @@ class SortedSetRange {
     if (by_ == RangeBy::kRank) return Slice::of(first_, last_, set->size());
     if (by_ == RangeBy::kScore) return slice_between(*set, min_score_, max_score_);
     if (set->begin()->score != std::prev(set->end())->score) {
-      throw NotImplementedHere(std::string(name_) + " by bytes of members with different scores");
+      refuse(std::string(name_) + " by bytes of members with different scores");
     }
     return slice_between(*set, min_lex_, max_lex_);
   }

@@ -55,6 +55,15 @@ int raise(lua_State* state, std::string_view text) {
   return lua_error(state);
 }
 
+/// A message of Lua; where memory is the matter, with the bound and the way out.
+std::string explained(std::string_view message, const Bounds& bounds) {
+  if (message != "not enough memory") return std::string(message);
+  return fmt::format(
+      "the script needs more than the {} MiB of memory that rlctl gives it (burst, adversary and "
+      "debug run it on a server with -u private:)",
+      bounds.memory >> 20);
+}
+
 /// The constants, with the version whose rules these are.
 constexpr std::pair<const char*, int> kNumbers[] = {
     {"LOG_DEBUG", 0},    {"LOG_VERBOSE", 1},
@@ -152,7 +161,7 @@ struct RunnerFunctions {
     if (its.is_loading) {
       return raise(state, "redis.call/pcall can only be called inside a script invocation");
     }
-    if (const char* problem = read_words(state, its)) {
+    if (const auto problem = read_words(state, its); !problem.empty()) {
       push_error(state, problem);
       return raises ? lua_error(state) : 1;
     }
@@ -172,13 +181,14 @@ struct RunnerFunctions {
 
   /// There are no users: any command is allowed.
   static int acl_check_cmd(lua_State* state) {
-    if (const char* problem = read_words(state, State::of(state))) return raise(state, problem);
+    const auto problem = read_words(state, State::of(state));
+    if (!problem.empty()) return raise(state, problem);
     return return_true(state);
   }
 
   /// Sets the words of a command to the arguments of the running function; they are valid while
-  /// these are on the stack. Returns what is wrong with them, or null.
-  static const char* read_words(lua_State* state, State& its) {
+  /// these are on the stack. Returns what is wrong with them; empty if nothing is.
+  static std::string read_words(lua_State* state, State& its) {
     const int count = lua_gettop(state);
     if (count == 0) return "Please specify at least one argument for this redis lib call";
     its.words.clear();
@@ -196,9 +206,9 @@ struct RunnerFunctions {
       if (text == nullptr) return "Lua redis lib command arguments must be strings or integers";
       its.words.emplace_back(text, size);
       bytes += size;
-      if (bytes > its.bounds.memory) return "the words of a command do not fit into memory";
+      if (bytes > its.bounds.memory) return explained("not enough memory", its.bounds);
     }
-    return nullptr;
+    return {};
   }
 
   /// register_function(name, callback), or register_function{function_name =, callback =,
@@ -288,6 +298,11 @@ struct RunnerFunctions {
     return found != its.functions.end() ? &*found : nullptr;
   }
 
+  /// Pushes the handler of errors. A library has no `tostring`, so the handler keeps it.
+  static void push_error_handler(lua_State* state) {
+    lua_getglobal(state, "tostring");
+    lua_pushcclosure(state, add_place, 1);
+  }
   /// Makes a table of an error, with the place where it was raised: the handler of Redis 7.
   static int add_place(lua_State* state) {
     lua_Debug place{};
@@ -298,7 +313,7 @@ struct RunnerFunctions {
     if (!lua_istable(state, 1)) {
       lua_createtable(state, 0, 3);
       lua_pushliteral(state, "ERR ");
-      lua_getglobal(state, "tostring");
+      lua_pushvalue(state, lua_upvalueindex(1));
       lua_pushvalue(state, 1);
       lua_call(state, 1, 1);
       lua_concat(state, 2);
@@ -323,13 +338,14 @@ struct RunnerFunctions {
   }
 
   /// The error on the top of the stack, in the words of the server.
-  static std::string error_text(lua_State* state, std::string_view name) {
+  static std::string error_text(lua_State* state, std::string_view name, const Bounds& bounds) {
     if (!lua_istable(state, -1)) {
       const char* text = lua_isstring(state, -1) != 0 ? lua_tostring(state, -1) : nullptr;
-      return fmt::format("ERR Error running script {}, {:.100}", name,
-                         text != nullptr ? text : "execution failure");
+      return fmt::format("ERR Error running script {}, {}", name,
+                         explained(text != nullptr ? text : "execution failure", bounds));
     }
-    auto text = field(state, "err").value_or("");
+    // Redis 7.0 ends with such an error.
+    auto text = field(state, "err").value_or("ERR the script raised a table without a field 'err'");
     const auto source = field(state, "source");
     const auto line = field(state, "line");
     if (source && line) text += fmt::format(" script: {}, on {}:{}.", name, *source, *line);
@@ -399,18 +415,20 @@ struct RunnerFunctions {
   /// Runs a library, the function on the top of the stack, which sees no other global than a
   /// `redis` with register_function(). Returns its error; empty if there is none.
   static std::string load_library(lua_State* state, State& its) {
+    push_error_handler(state);
+    lua_insert(state, -2);
     lua_newtable(state);
     push_redis(state, its, true);
     lua_setfield(state, -2, "redis");
     Sandbox::show_globals(state);
-    lua_pushcfunction(state, add_place);
-    lua_insert(state, -2);
     its.is_loading = true;
     const int status = lua_pcall(state, 0, 0, -2);
     its.is_loading = false;
     const auto error = status == 0              ? std::nullopt
                        : lua_istable(state, -1) ? field(state, "err")
-                                                : "ERR failure";
+                       : lua_isstring(state, -1) != 0
+                           ? "ERR " + explained(lua_tostring(state, -1), its.bounds)
+                           : "ERR failure";
     lua_pushnil(state);
     Sandbox::show_globals(state);
     return status == 0 ? "" : "ERR Error registering functions: " + error.value_or("ERR failure");
@@ -491,7 +509,7 @@ Runner::Runner(std::string_view source, const Bounds& bounds)
         }
       },
       error);
-  if (!ran) invalid = "ERR " + error;
+  if (!ran) invalid = "ERR " + explained(error, bounds);
   if (invalid.empty() && its.functions.empty()) invalid = "ERR No functions registered";
   if (!invalid.empty()) throw InvalidScript(on_one_line(invalid));
 }
@@ -521,7 +539,7 @@ void Runner::run(std::string_view function, std::span<const std::string_view> ke
   std::string error;
   const bool ran = its.sandbox.run(
       [&](lua_State* state) {
-        lua_pushcfunction(state, RunnerFunctions::add_place);
+        RunnerFunctions::push_error_handler(state);
         lua_rawgeti(state, LUA_REGISTRYINDEX, found->reference);
         RunnerFunctions::push_words(state, keys);
         if (!its.is_library) Sandbox::set_global(state, "KEYS");
@@ -533,13 +551,13 @@ void Runner::run(std::string_view function, std::span<const std::string_view> ke
           append_value(state, answer, its.bounds.memory);
         } else {
           append_error(answer, RunnerFunctions::error_text(
-                                   state, its.is_library ? function : its.error_name));
+                                   state, its.is_library ? function : its.error_name, its.bounds));
         }
       },
       error);
   if (!ran)
-    append_error(answer = {},
-                 fmt::format("ERR Error running script {}, {}", its.error_name, error));
+    append_error(answer = {}, fmt::format("ERR Error running script {}, {}", its.error_name,
+                                          explained(error, its.bounds)));
   reply += answer;
 }
 

@@ -12,9 +12,6 @@
 namespace rlctl::traffic {
 namespace {
 
-constexpr const char* kOnServer =
-    "a server has it: burst, adversary and debug run scripts there with -u private:";
-
 redis::Reply parsed_reply(redis::ReplyReader& reader, std::string_view bytes) {
   reader.feed(bytes);
   auto reply = reader.next();
@@ -116,7 +113,8 @@ redis::Reply EngineDecider::prepare(const limiter::ScriptCall& call, keyspace::K
     throw UsageError(
         fmt::format("the setup of {} did not end: it {}", script_->name(), error.what()));
   } catch (const keyspace::NotImplementedHere& error) {
-    throw UsageError(fmt::format("the setup of {}: {}", script_->name(), error.what()), kOnServer);
+    throw UsageError(fmt::format("the setup of {}: {}", script_->name(), error.what()),
+                     error.hint());
   }
 }
 
@@ -130,7 +128,7 @@ redis::Reply EngineDecider::run(const limiter::ScriptCall& call, const Arrival& 
                                {}, "the script may never end: step through it with rlctl debug");
     throw script_->with_request(timeout, arrival, state_.calls);
   } catch (const keyspace::NotImplementedHere& error) {
-    throw UsageError(fmt::format("{}: {}", script_->name(), error.what()), kOnServer);
+    throw UsageError(fmt::format("{}: {}", script_->name(), error.what()), error.hint());
   }
 }
 
