@@ -32,14 +32,9 @@ void set_bit(Text& text, std::size_t offset, bool value) {
   text[offset / 8] = static_cast<char>(value ? byte | mask : byte & ~mask);
 }
 
-/// The string of a key, to be changed, which has so many bits at least.
+/// The string of the key, to be changed, which has so many bits at least.
 Text& edit_bits(Call& call, std::size_t bits) {
-  call.find<Text>(call.words[1]);
-  const auto bytes = (bits + 7) / 8;
-  call.reserve(bytes);
-  auto& text = call.edit<Text>(call.words[1]);
-  if (text.size() < bytes) text.resize(bytes);
-  return text;
+  return call.edit_text(call.words[1], (bits + 7) / 8);
 }
 
 void setbit(Call& call) {

@@ -117,6 +117,15 @@ Keyspace::Keys::iterator Call::add(std::string_view name, Key key) {
   return keys.emplace(name, std::move(key)).first;
 }
 
+Text& Call::edit_text(std::string_view name, std::size_t bytes) {
+  const auto* const old = find<Text>(name);
+  const auto size = old == nullptr ? 0 : old->size();
+  if (bytes > size) keyspace_.reserve(bytes - size);
+  auto& text = edit<Text>(name);
+  if (bytes > size) text.resize(bytes);
+  return text;
+}
+
 void Call::set(std::string_view name, Key key) {
   if (const auto at = locate(name); at != keyspace_.keys_.end()) {
     at->second = std::move(key);

@@ -21,6 +21,7 @@
 
 #include "base/number.h"
 #include "keyspace/keyspace.h"
+#include "keyspace/value.h"
 
 namespace rlctl::keyspace {
 
@@ -39,17 +40,8 @@ inline constexpr const char* kNotFloat = "ERR value is not a valid float";
 inline constexpr const char* kNotPositive = "ERR value is out of range, must be positive";
 inline constexpr const char* kSyntax = "ERR syntax error";
 inline constexpr const char* kNoSuchKey = "ERR no such key";
-
-/// The elements from `begin` to before `end`.
-struct Slice {
-  std::size_t begin = 0, end = 0;
-  std::size_t size() const { return end - begin; }
-  /// From the first to the last, which may count from the end, of so many elements.
-  static Slice of(std::int64_t first, std::int64_t last, std::size_t size);
-  /// The same of the bytes or bits of a text, where Redis takes an end before the first for the
-  /// first.
-  static Slice of_text(std::int64_t first, std::int64_t last, std::size_t size);
-};
+inline constexpr const char* kWrongWordCount =
+    "ERR Wrong number of args calling Redis command from script";
 
 /// The integer, if it is written as Redis writes it: without "+", leading zeros or blanks.
 std::optional<std::int64_t> to_integer(std::string_view text);
@@ -117,8 +109,9 @@ class Call {
   void set_expiry(std::string_view name, Expiry expiry) { locate(name)->second.expiry = expiry; }
   /// Returns whether the key existed.
   bool remove(std::string_view name);
-  /// Throws NotImplementedHere if a value cannot grow by so many bytes.
-  void reserve(std::size_t bytes) { keyspace_.reserve(bytes); }
+  /// The string of a key, to be changed, which has so many bytes at least: new ones are 0. Throws
+  /// NotImplementedHere if it cannot grow by so many.
+  Text& edit_text(std::string_view name, std::size_t bytes);
   void reserve_copy(const Key& key) { keyspace_.reserve_copy(key); }
   /// Removes the keys whose collections are empty.
   void finish();
@@ -153,6 +146,12 @@ class Call {
   std::size_t edited_count_ = 0;
 };
 
+/// Whether a command with this arity, which is as CommandInfo has it, takes so many words.
+constexpr bool has_arity(std::size_t count, int arity) {
+  return arity > 0 ? count == static_cast<std::size_t>(arity)
+                   : count >= static_cast<std::size_t>(-arity);
+}
+
 /// A row of a table.
 struct Command {
   std::string_view name;  ///< in upper case
@@ -162,10 +161,7 @@ struct Command {
   int last_key = 1;  ///< the index of the last word that is a key, the first being 1; 0: none is
   int key_step = 1;  ///< between two keys
 
-  bool takes(std::size_t count) const {
-    return arity > 0 ? count == static_cast<std::size_t>(arity)
-                     : count >= static_cast<std::size_t>(-arity);
-  }
+  bool takes(std::size_t count) const { return has_arity(count, arity); }
 };
 constexpr bool kReads = false, kWrites = true;
 constexpr int kNoKey = 0, kTwoKeys = 2, kAllWords = std::numeric_limits<int>::max();
@@ -174,8 +170,14 @@ constexpr int kNoKey = 0, kTwoKeys = 2, kAllWords = std::numeric_limits<int>::ma
 template <typename T>
 void reply_size(Call& call) {
   const auto* const value = call.find<T>(call.words[1]);
-  call.reply_integer(value == nullptr ? 0 : std::ssize(*value));
+  call.reply_integer(value == nullptr ? 0 : static_cast<std::int64_t>(value->size()));
 }
+
+/// Throws NotImplementedHere: "… is not implemented here".
+[[noreturn]] void refuse(std::string_view what);
+/// The error that Redis replies to a script for a command that is in none of the tables. Throws
+/// NotImplementedHere if a server runs it.
+const char* error_of_other_command(std::span<const std::string_view> words);
 
 std::span<const Command> key_commands();
 std::span<const Command> string_commands();

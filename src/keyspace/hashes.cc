@@ -1,27 +1,26 @@
-#include <algorithm>
 #include <cmath>
 
 #include "keyspace/call.h"
 
-// Hashes. A limiter's have a few fields, which are searched one by one.
+// Hashes.
 
 namespace rlctl::keyspace {
 namespace {
 
 const std::string* find_field(const Hash* hash, std::string_view name) {
   if (hash == nullptr) return nullptr;
-  const auto at = std::ranges::find(*hash, name, &Field::name);
+  const auto at = hash->find(name);
   return at == hash->end() ? nullptr : &at->value;
 }
 
 /// Returns whether the field is new.
 bool set_field(Hash& hash, std::string_view name, std::string_view value) {
-  const auto at = std::ranges::find(hash, name, &Field::name);
+  const auto at = hash.find(name);
   if (at != hash.end()) {
     at->value = value;
     return false;
   }
-  hash.push_back({std::string(name), std::string(value)});
+  hash.add({{next_number(hash), std::string(name)}, std::string(value)});
   return true;
 }
 
@@ -76,8 +75,7 @@ void hdel(Call& call) {
   if (call.find<Hash>(call.words[1]) != nullptr) {
     auto& hash = call.edit<Hash>(call.words[1]);
     for (const auto name : call.words.subspan(2)) {
-      removed += static_cast<std::int64_t>(
-          std::erase_if(hash, [&](const Field& field) { return field.name == name; }));
+      removed += hash.remove(name) ? 1 : 0;
     }
   }
   call.reply_integer(removed);

@@ -54,7 +54,7 @@ void copy(Call& call) {
     if (call.is(i, "REPLACE")) {
       replaces = true;
     } else if (call.is(i, "DB") && i + 1 < call.words.size()) {
-      throw NotImplementedHere("COPY with DB");
+      refuse("COPY with DB");
     } else {
       throw ErrorReply{kSyntax};
     }

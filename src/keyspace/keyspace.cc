@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "keyspace/call.h"
+#include "keyspace/value.h"
 
 namespace rlctl::keyspace {
 namespace {
@@ -39,11 +40,14 @@ constexpr std::size_t kOverhead = 64;
 std::size_t bytes_of(const std::string& text) {
   return text.size() + kOverhead;
 }
+std::size_t bytes_of(const Member& member) {
+  return bytes_of(member.name);
+}
 std::size_t bytes_of(const Field& field) {
   return bytes_of(field.name) + bytes_of(field.value);
 }
 std::size_t bytes_of(const Scored& scored) {
-  return bytes_of(scored.member);
+  return bytes_of(scored.name);
 }
 template <typename Collection>
 std::size_t bytes_of(const Collection& collection) {
@@ -56,13 +60,16 @@ std::size_t bytes_of(const Collection& collection) {
 void add_text(std::string& out, std::string_view text) {
   fmt::format_to(std::back_inserter(out), "{}:{}", text.size(), text);
 }
+void add_text(std::string& out, const Member& member) {
+  add_text(out, member.name);
+}
 void add_text(std::string& out, const Field& field) {
   add_text(out, field.name);
   add_text(out, field.value);
 }
 void add_text(std::string& out, const Scored& scored) {
   fmt::format_to(std::back_inserter(out), "{} ", scored.score);
-  add_text(out, scored.member);
+  add_text(out, scored.name);
 }
 void add_text(std::string& out, const Text& text) {
   add_text(out, std::string_view(text));
@@ -75,7 +82,7 @@ void add_text(std::string& out, const Collection& collection) {
 }  // namespace
 
 std::string_view type_name(const Value& value) {
-  constexpr std::array<std::string_view, std::variant_size_v<Value>> kNames = {
+  constexpr std::array<std::string_view, std::variant_size_v<Value::variant>> kNames = {
       "string", "list", "hash", "set", "zset"};
   return kNames[value.index()];
 }
@@ -107,13 +114,13 @@ std::vector<CommandInfo> Keyspace::commands() {
 
 void Keyspace::call(std::span<const std::string_view> words, bool read_only, std::string& reply) {
   const auto* const command = find_command(words.front());
-  if (command == nullptr) throw NotImplementedHere(upper_case(words.front()));
-  if (!command->takes(words.size())) {
-    reply += "-ERR Wrong number of args calling Redis command from script\r\n";
-    return;
-  }
-  if (command->writes && read_only) {
-    reply += "-ERR Write commands are not allowed from read-only scripts.\r\n";
+  const char* const refusal = command == nullptr              ? error_of_other_command(words)
+                              : !command->takes(words.size()) ? kWrongWordCount
+                              : command->writes && read_only
+                                  ? "ERR Write commands are not allowed from read-only scripts."
+                                  : nullptr;
+  if (refusal != nullptr) {
+    reply.append("-").append(refusal).append("\r\n");
     return;
   }
   const auto size = reply.size();
@@ -201,7 +208,10 @@ void Keyspace::reserve(std::size_t bytes) {
       bytes_at_most_ += bytes_of(name) + size_of(*key.value);
     }
     if (bytes_at_most_ + bytes > kMostBytes) {
-      throw NotImplementedHere(fmt::format("a keyspace of more than {} bytes", kMostBytes));
+      throw NotImplementedHere(
+          fmt::format("the keys of the script hold more than {} MiB", kMostBytes >> 20),
+          "a server has more memory: burst, adversary and debug run scripts there with -u "
+          "private:");
     }
   }
   bytes_at_most_ += bytes;

@@ -20,7 +20,7 @@
 // Commands. commands() lists them. Replies and errors are those of Redis 7 for a script, byte for
 // byte, except that a missing array is a nil like any other. A call that cannot be answered as
 // Redis 7 does throws NotImplementedHere; it changes nothing. That concerns
-//   - commands that are not in the list, including names that Redis does not have either;
+//   - commands that are not in the list, and that Redis 7 or a newer one lets scripts call;
 //   - random choices: SPOP and SRANDMEMBER, unless there is nothing to choose from;
 //   - COPY into another database; ranges by BYLEX of members with different scores, which Redis
 //     does not define;
@@ -37,7 +37,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -47,7 +46,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "lua/runner.h"
@@ -57,30 +55,15 @@ namespace rlctl::keyspace {
 /// For a call that a Keyspace cannot answer as Redis 7 does: it names the command.
 using lua::NotImplementedHere;
 
-struct Field {
-  std::string name, value;
-  bool operator==(const Field&) const = default;
-};
-struct Scored {
-  double score = 0;
-  std::string member;
-  bool operator==(const Scored&) const = default;
-};
-
-using Text = std::string;
-using List = std::deque<std::string>;
-using Hash = std::vector<Field>;       ///< in the order of insertion
-using Set = std::vector<std::string>;  ///< in the order of insertion
-using SortedSet = std::deque<Scored>;  ///< by score, then by the bytes of the member
-/// Only a Text can be empty.
-using Value = std::variant<Text, List, Hash, Set, SortedSet>;
+/// A value of any type: keyspace/value.h.
+struct Value;
 
 /// As TYPE replies it: "zset".
 std::string_view type_name(const Value& value);
 /// The bytes that a value takes, about.
 std::size_t size_of(const Value& value);
 
-/// What all values of a Keyspace may take, about. They are counted seldom: up to twice as much may
+/// What all keys of a Keyspace may take, about. They are counted seldom: up to twice as much may
 /// be stored before a call is refused.
 inline constexpr std::size_t kMostBytes = std::size_t{128} << 20;
 

@@ -9,7 +9,11 @@ namespace rlctl::keyspace {
 namespace {
 
 bool contains(const Set* set, std::string_view member) {
-  return set != nullptr && std::ranges::find(*set, member) != set->end();
+  return set != nullptr && set->contains(member);
+}
+
+void add_member(Set& set, std::string_view member) {
+  set.add({next_number(set), std::string(member)});
 }
 
 void sadd(Call& call) {
@@ -17,7 +21,7 @@ void sadd(Call& call) {
   std::int64_t added = 0;
   for (const auto member : call.words.subspan(2)) {
     if (contains(&set, member)) continue;
-    set.emplace_back(member);
+    add_member(set, member);
     ++added;
   }
   call.reply_integer(added);
@@ -28,7 +32,7 @@ void srem(Call& call) {
   if (call.find<Set>(call.words[1]) != nullptr) {
     auto& set = call.edit<Set>(call.words[1]);
     for (const auto member : call.words.subspan(2)) {
-      removed += static_cast<std::int64_t>(std::erase(set, member));
+      removed += set.remove(member) ? 1 : 0;
     }
   }
   call.reply_integer(removed);
@@ -46,16 +50,13 @@ void smismember(Call& call) {
 
 /// Replies all members: integers in their order, as Redis stores them.
 void reply_members(Call& call, const Set& set) {
-  call.reply_array(set.size());
+  std::vector<std::string_view> members;
+  for (const auto& member : set) members.emplace_back(member.name);
   const bool are_integers = std::ranges::all_of(
-      set, [](const std::string& member) { return to_integer(member).has_value(); });
-  if (!are_integers) {
-    for (const auto& member : set) call.reply_text(member);
-    return;
-  }
-  auto sorted = set;
-  std::ranges::sort(sorted, {}, to_integer);
-  for (const auto& member : sorted) call.reply_text(member);
+      members, [](std::string_view member) { return to_integer(member).has_value(); });
+  if (are_integers) std::ranges::sort(members, {}, to_integer);
+  call.reply_array(members.size());
+  for (const auto member : members) call.reply_text(member);
 }
 
 void smembers(Call& call) {
@@ -72,14 +73,14 @@ void smove(Call& call) {
   if (!contains(set, member)) return call.reply_integer(0);
   if (from != to) {
     const bool is_new = !contains(other, member);
-    std::erase(call.edit<Set>(from), member);
-    if (is_new) call.edit<Set>(to).emplace_back(member);
+    call.edit<Set>(from).remove(member);
+    if (is_new) add_member(call.edit<Set>(to), member);
   }
   call.reply_integer(1);
 }
 
 [[noreturn]] void refuse_to_choose(const Call& call) {
-  throw NotImplementedHere(fmt::format("{} of a random member", call.command));
+  refuse(fmt::format("{} of a random member", call.command));
 }
 
 /// SPOP and SRANDMEMBER, where chance has nothing to choose.
@@ -93,11 +94,11 @@ void take_members(Call& call) {
   if (set == nullptr || count == 0) {
     return is_counted ? call.reply_array(0) : call.reply_nil();
   }
-  if (count < std::ssize(*set)) refuse_to_choose(call);
+  if (count < static_cast<std::int64_t>(set->size())) refuse_to_choose(call);
   if (is_counted) {
     reply_members(call, *set);
   } else {
-    call.reply_text(set->front());
+    call.reply_text(set->begin()->name);
   }
   if (kRemoves) call.remove(call.words[1]);
 }

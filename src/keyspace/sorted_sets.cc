@@ -5,33 +5,32 @@
 
 #include "keyspace/call.h"
 
-// Sorted sets: elements in order, where a log adds at one end and removes at the other. A range is
-// found by bisection; a member one by one, from the end, where the newest of a log are.
+// Sorted sets.
 
 namespace rlctl::keyspace {
 namespace {
 
-std::ptrdiff_t signed_index(std::size_t index) {
-  return static_cast<std::ptrdiff_t>(index);
+void add_scored(SortedSet& set, double score, std::string_view member) {
+  // Redis forgets the sign of -0 where it stores a set as a listpack.
+  set.add({score + 0.0, std::string(member)});
 }
 
-std::optional<std::size_t> member_index(const SortedSet& set, std::string_view member) {
-  for (auto i = set.size(); i > 0; --i) {
-    if (set[i - 1].member == member) return i - 1;
+/// Null if there is no such member.
+const Scored* find_scored(const SortedSet* set, std::string_view member) {
+  if (set == nullptr) return nullptr;
+  const auto at = set->find(member);
+  return at == set->end() ? nullptr : &*at;
+}
+
+/// From the last element of the slice on, if `reverse`.
+template <typename Function>
+void for_each(const SortedSet& set, Slice slice, bool reverse, Function function) {
+  if (slice.size() == 0) return;
+  auto at = set.at(reverse ? slice.end - 1 : slice.begin);
+  for (auto left = slice.size(); left > 0; --left) {
+    function(*at);
+    if (left > 1) reverse ? --at : ++at;
   }
-  return {};
-}
-
-void insert_scored(SortedSet& set, Scored scored) {
-  scored.score += 0.0;  // Redis forgets the sign of -0 where it stores a set as a listpack
-  const auto at =
-      std::ranges::lower_bound(set, std::tie(scored.score, scored.member), {},
-                               [](const Scored& its) { return std::tie(its.score, its.member); });
-  set.insert(at, std::move(scored));
-}
-
-void erase_slice(SortedSet& set, Slice slice) {
-  set.erase(set.begin() + signed_index(slice.begin), set.begin() + signed_index(slice.end));
 }
 
 // ---- ZADD ----
@@ -72,24 +71,22 @@ enum class Added { kNothing, kUnchanged, kChanged, kNew };
 /// afterwards.
 Added add_member(SortedSet& set, const AddOptions& options, std::string_view member,
                  double& score) {
-  const auto index = member_index(set, member);
-  if (!index) {
+  const auto at = set.find(member);
+  if (at == set.end()) {
     if (options.xx) return Added::kNothing;
-    insert_scored(set, {score, std::string(member)});
+    add_scored(set, score, member);
     return Added::kNew;
   }
   if (options.nx) return Added::kNothing;
-  const double old = set[*index].score;
+  const double old = at->score;
   if (options.incr) {
     score += old;
     if (std::isnan(score)) throw ErrorReply{"ERR resulting score is not a number (NaN)"};
   }
   if ((options.gt && score <= old) || (options.lt && score >= old)) return Added::kNothing;
   if (score == old) return Added::kUnchanged;
-  auto scored = std::move(set[*index]);
-  set.erase(set.begin() + signed_index(*index));
-  scored.score = score;
-  insert_scored(set, std::move(scored));
+  set.remove(at);
+  add_scored(set, score, member);
   return Added::kChanged;
 }
 
@@ -120,19 +117,16 @@ void zrem(Call& call) {
   if (call.find<SortedSet>(call.words[1]) != nullptr) {
     auto& set = call.edit<SortedSet>(call.words[1]);
     for (const auto member : call.words.subspan(2)) {
-      const auto index = member_index(set, member);
-      if (!index) continue;
-      erase_slice(set, {*index, *index + 1});
-      ++removed;
+      removed += set.remove(member) ? 1 : 0;
     }
   }
   call.reply_integer(removed);
 }
 
 void reply_score_or_nil(Call& call, const SortedSet* set, std::string_view member) {
-  const auto index = set == nullptr ? std::nullopt : member_index(*set, member);
-  if (!index) return call.reply_nil();
-  call.reply_score((*set)[*index].score);
+  const auto* const scored = find_scored(set, member);
+  if (scored == nullptr) return call.reply_nil();
+  call.reply_score(scored->score);
 }
 
 void zscore(Call& call) {
@@ -148,10 +142,10 @@ void zmscore(Call& call) {
 template <bool kReverse>
 void zrank(Call& call) {
   const auto* const set = call.find<SortedSet>(call.words[1]);
-  const auto index = set == nullptr ? std::nullopt : member_index(*set, call.words[2]);
-  if (!index) return call.reply_nil();
-  const auto rank = kReverse ? set->size() - 1 - *index : *index;
-  call.reply_integer(static_cast<std::int64_t>(rank));
+  const auto* const scored = find_scored(set, call.words[2]);
+  if (scored == nullptr) return call.reply_nil();
+  const auto rank = set->rank(*scored);
+  call.reply_integer(static_cast<std::int64_t>(kReverse ? set->size() - 1 - rank : rank));
 }
 
 template <bool kHighest>
@@ -165,12 +159,11 @@ void zpop(Call& call) {
   if (count == 0) return;
   auto& set = call.edit<SortedSet>(call.words[1]);
   const Slice taken = kHighest ? Slice{set.size() - count, set.size()} : Slice{0, count};
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto& scored = set[kHighest ? taken.end - 1 - i : taken.begin + i];
-    call.reply_text(scored.member);
+  for_each(set, taken, kHighest, [&](const Scored& scored) {
+    call.reply_text(scored.name);
     call.reply_score(scored.score);
-  }
-  erase_slice(set, taken);
+  });
+  set.remove(taken);
 }
 
 // ---- Ranges ----
@@ -206,15 +199,15 @@ LexBound read_lex_bound(std::string_view text) {
 
 /// The number of elements in front of a bound: below it, and those equal to it if `with_equal`.
 std::size_t elements_before(const SortedSet& set, const ScoreBound& bound, bool with_equal) {
-  const auto at = with_equal ? std::ranges::upper_bound(set, bound.score, {}, &Scored::score)
-                             : std::ranges::lower_bound(set, bound.score, {}, &Scored::score);
-  return static_cast<std::size_t>(at - set.begin());
+  return set.count_first([&](const Scored& its) {
+    return its.score < bound.score || (with_equal && its.score == bound.score);
+  });
 }
 std::size_t elements_before(const SortedSet& set, const LexBound& bound, bool with_equal) {
   if (bound.infinity != 0) return bound.infinity > 0 ? set.size() : 0;
-  const auto at = with_equal ? std::ranges::upper_bound(set, bound.member, {}, &Scored::member)
-                             : std::ranges::lower_bound(set, bound.member, {}, &Scored::member);
-  return static_cast<std::size_t>(at - set.begin());
+  return set.count_first([&](const Scored& its) {
+    return its.name < bound.member || (with_equal && its.name == bound.member);
+  });
 }
 
 template <typename Bound>
@@ -245,8 +238,8 @@ class SortedSetRange {
     if (set == nullptr) return {};
     if (by_ == RangeBy::kRank) return Slice::of(first_, last_, set->size());
     if (by_ == RangeBy::kScore) return slice_between(*set, min_score_, max_score_);
-    if (set->front().score != set->back().score) {
-      throw NotImplementedHere(std::string(name_) + " by bytes of members with different scores");
+    if (set->begin()->score != std::prev(set->end())->score) {
+      refuse(std::string(name_) + " by bytes of members with different scores");
     }
     return slice_between(*set, min_lex_, max_lex_);
   }
@@ -271,7 +264,7 @@ void remove_range(Call& call) {
   const SortedSetRange range(call, kBy, 2, 3);
   const auto slice = range.in(call.find<SortedSet>(call.words[1]));
   // A value that other Keyspaces share is not copied for nothing.
-  if (slice.size() > 0) erase_slice(call.edit<SortedSet>(call.words[1]), slice);
+  if (slice.size() > 0) call.edit<SortedSet>(call.words[1]).remove(slice);
   call.reply_integer(static_cast<std::int64_t>(slice.size()));
 }
 
@@ -336,11 +329,11 @@ void reply_range(Call& call, const RangeOptions& options) {
   }
   slice = limited(slice, options);
   call.reply_array(slice.size() * (options.with_scores ? 2 : 1));
-  for (std::size_t i = 0; i < slice.size(); ++i) {
-    const auto& scored = (*set)[options.reverse ? slice.end - 1 - i : slice.begin + i];
-    call.reply_text(scored.member);
+  if (set == nullptr) return;
+  for_each(*set, slice, options.reverse, [&](const Scored& scored) {
+    call.reply_text(scored.name);
     if (options.with_scores) call.reply_score(scored.score);
-  }
+  });
 }
 
 void zrange(Call& call) {

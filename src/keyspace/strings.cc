@@ -187,9 +187,7 @@ void setrange(Call& call) {
     throw ErrorReply{"ERR string exceeds maximum allowed size (proto-max-bulk-len)"};
   }
   const auto begin = static_cast<std::size_t>(offset);
-  call.reserve(begin);
-  auto& text = call.edit<Text>(key);
-  if (text.size() < begin + part.size()) text.resize(begin + part.size());
+  auto& text = call.edit_text(key, begin + part.size());
   text.replace(begin, part.size(), part);
   call.reply_integer(std::ssize(text));
 }

@@ -113,7 +113,8 @@ int setresp(lua_State* state) {
   if (lua_gettop(state) != 1) return raise(state, "redis.setresp() requires one argument.");
   const auto version = static_cast<int>(lua_tointeger(state, 1));
   if (version == 3) {
-    Sandbox::stop(state, std::make_exception_ptr(NotImplementedHere("redis.setresp(3)")));
+    Sandbox::stop(state, std::make_exception_ptr(
+                             NotImplementedHere("redis.setresp(3) is not implemented here")));
   }
   if (version != 2) return raise(state, "RESP version must be 2 or 3.");
   return 0;
@@ -198,7 +199,7 @@ struct RunnerFunctions {
       if (text == nullptr) return "Lua redis lib command arguments must be strings or integers";
       its.words.emplace_back(text, size);
       bytes += size;
-      if (bytes > its.bounds.memory) return "the words of a command do not fit into memory";
+      if (bytes > its.bounds.memory) Sandbox::stop_for_memory(state);
     }
     return nullptr;
   }
@@ -290,6 +291,11 @@ struct RunnerFunctions {
     return found != its.functions.end() ? &*found : nullptr;
   }
 
+  /// Pushes the handler of errors. A library has no `tostring`, so the handler keeps it.
+  static void push_error_handler(lua_State* state) {
+    lua_getglobal(state, "tostring");
+    lua_pushcclosure(state, add_place, 1);
+  }
   /// Makes a table of an error, with the place where it was raised: the handler of Redis 7.
   static int add_place(lua_State* state) {
     lua_Debug place{};
@@ -300,7 +306,7 @@ struct RunnerFunctions {
     if (!lua_istable(state, 1)) {
       lua_createtable(state, 0, 3);
       lua_pushliteral(state, "ERR ");
-      lua_getglobal(state, "tostring");
+      lua_pushvalue(state, lua_upvalueindex(1));
       lua_pushvalue(state, 1);
       lua_call(state, 1, 1);
       lua_concat(state, 2);
@@ -328,10 +334,11 @@ struct RunnerFunctions {
   static std::string error_text(lua_State* state, std::string_view name) {
     if (!lua_istable(state, -1)) {
       const char* text = lua_isstring(state, -1) != 0 ? lua_tostring(state, -1) : nullptr;
-      return fmt::format("ERR Error running script {}, {:.100}", name,
+      return fmt::format("ERR Error running script {}, {}", name,
                          text != nullptr ? text : "execution failure");
     }
-    auto text = field(state, "err").value_or("");
+    // Redis 7.0 ends with such an error.
+    auto text = field(state, "err").value_or("ERR the script raised a table without a field 'err'");
     const auto source = field(state, "source");
     const auto line = field(state, "line");
     if (source && line) text += fmt::format(" script: {}, on {}:{}.", name, *source, *line);
@@ -401,18 +408,20 @@ struct RunnerFunctions {
   /// Runs a library, the function on the top of the stack, which sees no other global than a
   /// `redis` with register_function(). Returns its error; empty if there is none.
   static std::string load_library(lua_State* state, State& its) {
+    push_error_handler(state);
+    lua_insert(state, -2);
     lua_newtable(state);
     push_redis(state, its, true);
     lua_setfield(state, -2, "redis");
     Sandbox::show_globals(state);
-    lua_pushcfunction(state, add_place);
-    lua_insert(state, -2);
     its.is_loading = true;
     const int status = lua_pcall(state, 0, 0, -2);
     its.is_loading = false;
     const auto error = status == 0              ? std::nullopt
                        : lua_istable(state, -1) ? field(state, "err")
-                                                : "ERR failure";
+                       : lua_isstring(state, -1) != 0
+                           ? std::string("ERR ") + lua_tostring(state, -1)
+                           : "ERR failure";
     lua_pushnil(state);
     Sandbox::show_globals(state);
     return status == 0 ? "" : "ERR Error registering functions: " + error.value_or("ERR failure");
@@ -523,7 +532,7 @@ void Runner::run(std::string_view function, std::span<const std::string_view> ke
   std::string error;
   const bool ran = its.sandbox.run(
       [&](lua_State* state) {
-        lua_pushcfunction(state, RunnerFunctions::add_place);
+        RunnerFunctions::push_error_handler(state);
         lua_rawgeti(state, LUA_REGISTRYINDEX, found->reference);
         RunnerFunctions::push_words(state, keys);
         if (!its.is_library) Sandbox::set_global(state, "KEYS");

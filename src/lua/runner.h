@@ -63,7 +63,7 @@ class Runner {
            std::span<const std::string_view> arguments, Commands& commands, std::string& reply);
   /// Within Commands::call(): the line of the source that calls the command, from 1.
   int line() const;
-  /// After run() has thrown: the line at which that was.
+  /// After run() has thrown: the line at which that was; 0 if it is not known.
   int stopped_line() const;
   /// The number that the last run() returned, before it was cut to an integer; std::nullopt if it
   /// returned anything else.

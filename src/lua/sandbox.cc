@@ -29,7 +29,7 @@ struct Sandbox::Box {
   std::size_t used = 0;             ///< bytes
   std::int64_t left = 0;            ///< instructions of this run
   std::exception_ptr stopped = {};  ///< why the run ends; no source may catch that
-  int stopped_line = 0;             ///< where it was when that was set
+  int stopped_line = 0;             ///< where it was then; 0: not known
   /// Of math.random(): at first, that of a server that has just started.
   std::array<unsigned short, 3> random_state{0x330E, 0xABCD, 0x1234};
   int globals = LUA_NOREF;     ///< the real table, in the registry
@@ -237,7 +237,7 @@ struct Guards {
     const auto& box = Sandbox::Box::of(state);
     const bool is_text = lua_isstring(state, 1) != 0;
     if (is_text && lua_objlen(state, 1) > (box.bounds.memory - box.used) / kLargest) {
-      return luaL_error(state, "not enough memory");
+      Sandbox::stop_for_memory(state);
     }
     return original(state);
   }
@@ -247,7 +247,7 @@ struct Guards {
     constexpr std::size_t kSmallest = 40, kEscaped = 6;
     const bool is_text = lua_type(state, -1) == LUA_TSTRING;
     const auto size = kSmallest + (is_text ? kEscaped * lua_objlen(state, -1) : 0);
-    if (size > left) luaL_error(state, "not enough memory");
+    if (size > left) Sandbox::stop_for_memory(state);
     left -= size;
     charge(state, 1);
     if (!lua_istable(state, -1) || depth == kDeepest) return;
@@ -418,6 +418,11 @@ struct Guards {
         RanTooLong(fmt::format("ran for more than {} instructions", box.bounds.instructions)));
   }
 
+  static std::exception_ptr lack_of_memory(const Sandbox::Box& box) {
+    return std::make_exception_ptr(NotImplementedHere(fmt::format(
+        "it needs more than the {} MiB of memory that rlctl gives it", box.bounds.memory >> 20U)));
+  }
+
   /// Filling memory takes time, which no hook sees: large blocks count as instructions.
   static void* allocate(void* box_of_state, void* block, std::size_t old_size, std::size_t size) {
     auto& box = *static_cast<Sandbox::Box*>(box_of_state);
@@ -427,7 +432,10 @@ struct Guards {
       return nullptr;
     }
     if (size > old_size) {
-      if (size - old_size > box.bounds.memory - box.used) return nullptr;
+      if (size - old_size > box.bounds.memory - box.used) {
+        if (!box.stopped) box.stopped = lack_of_memory(box);
+        return nullptr;
+      }
       box.left -= static_cast<std::int64_t>(size / kBytesForAnInstruction);
       if (size > kLargeBlock && !box.stopped) box.stopped = reason_to_stop(box);
       if (size > kLargeBlock && box.stopped) return nullptr;
@@ -493,7 +501,8 @@ constexpr Guarded kGuarded[] = {{"", "rawset", guard_change},
                                 {"string", "gsub", guard_pattern}};
 
 int refuse_cmsgpack(lua_State* state) {
-  Sandbox::stop(state, std::make_exception_ptr(NotImplementedHere("cmsgpack")));
+  Sandbox::stop(state,
+                std::make_exception_ptr(NotImplementedHere("cmsgpack is not implemented here")));
 }
 
 /// encode_keep_buffer() of cjson, which always does.
@@ -504,7 +513,8 @@ int keep_buffer(lua_State* state) {
 
 /// A setter of cjson, its upvalue, which may neither set nor tell.
 int refuse_setting(lua_State* state) {
-  const auto what = fmt::format("cjson.{}()", lua_tostring(state, lua_upvalueindex(1)));
+  const auto what =
+      fmt::format("cjson.{}() is not implemented here", lua_tostring(state, lua_upvalueindex(1)));
   Sandbox::stop(state, std::make_exception_ptr(NotImplementedHere(what)));
 }
 
@@ -605,9 +615,6 @@ void Guards::open(lua_State* state) {
 
 // ---- The sandbox ----
 
-NotImplementedHere::NotImplementedHere(std::string_view what)
-    : std::runtime_error(fmt::format("{} is not implemented here", what)) {}
-
 Sandbox::Sandbox(const Bounds& bounds)
     : box_(std::make_unique<Box>(Box{.bounds = bounds})),
       state_(lua_newstate(Guards::allocate, box_.get())) {
@@ -626,6 +633,7 @@ bool Sandbox::run_body(void (*body)(lua_State*, void*), void* context, std::stri
   lua_State* const state = state_.get();
   box_->left = box_->bounds.instructions;
   box_->stopped = nullptr;
+  box_->stopped_line = 0;
   if (std::exchange(box_->set_collector, false)) {
     lua_gc(state, LUA_GCRESTART, 0);
     lua_gc(state, LUA_GCSETPAUSE, LUAI_GCPAUSE);
@@ -697,12 +705,14 @@ bool Sandbox::compile(lua_State* state, std::string_view source, const char* nam
 
 void Sandbox::stop(lua_State* state, std::exception_ptr exception) {
   auto& box = Box::of(state);
-  if (!box.stopped) {
-    box.stopped = std::move(exception);
-    box.stopped_line = line(state);
-  }
+  if (!box.stopped) box.stopped = std::move(exception);
+  if (box.stopped_line == 0) box.stopped_line = line(state);
   luaL_error(state, "stopped");
   __builtin_unreachable();  // luaL_error() does not return
+}
+
+void Sandbox::stop_for_memory(lua_State* state) {
+  stop(state, Guards::lack_of_memory(Box::of(state)));
 }
 
 int Sandbox::line(lua_State* state) {

@@ -45,7 +45,7 @@ namespace rlctl::lua {
 
 /// What a source may use.
 struct Bounds {
-  /// Bytes, with garbage that is not yet collected; beyond, Lua's "not enough memory".
+  /// Bytes, with garbage that is not yet collected; beyond, NotImplementedHere ends the run.
   std::size_t memory = std::size_t{64} << 20;
   std::int64_t instructions = 1'000'000'000;  ///< of each Sandbox::run(), to the next 10,000
   const Interrupt* interrupt = nullptr;       ///< must outlive the Sandbox
@@ -60,8 +60,17 @@ class RanTooLong : public std::runtime_error {
 /// A source asks for what only a server has. what() is a sentence: "SORT is not implemented here".
 class NotImplementedHere : public std::runtime_error {
  public:
-  /// `what` is the subject of the sentence, raw.
-  explicit NotImplementedHere(std::string_view what);
+  /// Where a server would do it.
+  static constexpr const char* kOnServer =
+      "a server has it: burst, adversary and debug run scripts there with -u private:";
+
+  explicit NotImplementedHere(const std::string& what, const char* hint = kOnServer)
+      : std::runtime_error(what), hint_(hint) {}
+  /// What the user can do.
+  const char* hint() const noexcept { return hint_; }
+
+ private:
+  const char* hint_;
 };
 
 class Sandbox {
@@ -94,9 +103,11 @@ class Sandbox {
   static bool compile(lua_State* state, std::string_view source, const char* name);
   /// Ends the run() in whose body this is called; run() throws the exception.
   [[noreturn]] static void stop(lua_State* state, std::exception_ptr exception);
+  /// The same, since the source needs more than Bounds::memory.
+  [[noreturn]] static void stop_for_memory(lua_State* state);
   /// The line of the source that runs, from 1; 0 if none does.
   static int line(lua_State* state);
-  /// The line at which the last run() was ended by stop().
+  /// The line at which the last run() was ended by stop(); 0 if it is not known.
   int stopped_line() const;
 
  private:

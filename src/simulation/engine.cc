@@ -12,9 +12,6 @@
 namespace rlctl::simulation {
 namespace {
 
-constexpr const char* kOnServer =
-    "a server has it: burst, adversary and debug run scripts there with -u private:";
-
 redis::Reply parsed_reply(redis::ReplyReader& reader, std::string_view bytes) {
   reader.feed(bytes);
   auto reply = reader.next();
@@ -53,6 +50,8 @@ redis::Reply Engine::call(redis::Arguments words) {
   } catch (const lua::RanTooLong& error) {
     return parsed_reply(reader_,
                         fmt::format("-ERR the library did not end: it {}\r\n", error.what()));
+  } catch (const lua::NotImplementedHere& error) {
+    return parsed_reply(reader_, fmt::format("-ERR {}\r\n", error.what()));
   }
 }
 
@@ -117,7 +116,8 @@ redis::Reply EngineDecider::prepare(const limiter::ScriptCall& call, keyspace::K
     throw UsageError(
         fmt::format("the setup of {} did not end: it {}", script_->name(), error.what()));
   } catch (const lua::NotImplementedHere& error) {
-    throw UsageError(fmt::format("the setup of {}: {}", script_->name(), error.what()), kOnServer);
+    throw UsageError(fmt::format("the setup of {}: {}", script_->name(), error.what()),
+                     error.hint());
   }
 }
 
@@ -131,10 +131,11 @@ redis::Reply EngineDecider::run(const limiter::ScriptCall& call, const traffic::
                                {}, "the script may never end: step through it with rlctl debug");
     throw script_->with_request(timeout, arrival, state_.calls);
   } catch (const lua::NotImplementedHere& error) {
-    const redis::Error refused(
-        redis::Failure::kUsage,
-        fmt::format("{}:{}: {}", script_->name(), engine_.runner().stopped_line(), error.what()));
-    throw UsageError(script_->with_request(refused, arrival, state_.calls).what(), kOnServer);
+    const auto line = engine_.runner().stopped_line();
+    const auto place =
+        line > 0 ? fmt::format("{}:{}", script_->name(), line) : std::string(script_->name());
+    const redis::Error refused(redis::Failure::kUsage, fmt::format("{}: {}", place, error.what()));
+    throw UsageError(script_->with_request(refused, arrival, state_.calls).what(), error.hint());
   }
 }
 

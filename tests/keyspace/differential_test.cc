@@ -442,6 +442,84 @@ TEST_CASE("random calls have the same replies and effects as on a server") {
   for (const auto& [what, times] : refused) MESSAGE(times << " times: " << what);
 }
 
+TEST_CASE("large collections grow and shrink as on a server") {
+  Random random;
+  Sides sides;
+  const auto compare = [&](const std::vector<std::string>& words) {
+    CAPTURE(fmt::format("{}", fmt::join(words, "' '")));
+    CHECK(sorted_if_set(words, reply_of(sides.keyspace(), words)) ==
+          sorted_if_set(words, reply_of(sides.server(), words)));
+  };
+  const auto number = [&](std::int64_t most) { return std::to_string(random.uniform(0, most)); };
+  for (int i = 0; i < 13'000; ++i) {
+    const auto member = "m" + number(2'500), score = number(500);
+    if (random.percent(i < 5'000 ? 90 : 2)) {
+      compare({"ZADD", "zset", score, member});
+      compare({"HSET", "hash", member, score});
+      compare({"SADD", "set", member});
+    } else {
+      compare({"ZREM", "zset", member});
+      compare({"HDEL", "hash", member});
+      compare({"SREM", "set", member});
+    }
+    const auto other = "m" + number(2'500);
+    compare({"ZRANK", "zset", other});
+    compare({"ZSCORE", "zset", other});
+    compare({"ZCOUNT", "zset", "(" + number(500), number(500)});
+    compare({"ZRANGE", "zset", number(500), number(500), "BYSCORE", "LIMIT", number(3), "5"});
+    compare({"HGET", "hash", other});
+    compare({"SISMEMBER", "set", other});
+    if (i % 50 != 0) continue;
+    compare({"ZREVRANGE", "zset", "-20", "-1", "WITHSCORES"});
+    compare({"ZREMRANGEBYSCORE", "zset", score, score});
+    compare({"ZREMRANGEBYRANK", "zset", "-2", "-1"});
+    compare({"ZPOPMIN", "zset", "2"});
+    compare({"HLEN", "hash"});
+    compare({"SMEMBERS", "set"});
+    compare({"ZRANGE", "zset", "0", "-1", "WITHSCORES"});
+  }
+  compare({"ZCARD", "zset"});
+}
+
+TEST_CASE("a command that is not in the table is an error of a server, or refused") {
+  Sides sides;
+  if (!sides.is_model()) return;
+  std::set<std::string> names{"INCRR", "CONFIG SET", "", "OBJECT", "CL.THROTTLE"};
+  const auto list = sides.connection().call({"COMMAND", "LIST"});
+  for (std::size_t i = 0; i < list.size(); ++i) names.emplace(list[i].text());
+  for (const auto& command : keyspace::Keyspace::commands()) {
+    names.erase(lower_case(command.name));
+  }
+  std::size_t refused = 0;
+  const auto compare = [&](const std::vector<std::string>& words) {
+    CAPTURE(fmt::format("{}", fmt::join(words, "' '")));
+    std::string reply;
+    try {
+      reply = reply_of(sides.keyspace(), words);
+    } catch (const keyspace::NotImplementedHere&) {
+      ++refused;
+      return;
+    }
+    std::vector<std::string_view> eval{"EVAL", "return redis.pcall(unpack(ARGV))", "0"};
+    eval.insert(eval.end(), words.begin(), words.end());
+    const auto expected = sides.connection().call(redis::Arguments(eval));
+    REQUIRE(expected.is_error());
+    CHECK(reply == fmt::format("-{}\r\n", expected.text()));
+  };
+  for (const auto& name : names) {
+    compare({name});
+    compare({name, "x", "y", "z"});
+  }
+  for (const auto* container : {"acl", "client", "config", "function", "latency", "script"}) {
+    for (const auto* subcommand : {"set", "GET", "list", "LOAD", "reset", "id", "latest", "help"}) {
+      compare({container, subcommand});
+      compare({container, subcommand, "x"});
+      compare({container, subcommand, "x", "y"});
+    }
+  }
+  CHECK(refused > 100);
+}
+
 TEST_CASE("the table of commands is that of a server") {
   Sides sides;
   std::size_t known = 0;

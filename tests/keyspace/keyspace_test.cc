@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -145,9 +146,9 @@ TEST_CASE("a call that has no answer here is refused by name, and changes nothin
   reply_to(keyspace, "SADD s a b");
   reply_to(keyspace, "ZADD z 1 a 2 b");
   for (const auto* line :
-       {"ZRANGESTORE x z 0 -1", "SCAN 0", "EVAL x 0", "nonsense", "SPOP s", "SRANDMEMBER s -3",
-        "COPY s x DB 1", "ZRANGEBYLEX z - +", "SETRANGE k 500000000 x", "SETBIT k 4294967295 1",
-        "a-name-that-is-longer-than-that-of-any-command"}) {
+       {"ZRANGESTORE x z 0 -1", "SCAN 0", "HEXPIRE h 1 FIELDS 1 f", "CONFIG HELP", "SPOP s",
+        "SRANDMEMBER s -3", "COPY s x DB 1", "ZRANGEBYLEX z - +", "SETRANGE k 500000000 x",
+        "SETBIT k 4294967295 1"}) {
     CAPTURE(line);
     auto before = keyspace;
     CHECK_THROWS_AS(reply_to(keyspace, line), NotImplementedHere);
@@ -157,7 +158,57 @@ TEST_CASE("a call that has no answer here is refused by name, and changes nothin
                     "ZRANGESTORE is not implemented here");
   CHECK_THROWS_WITH(reply_to(keyspace, "spop s"),
                     "SPOP of a random member is not implemented here");
+  CHECK_THROWS_WITH(reply_to(keyspace, "hexpire h 1 FIELDS 1 f"),
+                    "HEXPIRE is a command of Redis 7.4 or newer");
   CHECK(reply_to(keyspace, "SPOP s 2") == "*2\r\n$1\r\na\r\n$1\r\nb\r\n");
+}
+
+TEST_CASE("a command that Redis does not have, or not for scripts, is an error of Redis") {
+  const auto* const unknown = "-ERR Unknown Redis command called from script";
+  const auto* const forbidden = "-ERR This Redis command is not allowed from script";
+  const auto* const count = "-ERR Wrong number of args calling Redis command from script";
+  check({{"INCRR k", unknown},
+         {"a-name-that-is-longer-than-that-of-any-command", unknown},
+         {"''", unknown},
+         {"eval x 0", forbidden},
+         {"CONFIG set a b", forbidden},
+         {"CONFIG SET a", count},
+         {"SUBSCRIBE", count}});
+}
+
+TEST_CASE("a large collection that is copied is found in, whichever copy changes") {
+  std::optional<Keyspace> first(100s);
+  for (int i = 0; i < 2000; ++i) {
+    const auto member = "m" + std::to_string(i);
+    reply_to(*first, "ZADD z " + std::to_string(i % 7) + " " + member);
+    reply_to(*first, "HSET h " + member + " " + std::to_string(i));
+    reply_to(*first, "SADD s " + member);
+  }
+  const auto before = first->to_text();
+  auto second = *first;
+  reply_to(second, "ZREM z m1500");
+  reply_to(second, "HDEL h m1500");
+  reply_to(second, "SREM s m1500");
+  CHECK(first->to_text() == before);
+  CHECK(reply_to(*first, "HGET h m1500") == "$4\r\n1500\r\n");
+  first.reset();
+  CHECK(reply_to(second, "ZSCORE z m1500") == "$-1\r\n");
+  CHECK(reply_to(second, "HGET h m1500") == "$-1\r\n");
+  CHECK(reply_to(second, "SISMEMBER s m1500") == ":0\r\n");
+  CHECK(reply_to(second, "ZSCORE z m1999") == "$1\r\n4\r\n");
+  CHECK(reply_to(second, "HGET h m1999") == "$4\r\n1999\r\n");
+  CHECK(reply_to(second, "SISMEMBER s m1999") == ":1\r\n");
+  CHECK(reply_to(second, "ZRANGE z 0 0") == "*1\r\n$2\r\nm0\r\n");
+}
+
+TEST_CASE("a large hash stays in the order of insertion") {
+  Keyspace keyspace(100s);
+  for (int i = 0; i < 1000; ++i) reply_to(keyspace, "HSET h m" + std::to_string(i) + " x");
+  for (int i = 0; i < 998; ++i) reply_to(keyspace, "HDEL h m" + std::to_string(i));
+  reply_to(keyspace, "HSET h a x");
+  reply_to(keyspace, "HSET h m998 y");
+  CHECK(reply_to(keyspace, "HGETALL h") ==
+        "*6\r\n$4\r\nm998\r\n$1\r\ny\r\n$4\r\nm999\r\n$1\r\nx\r\n$1\r\na\r\n$1\r\nx\r\n");
 }
 
 TEST_CASE("the values of a keyspace have a bound") {
@@ -168,7 +219,7 @@ TEST_CASE("the values of a keyspace have a bound") {
   const auto fill = [&] {
     for (int i = 0; i < 1000; ++i) keyspace.call(words, false, reply);
   };
-  CHECK_THROWS_AS(fill(), NotImplementedHere);
+  CHECK_THROWS_WITH_AS(fill(), "the keys of the script hold more than 128 MiB", NotImplementedHere);
   const auto copy = [&] {
     for (int i = 0; i < 1000; ++i) reply_to(keyspace, "COPY k " + std::to_string(i));
   };

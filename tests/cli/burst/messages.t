@@ -1,0 +1,80 @@
+# needs: server
+# Errors of scripts, and what rlctl itself refuses of them.
+
+## a misspelt command is an error of the script, as on a server
+$ write misspelt.lua
+< return redis.call('INCRR', KEYS[1])
+$ rlctl burst misspelt.lua --limit 5/60s --args '{now_ms}' -q
+! rlctl: burst: misspelt.lua:1: Unknown Redis command called from script; request 1 had KEYS '1' and ARGV '1767225659990'
+[5]
+$ rlctl lint misspelt.lua
+! rlctl: lint: misspelt.lua:1: Unknown Redis command called from script; request 1 had KEYS 'ann' and ARGV none
+[3]
+
+## a command that scripts must not call is an error of the script
+$ write forbidden.lua
+< return redis.call('CONFIG', 'SET', 'maxmemory', '0')
+$ rlctl burst forbidden.lua --limit 5/60s --args '{now_ms}' -q
+! rlctl: burst: forbidden.lua:1: This Redis command is not allowed from script; request 1 had KEYS '1' and ARGV '1767225659990'
+[5]
+
+## a command of newer servers is refused by name, with its server
+$ write newer.lua
+< return redis.call('HEXPIRE', KEYS[1], 5, 'FIELDS', 1, 'a')
+$ rlctl burst newer.lua --limit 5/60s --args '{now_ms}' -q
+! rlctl: burst: newer.lua:1: HEXPIRE is a command of Redis 7.4 or newer; request 1 had KEYS '1' and ARGV '1767225659990'
+!   hint: add -u URL of such a server: burst, adversary and debug run scripts there
+[2]
+
+## a command that Redis 7 has and rlctl does not is refused by name
+$ write select.lua
+< return redis.call('SELECT', 1)
+$ rlctl burst select.lua --limit 5/60s --args '{now_ms}' -q
+! rlctl: burst: select.lua:1: SELECT is not implemented here; request 1 had KEYS '1' and ARGV '1767225659990'
+!   hint: a server has it: burst, adversary and debug run scripts there with -u private:
+[2]
+
+## keys that grow too large are refused with the bound and a way out
+$ write large.lua
+< local text = ('x'):rep(1048576)
+< for _ = 1, 1000 do redis.call('APPEND', KEYS[1], text) end
+< return 1
+$ rlctl burst large.lua --limit 5/60s --args '{now_ms}' -q
+! rlctl: burst: large.lua:2: the keys of the script hold more than 128 MiB; request 1 had KEYS '1' and ARGV '1767225659990'
+!   hint: a server has more memory: burst, adversary and debug run scripts there with -u private:
+[2]
+
+## a script that needs too much memory learns the bound
+$ write memory.lua
+< return #('x'):rep(100000000)
+$ rlctl burst memory.lua --limit 5/60s --args '{now_ms}' -q
+! rlctl: burst: memory.lua: it needs more than the 64 MiB of memory that rlctl gives it; request 1 had KEYS '1' and ARGV '1767225659990'
+!   hint: a server has it: burst, adversary and debug run scripts there with -u private:
+[2]
+
+## so does one whose words are too large together
+$ write words.lua
+< local text = ('x'):rep(20000000)
+< return redis.call('MSET', 'a', text, 'b', text, 'c', text, 'd', text)
+$ rlctl burst words.lua --limit 5/60s --args '{now_ms}' -q
+! rlctl: burst: words.lua:2: it needs more than the 64 MiB of memory that rlctl gives it; request 1 had KEYS '1' and ARGV '1767225659990'
+!   hint: a server has it: burst, adversary and debug run scripts there with -u private:
+[2]
+
+## an error that is a table without a message says so
+$ write table.lua
+< error({code = 3})
+$ rlctl burst table.lua --limit 5/60s --args '{now_ms}' -q
+! rlctl: burst: table.lua:1: the script raised a table without a field 'err'; request 1 had KEYS '1' and ARGV '1767225659990'
+[5]
+
+## an error of a library while it loads is reported with its line
+$ write library.lua
+< #!lua name=limits
+< local settings = nil
+< settings.limit = 5
+< redis.register_function('take', function() return 1 end)
+$ rlctl burst library.lua --limit 5/60s --args '{now_ms}' -q
+! rlctl: burst: library.lua: Error registering functions: ERR user_function:3: attempt to index local 'settings' (a nil value)
+!   hint: an error is not taken for a denial: let the script return a value for it, and say which with --allowed-when
+[5]
