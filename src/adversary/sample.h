@@ -5,7 +5,6 @@
 #include <memory>
 #include <set>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,7 +34,6 @@ class SampledTrial final : public Trial {
   std::vector<Answered> sample() const;
 
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
-  std::vector<std::string> contents() const override { return trial_.contents(); }
   std::vector<microseconds> ttls(const Schedule& schedule) override {
     return trial_.ttls(schedule);
   }
@@ -44,9 +42,12 @@ class SampledTrial final : public Trial {
   }
   bool is_apart() const override { return trial_.is_apart(); }
   std::unique_ptr<Branching> branching() override { return trial_.branching(); }
+  void note_tried(const Schedule& schedule, const Answers& answers) override {
+    keep(schedule, answers);
+  }
 
  private:
-  /// The number of a schedule, from 0 in the order of run(), and itself.
+  /// The number of a schedule, from 0 in the order in which they were tried, and itself.
   struct Kept {
     std::int64_t number = 0;
     Answered answered = {};
