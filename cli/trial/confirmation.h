@@ -13,6 +13,7 @@
 #include "adversary/sample.h"
 #include "base/wait.h"
 #include "cli/trial/report.h"
+#include "exec/clocked_decider.h"
 #include "script/script.h"
 #include "simulation/engine.h"
 #include "simulation/virtual_run.h"
@@ -53,7 +54,7 @@ class LoggedDecider final : public simulation::Decider {
   LoggedDecider(const script::Candidate& candidate, const traffic::Traffic& traffic,
                 const Interrupt& interrupt)
       : engine_(candidate, traffic, interrupt) {}
-  const script::Script& script() const { return engine_.script(); }
+  script::Script* script() override { return engine_.script(); }
   const DecisionLog& log() const { return log_; }
   std::size_t decide(std::span<const traffic::Arrival> arrivals,
                      std::span<limiter::Decision> decisions) override;
@@ -63,8 +64,6 @@ class LoggedDecider final : public simulation::Decider {
   simulation::EngineDecider engine_;
   DecisionLog log_;
 };
-
-class ClockedScript;
 
 /// Asks a private server what the engine was asked, a new one for each limiter. An error of the
 /// server is not one of the run: then the confirmation says why there is none.
@@ -87,8 +86,8 @@ class Confirmer {
 
  private:
   void ask_server(const script::Candidate& candidate, const traffic::Traffic& names,
-                  const std::function<void(ClockedScript&)>& ask);
-  void compare(ClockedScript& server, const script::Candidate& candidate, std::size_t number,
+                  const std::function<void(exec::ClockedDecider&)>& ask);
+  void compare(exec::ClockedDecider& server, const script::Candidate& candidate, std::size_t number,
                std::string_view of, const traffic::Arrival& arrival, bool allowed,
                std::chrono::microseconds delay);
 

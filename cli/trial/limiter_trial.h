@@ -15,19 +15,19 @@
 namespace rlctl::cli::trial {
 
 /// A limiter on trial, with the keys of its requests: the model of an algorithm, a program, a
-/// script in this process, or one on a server, whose keys are removed at the end.
+/// script in this process or on a server, whose keys are removed at the end.
 class LimiterTrial {
  public:
-  using MakeProgram =
+  using MakeDecider =
       std::function<std::unique_ptr<simulation::ForgetfulDecider>(const traffic::Traffic& names)>;
 
   explicit LimiterTrial(std::unique_ptr<rlctl::adversary::Trial> model);
-  /// Throws what `make_program` throws.
-  explicit LimiterTrial(const MakeProgram& make_program);
+  /// Any decider that can forget. Throws what `make_decider` throws.
+  explicit LimiterTrial(const MakeDecider& make_decider);
   /// A script in this process. The arguments must outlive this. Throws what EngineDecider throws.
   LimiterTrial(const script::Candidate& candidate, const Interrupt& interrupt);
-  /// A script on a server. The arguments must outlive this. Throws what make_script(), ScriptTrial
-  /// and Server::connection() throw.
+  /// A script on a server that others use. The arguments must outlive this. Throws what
+  /// make_script(), ScriptTrial and Server::connection() throw.
   LimiterTrial(const script::Candidate& candidate, Server& server);
   LimiterTrial(const LimiterTrial&) = delete;
   LimiterTrial& operator=(const LimiterTrial&) = delete;
@@ -38,9 +38,7 @@ class LimiterTrial {
   /// The decider of a script in this process; null for others.
   simulation::EngineDecider* engine() { return engine_; }
   /// Null for a model or a program.
-  const script::Script* script() const { return engine_ ? &engine_->script() : script_.get(); }
-  /// See ScriptDecider::send_one_at_a_time(); only a server needs it.
-  void send_one_at_a_time();
+  const script::Script* script() { return decider_ == nullptr ? nullptr : decider_->script(); }
   /// The replies that a script gave so far; empty for a model or a program.
   simulation::RepliesSeen replies() const;
   /// Nothing more will be tried. Throws what Decider::finish() throws.
@@ -54,7 +52,6 @@ class LimiterTrial {
   std::unique_ptr<rlctl::adversary::Trial> trial_;
   simulation::Decider* decider_ = nullptr;
   simulation::EngineDecider* engine_ = nullptr;
-  simulation::ScriptDecider* on_server_ = nullptr;
 };
 
 }  // namespace rlctl::cli::trial

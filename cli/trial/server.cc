@@ -76,11 +76,6 @@ void Server::require_writable() {
   }
 }
 
-bool Server::may_retry(const redis::Error& error, const script::Candidate& candidate) const {
-  return error.failure() == redis::Failure::kTimeout && candidate.foreign && is_private() &&
-         invocation_.interrupt.signal() == 0;
-}
-
 std::string Server::next_prefix() {
   if (is_private()) {
     if (auto* const server = private_server()) server->remove_keys();

@@ -40,9 +40,6 @@ class Server {
   std::chrono::microseconds timeout() const noexcept { return connector_.timeout(); }
   /// The interrupt of the command, which the connection ignores.
   const Interrupt& interrupt() const noexcept { return invocation_.interrupt; }
-  /// Whether this error may come from a foreign script that never ends, on a server that can be
-  /// replaced to find out which request is to blame.
-  bool may_retry(const redis::Error& error, const script::Candidate& candidate) const;
   /// Removes the keys of a script, unless the server is private. Of no use after Ctrl-C while the
   /// server still executes requests, which would create the keys again. Only warns on failure,
   /// since another exception may be in flight.

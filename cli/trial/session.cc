@@ -13,11 +13,11 @@
 namespace rlctl::cli::trial {
 namespace {
 
-/// Scripts run in this process unless the command line names a server, or time is the real one.
-bool asks_server(const Plan& plan, const ConnectionOptions& connection) {
-  return !plan.model && (plan.is_real() || names_server(connection)) &&
-         std::ranges::any_of(plan.candidates,
-                             [](const auto& each) { return each.program == nullptr; });
+/// Where the scripts of a plan run, if it has any.
+ScriptPlace place_of_scripts(const Plan& plan, const ConnectionOptions& connection) {
+  if (plan.is_real()) return ScriptPlace::kServer;
+  if (!names_server(connection)) return ScriptPlace::kProcess;
+  return connection.url == "private:" ? ScriptPlace::kClocked : ScriptPlace::kServer;
 }
 
 }  // namespace
@@ -30,14 +30,23 @@ Session::Session(const Plan& plan, Invocation& invocation)
     : plan_(plan),
       invocation_(invocation),
       progress_(shows_progress(plan)),
+      place_(place_of_scripts(plan, invocation.connection)),
       confirmer_(invocation.interrupt, plan.command) {
-  if (asks_server(plan, invocation.connection)) {
-    server_ = std::make_unique<Server>(invocation, plan.candidates);
-  }
+  const auto is_script = [](const auto& each) { return each.program == nullptr; };
+  const bool has_scripts = !plan.model && std::ranges::any_of(plan.candidates, is_script);
+  if (has_scripts && place_ == ScriptPlace::kServer) server_.emplace(invocation, plan.candidates);
   if (!has_programs(plan)) return;
   programs_ = program_settings(plan.exec, invocation.connection, invocation.configuration,
                                invocation.interrupt);
   programs_.has_virtual_clock = !plan.is_real();
+}
+
+std::unique_ptr<exec::ClockedDecider> Session::clocked(const script::Candidate& candidate,
+                                                       const traffic::Traffic& names) const {
+  const auto settings = program_settings(plan_.exec, invocation_.connection,
+                                         invocation_.configuration, invocation_.interrupt);
+  return std::make_unique<exec::ClockedDecider>(candidate, names, settings.timeout,
+                                                invocation_.interrupt);
 }
 
 void Session::show(std::size_t number, double share, std::string_view what) {
@@ -57,18 +66,6 @@ void Session::warn_of_change(const script::Script& script) {
 void Session::report_confirmation(Report& report) const {
   report.confirmation = confirmer_.confirmation();
   report.interrupted = report.interrupted || interrupt().signal() != 0;
-}
-
-Run Session::run_or_blame(const script::Candidate& candidate,
-                          const std::function<Run(bool one_at_a_time)>& run) {
-  try {
-    return run(false);
-  } catch (const redis::Error& error) {
-    if (!server_ || !server_->may_retry(error, candidate)) throw;
-    server_ = std::make_unique<Server>(invocation_, plan_.candidates);
-    static_cast<void>(run(true));
-    throw;
-  }
 }
 
 }  // namespace rlctl::cli::trial

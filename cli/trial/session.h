@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,8 +10,16 @@
 #include "cli/trial/confirmation.h"
 #include "cli/trial/report.h"
 #include "cli/trial/server.h"
+#include "exec/clocked_decider.h"
 
 namespace rlctl::cli::trial {
+
+/// Where scripts run.
+enum class ScriptPlace {
+  kProcess,  ///< in the engine of this process
+  kClocked,  ///< each on a private server under the virtual clock
+  kServer,   ///< on one server, which is private only under the real clock
+};
 
 /// What all runs of a report share: the server, how programs are asked, progress and warnings.
 class Session {
@@ -20,8 +28,12 @@ class Session {
   Session(const Plan& plan, Invocation& invocation);
 
   const Interrupt& interrupt() const { return invocation_.interrupt; }
-  /// Null if no script runs on one.
-  Server* server() { return server_.get(); }
+  ScriptPlace place() const noexcept { return place_; }
+  /// Where scripts run if they run on a server; null otherwise.
+  Server* server() { return server_ ? &*server_ : nullptr; }
+  /// Puts a script on a private server under the virtual clock.
+  std::unique_ptr<exec::ClockedDecider> clocked(const script::Candidate& candidate,
+                                                const traffic::Traffic& names) const;
   const exec::Settings& programs() const { return programs_; }
   /// What confirms the decisions of scripts that run in this process.
   Confirmer& confirmer() { return confirmer_; }
@@ -42,17 +54,13 @@ class Session {
   /// From now on, runs are repeated, whose warnings have been written.
   void silence() { is_silent_ = true; }
 
-  /// Runs against a limiter. If a script never ends, runs again with one request at a time, to name
-  /// the request to blame.
-  Run run_or_blame(const script::Candidate& candidate,
-                   const std::function<Run(bool one_at_a_time)>& run);
-
  private:
   const Plan& plan_;
   Invocation& invocation_;
   Progress progress_;
   bool is_silent_ = false;
-  std::unique_ptr<Server> server_;
+  ScriptPlace place_;
+  std::optional<Server> server_;
   exec::Settings programs_;
   Confirmer confirmer_;
 };

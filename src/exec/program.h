@@ -93,9 +93,9 @@ class Environment {
   bool needs_time();
   /// Removes all keys. Throws redis::Error.
   void remove_keys();
-  /// See ProgramServer::ttls().
+  /// See ClockedServer::ttls().
   std::vector<std::chrono::microseconds> ttls();
-  /// See ProgramServer::commands_during(); empty if the program has not connected before.
+  /// See ClockedServer::commands_during(); empty if the program has not connected before.
   std::vector<ServerCommand> commands_during(const std::function<void()>& run);
 
  private:
@@ -104,7 +104,7 @@ class Environment {
   std::optional<Clocks> clocks_;
   std::optional<TemporaryFolder> folder_;  ///< of the clock
   std::optional<VirtualClock> clock_;
-  std::optional<ProgramServer> server_;
+  std::optional<ClockedServer> server_;
   bool uses_server_ = false;
 };
 

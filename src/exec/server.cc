@@ -57,7 +57,7 @@ Error does_not_follow(std::string_view what, const std::string& is, const std::s
 
 }  // namespace
 
-ProgramServer::ProgramServer(VirtualClock* clock, const Interrupt* interrupt)
+ClockedServer::ClockedServer(VirtualClock* clock, const Interrupt* interrupt)
     : clock_(clock),
       server_(options_for(clock, interrupt)),
       connection_(redis::Connection::open(server_.url(), kTimeout, interrupt)) {
@@ -71,12 +71,12 @@ ProgramServer::ProgramServer(VirtualClock* clock, const Interrupt* interrupt)
   own_connections_ = connections();
 }
 
-std::string ProgramServer::url() const {
+std::string ClockedServer::url() const {
   const auto& url = server_.tcp_url();
   return fmt::format("redis://default:{}@{}:{}/0", url.password, url.host, url.port);
 }
 
-void ProgramServer::require_time(microseconds time, std::int64_t ttl_ms) {
+void ClockedServer::require_time(microseconds time, std::int64_t ttl_ms) {
   clock_->set(time);
   connection_.append({"TIME"});
   connection_.append({"EVAL", "return redis.call('TIME')", "0"});
@@ -91,7 +91,7 @@ void ProgramServer::require_time(microseconds time, std::int64_t ttl_ms) {
   }
 }
 
-void ProgramServer::verify() {
+void ClockedServer::verify() {
   if (clock_ == nullptr) return;
   constexpr milliseconds kTtl{100'000};
   constexpr microseconds kSteps[] = {microseconds{0}, microseconds{12'345'678},
@@ -111,17 +111,17 @@ void ProgramServer::verify() {
   remove_keys();
 }
 
-std::int64_t ProgramServer::connections() {
+std::int64_t ClockedServer::connections() {
   const auto info = require_answered(connection_.call({"INFO", "stats"}));
   return to_number<std::int64_t>(redis::info_field(info.text(), "total_connections_received"))
       .value_or(0);
 }
 
-std::int64_t ProgramServer::other_connections() {
+std::int64_t ClockedServer::other_connections() {
   return connections() - own_connections_;
 }
 
-std::vector<ServerCommand> ProgramServer::commands_during(const std::function<void()>& run) {
+std::vector<ServerCommand> ClockedServer::commands_during(const std::function<void()>& run) {
   constexpr std::string_view kEnd = "rlctl: end of MONITOR";
   auto monitor = redis::Connection::open(server_.url(), kTimeout);
   ++own_connections_;
@@ -144,7 +144,7 @@ std::vector<ServerCommand> ProgramServer::commands_during(const std::function<vo
   return commands;
 }
 
-void ProgramServer::find_keys(ServerCommand& command) {
+void ClockedServer::find_keys(ServerCommand& command) {
   const auto reply = require_answered(connection_.call({"COMMAND", "INFO", command.words.front()}));
   constexpr std::size_t kFlags = 2, kFirst = 3, kLast = 4, kStep = 5;
   if (reply.size() != 1 || reply[0].size() <= kStep || reply[0][kFirst].integer() < 1) return;
@@ -157,7 +157,7 @@ void ProgramServer::find_keys(ServerCommand& command) {
   }
 }
 
-std::vector<milliseconds> ProgramServer::ttls() {
+std::vector<milliseconds> ClockedServer::ttls() {
   std::vector<milliseconds> ttls;
   redis::Scan scan(connection_, "*");
   while (!scan.done()) {

@@ -11,8 +11,8 @@
 #include "redis/connection.h"
 #include "redis/server.h"
 
-// The private Redis server of a program that is tested as a limiter: the program keeps its state
-// there, under the virtual clock if it has one.
+// A private Redis server whose clock rlctl sets. A program that is tested as a limiter keeps its
+// state there, and a ClockedDecider runs scripts there.
 
 namespace rlctl::exec {
 
@@ -24,16 +24,16 @@ struct ServerCommand {
   bool writes = false;
 };
 
-/// A private server for programs in any language: on a port and a unix socket, with a password.
-/// Keys expire by its own TTLs: a key lives through the millisecond in which it ends, and is gone
-/// in the next. Nothing else removes or changes a key, so under a virtual clock everything depends
-/// on that clock alone. (A server before Redis 7 may also remove a key some time after its end,
-/// which DBSIZE and a clock that goes back show.)
-class [[nodiscard]] ProgramServer {
+/// A private server, for programs in any language, too: on a port and a unix socket, with a
+/// password. Keys expire by its own TTLs: a key lives through the millisecond in which it ends, and
+/// is gone in the next. Nothing else removes or changes a key, so under a virtual clock everything
+/// depends on that clock alone. (A server before Redis 7 may also remove a key some time after its
+/// end, which DBSIZE and a clock that goes back show.)
+class [[nodiscard]] ClockedServer {
  public:
   /// Its time is `clock`'s, which must outlive it; the real one if that is null. Throws
   /// redis::Error as PrivateServer does, and Interrupted.
-  explicit ProgramServer(VirtualClock* clock, const Interrupt* interrupt = nullptr);
+  explicit ClockedServer(VirtualClock* clock, const Interrupt* interrupt = nullptr);
 
   /// "redis://default:PASSWORD@127.0.0.1:PORT/0"; with the user's name, since redis-cli takes an
   /// empty one for a user's.

@@ -80,8 +80,7 @@ class EngineDecider final : public ForgetfulDecider {
   EngineDecider(const script::Candidate& candidate, const traffic::Traffic& traffic,
                 const Interrupt& interrupt);
 
-  script::Script& script() { return *script_; }
-  const script::Script& script() const { return *script_; }
+  script::Script* script() override { return script_.get(); }
 
   /// Throws what Script::parse() throws, with details of the request; redis::Error if the script
   /// runs for too long; UsageError for a command that the keyspace does not have.

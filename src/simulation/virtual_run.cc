@@ -152,7 +152,7 @@ bool TimeWatch::saw_time(std::int64_t scripts) {
 }
 
 ScriptDecider::ScriptDecider(redis::Connection& connection, script::Script& script)
-    : connection_(connection), script_(script), lot_(kLot) {
+    : connection_(connection), script_(script) {
   script_.load(connection_);
   if (auto hash = script_.key_of_ttls()) {
     aging_.emplace(connection_, std::move(*hash), script_.may_read_ttl());
@@ -231,7 +231,7 @@ redis::Reply ScriptDecider::read_answer(const traffic::Arrival& arrival) {
     skip_others(arrival.key);
     return read();
   } catch (const redis::Error& error) {
-    throw without_answer(error, script_, arrival, answers_ + 1, lot_ > 1);
+    throw without_answer(error, script_, arrival, answers_ + 1, true);
   }
 }
 
@@ -272,7 +272,7 @@ std::size_t ScriptDecider::decide(std::span<const traffic::Arrival> arrivals,
   const auto send_lot = [&] {
     if (interrupt_ != nullptr) interrupt_->check();
     // If the script never ends, a user must stop every call that was sent.
-    const auto lot = unsent.first(std::min(answers_ > 0 ? lot_ : 1, unsent.size()));
+    const auto lot = unsent.first(std::min(answers_ > 0 ? kLot : 1, unsent.size()));
     for (const traffic::Arrival& arrival : lot) send(arrival);
     // Real time may pass before the next lot.
     if (aging_ && aging_->pause()) in_flight_.push_back(Call::kAging);
@@ -283,7 +283,7 @@ std::size_t ScriptDecider::decide(std::span<const traffic::Arrival> arrivals,
     auto awaited = send_lot();
     while (awaited > 0) {
       connection_.send_some();
-      const bool overlaps = lot_ > 1 && answers_ > 0;
+      const bool overlaps = answers_ > 0;
       const auto next = overlaps ? send_lot() : 0;
       for (; awaited > 0; --awaited, ++answered) decisions[answered] = answer(arrivals[answered]);
       awaited = overlaps ? next : send_lot();

@@ -38,6 +38,8 @@ class Decider {
   /// an interrupt ended it. Throws what the limiter throws.
   virtual std::size_t decide(std::span<const traffic::Arrival> arrivals,
                              std::span<limiter::Decision> decisions) = 0;
+  /// The script that decides; null for a model or a program.
+  virtual script::Script* script() { return nullptr; }
   /// The memory of a key in Redis now, on average; std::nullopt without a server, or if it does not
   /// report sizes.
   virtual std::optional<double> bytes_per_key() { return std::nullopt; }
@@ -152,10 +154,6 @@ class ScriptDecider final : public Decider {
   void observe_keys(OnKeys on_keys) { on_keys_ = std::move(on_keys); }
   /// From now on keys expire this much later, or earlier if negative.
   void set_ttl_slack(std::chrono::microseconds slack);
-  /// From now on awaits each answer before the next request, which is slow. If the script never
-  /// ends, the error then names the request to blame: otherwise the server holds back the answers
-  /// of those before it, which came in the same read.
-  void send_one_at_a_time() { lot_ = 1; }
   /// From now on `interrupt`, which must outlive this, ends decide(): it sends no more, and drops
   /// the replies in flight, for which it waits for `patience` altogether. Then those that did not
   /// come are still outstanding. `timeout` is the connection's, which must not have an interrupt.
@@ -166,6 +164,7 @@ class ScriptDecider final : public Decider {
   /// server's time: its decisions do not apply to these arrivals.
   std::size_t decide(std::span<const traffic::Arrival> arrivals,
                      std::span<limiter::Decision> decisions) override;
+  script::Script* script() override { return &script_; }
   std::optional<double> bytes_per_key() override;
   RepliesSeen replies() const override { return replies_; }
   bool was_stalled() const override { return was_stalled_; }
@@ -187,7 +186,6 @@ class ScriptDecider final : public Decider {
 
   redis::Connection& connection_;
   script::Script& script_;
-  std::size_t lot_;  ///< requests in one write
   OnKeys on_keys_;
   std::int64_t answers_ = 0;
   RepliesSeen replies_;

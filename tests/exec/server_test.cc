@@ -42,7 +42,7 @@ namespace {
 
 constexpr microseconds kStart{1'767'225'600'000'000};
 
-bool has_key_in_last_ms(ProgramServer& server) {
+bool has_key_in_last_ms(ClockedServer& server) {
   return std::ranges::any_of(server.ttls(), [](const auto ttl) { return ttl.count() == 0; });
 }
 
@@ -62,7 +62,7 @@ struct Rig {
 
   TempFolder folder;
   VirtualClock clock;
-  ProgramServer server;
+  ClockedServer server;
   Connection client = Connection::open(redis::parse_url(server.url()), 120s);
 };
 
@@ -166,7 +166,7 @@ TEST_CASE("programs connect with the server's password alone, and are counted") 
 
 TEST_CASE("a server with the real clock needs no library") {
   if (!start_server()) return;
-  ProgramServer server(nullptr);
+  ClockedServer server(nullptr);
   server.verify();
   auto client = Connection::open(redis::parse_url(server.url()), 120s);
   const auto before = system_time();
@@ -182,14 +182,14 @@ TEST_CASE("a server whose port another process has taken gets another one") {
   const auto program = server_program(folder, *found);
   const auto ports = folder.path() / "ports";
   // At its first start, it has the port of a server that runs.
-  ProgramServer first(nullptr);
+  ClockedServer first(nullptr);
   write_program(folder.path() / "late", "#!/bin/sh\necho x >>'" + ports.string() +
                                             "'\nif [ $(wc -l <'" + ports.string() +
                                             "') = 1 ]; then set -- \"$@\" --port " +
                                             std::to_string(first.process().tcp_url().port) +
                                             "; fi\nexec '" + program + "' \"$@\"\n");
   const ScopedVariable wrapper("RLCTL_REDIS_SERVER", (folder.path() / "late").string());
-  const ProgramServer second(nullptr);
+  const ClockedServer second(nullptr);
   CHECK(Connection::open(redis::parse_url(second.url()), 120s).call({"PING"}).text() == "PONG");
   CHECK(fs::file_size(ports) == 4);
 }
@@ -203,7 +203,7 @@ TEST_CASE("a server under a virtual clock dies with its process, even after kill
   const pid_t child = ::fork();
   if (child == 0) {
     VirtualClock clock(folder.path(), kStart);
-    const ProgramServer server(&clock);
+    const ClockedServer server(&clock);
     const pid_t pid = server.process().pid();
     if (::write(ends[1], &pid, sizeof pid) != sizeof pid) ::_exit(1);
     ::raise(SIGKILL);

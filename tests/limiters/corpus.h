@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -262,6 +263,25 @@ inline Limiter with_head_as_options(Limiter limiter, Lines& lines) {
   return limiter;
 }
 
+/// What a burst or a search reports in JSON, but for its command, and what only a server knows: the
+/// memory of a key, and how many requests an exhaustive search sent again.
+inline std::string report_of(const std::string& command) {
+  static const std::regex kOther(
+      R"re("(command|replay_command|confirmation|bytes_per_key|asked)":("([^"\\]|\\.)*"|\{[^}]*\}|[^,}\]]*))re");
+  return std::regex_replace(ask(command).out, kOther, "");
+}
+
+/// Scripts on a private server are reported as those in this process.
+inline void check_on_server(const Limiter& limiter) {
+  for (const auto& command : limiter.commands) {
+    const bool is_report =
+        command.text.starts_with("rlctl burst ") || command.text.starts_with("rlctl adversary ");
+    if (!is_report || command.text.find(" --clock real") != std::string::npos) continue;
+    CAPTURE(command.text);
+    CHECK(report_of(command.text + " --json -u private:") == report_of(command.text + " --json"));
+  }
+}
+
 /// Whether one of many is tried, of which so many in a hundred are: others at another commit.
 inline bool is_tried(std::size_t number, std::int64_t percent) {
   const char* offset = std::getenv("RLCTL_TEST_OFFSET");
@@ -309,6 +329,7 @@ inline void check_folder(const fs::path& folder, std::int64_t percent) {
         check(by_options, lines, nullptr);
         std::ofstream(file) << joined(limiter.lines);
       }
+      if (is_tried(number + 25, variants)) check_on_server(limiter);
       std::size_t line = number;
       for (const auto& variant : limiter.variants) {
         if (!is_tried(++line, variants)) continue;

@@ -203,8 +203,7 @@ TEST_CASE(
       static_cast<void>(bench.server.call({"FLUSHALL"}));
       static_cast<void>(bench.server.call({"SET", "theirs", "1"}));
       const auto asked = candidate(limiter(each.source, {"{key}", "b"}, {"SET"}), kMinute);
-      const auto script =
-          script_of(asked, "p:", {.time = time, .keys_only = true});
+      const auto script = script_of(asked, "p:", {.time = time, .keys_only = true});
       script->load(bench.server.connection());
       const Arrival arrival{.at = 1s};
       const auto reply = bench.reply(*script, arrival);

@@ -84,8 +84,7 @@ class Searches {
 
   void run() {
     for (std::size_t i = 0; i < plan_.candidates.size() && !report_.interrupted; ++i) {
-      report_.runs.push_back(session_.run_or_blame(
-          plan_.candidates[i], [&](bool one_at_a_time) { return search(i, one_at_a_time); }));
+      report_.runs.push_back(search(i));
       const auto& run = report_.runs.back();
       report_.interrupted = report_.interrupted || run.outcome.interrupted;
       if (run.hint) session_.warn(fmt::format("{}: {}", run.name, *run.hint));
@@ -105,12 +104,11 @@ class Searches {
     };
   }
 
-  Run search(std::size_t number, bool one_at_a_time) {
+  Run search(std::size_t number) {
     const auto& candidate = plan_.candidates[number];
     Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
     auto limiter = try_limiter(candidate);
     if (limiter.script() != nullptr) session_.warn_of_change(*limiter.script());
-    if (one_at_a_time) limiter.send_one_at_a_time();
     std::optional<rlctl::adversary::SampledTrial> sampled;
     if (limiter.engine() != nullptr) sampled.emplace(limiter.trial(), plan_.request.seed);
     auto& trial = sampled ? *sampled : limiter.trial();
@@ -137,6 +135,10 @@ class Searches {
     }
     if (plan_.model) {
       return LimiterTrial(std::make_unique<rlctl::adversary::ModelTrial>(candidate));
+    }
+    if (session_.place() == trial::ScriptPlace::kClocked) {
+      return LimiterTrial(
+          [&](const traffic::Traffic& names) { return session_.clocked(candidate, names); });
     }
     if (auto* const server = session_.server()) return {candidate, *server};
     return {candidate, session_.interrupt()};

@@ -187,11 +187,7 @@ class Runs {
   void run_all() {
     for (std::size_t i = 0; i < plan_.candidates.size() && !report_.interrupted; ++i) {
       const auto& candidate = plan_.candidates[i];
-      report_.runs.push_back(traffic_.is_real
-                                 ? run_real(i)
-                                 : session_.run_or_blame(candidate, [&](bool one_at_a_time) {
-                                     return run_virtual(i, one_at_a_time);
-                                   }));
+      report_.runs.push_back(traffic_.is_real ? run_real(i) : run_virtual(i));
       const auto& run = report_.runs.back();
       report_.interrupted = report_.interrupted || run.outcome.interrupted;
       if (const auto why = why_late(run)) {
@@ -304,7 +300,7 @@ class Runs {
     return run;
   }
 
-  Run run_virtual(std::size_t number, bool one_at_a_time) {
+  Run run_virtual(std::size_t number) {
     const auto& candidate = plan_.candidates[number];
     const std::string name(name_of(candidate));
     const auto [traffic, begin, zero] = virtual_traffic();
@@ -321,27 +317,28 @@ class Runs {
       decider = std::make_unique<simulation::BudgetModelDecider>(candidate.limits);
     } else if (plan_.model) {
       decider = std::make_unique<simulation::ModelDecider>(candidate);
+    } else if (session_.place() == trial::ScriptPlace::kClocked) {
+      auto clocked = session_.clocked(candidate, *traffic);
+      session_.warn_of_change(*clocked->script());
+      decider = std::move(clocked);
     } else if (session_.server() == nullptr) {
       auto logged =
           std::make_unique<trial::LoggedDecider>(candidate, *traffic, invocation_.interrupt);
-      session_.warn_of_change(logged->script());
+      session_.warn_of_change(*logged->script());
       log = &logged->log();
       decider = std::move(logged);
     } else {
-      script = make_script(candidate, *traffic, session_.server()->next_prefix(),
-                           {.keys_only = !session_.server()->is_private()});
+      script =
+          make_script(candidate, *traffic, session_.server()->next_prefix(), {.keys_only = true});
       cleaning.emplace(*session_.server(), *script);
       auto scripts =
           std::make_unique<simulation::ScriptDecider>(session_.server()->connection(), *script);
       const auto timeout = session_.server()->timeout();
-      scripts->stop_at(invocation_.interrupt, timeout,
-                       session_.server()->is_private() ? microseconds{0} : timeout);
-      if (one_at_a_time) scripts->send_one_at_a_time();
+      scripts->stop_at(invocation_.interrupt, timeout, timeout);
       decider = std::move(scripts);
-      if (!one_at_a_time) session_.warn_of_change(*script);
+      session_.warn_of_change(*script);
     }
-    const auto on_decision =
-        one_at_a_time ? simulation::OnDecision() : on_decision_of(candidate, name, *traffic);
+    const auto on_decision = on_decision_of(candidate, name, *traffic);
     const auto on_progress = [&, size = traffic->size()](std::int64_t done) {
       const auto runs = static_cast<std::int64_t>(plan_.candidates.size());
       session_.show(

@@ -106,7 +106,7 @@ class Observer {
     std::ranges::move(answer_findings_, std::back_inserter(observed_.findings));
     observed_.requests = number_ + probes_sent_;
     // An unknown flag is a finding.
-    const auto change = decider_.script().change();
+    const auto change = decider_.script()->change();
     if (lua::unknown_flags(subject_.source).empty() && !change.empty()) {
       observed_.warnings.insert(observed_.warnings.begin(), change);
     }
@@ -398,7 +398,7 @@ class Observer {
                                    .key = key,
                                    .cost = cost,
                                    .index_within_key = static_cast<std::uint32_t>(++number_)};
-    const auto call = decider_.script().call(arrival);
+    const auto call = decider_.script()->call(arrival);
     Request request{.run = run_,
                     .client = static_cast<int>(key),
                     .at = at,
