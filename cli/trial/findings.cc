@@ -112,15 +112,6 @@ Judgement judge_search(const Report& report, const Run& run) {
                         .claim = result.by_rounding ? "leaks, but for rounding" : "leaks"});
   add("proof", proof);
   if (proof.empty() && !left_out.empty()) add("left out", "skipped " + left_out);
-  if (result.sent_each_whole) {
-    add("states",
-        candidate.program
-            ? "could not be compared, since a program does not show them: each schedule was sent "
-              "from its beginning"
-            : "could not be compared, since schedules share a key, the script uses keys that are "
-              "not among its KEYS, or the user may not DUMP them: each schedule was sent from its "
-              "beginning");
-  }
   if (result.is_unbounded) add("bound", "as many as were sent: no bound was found");
   if (candidate.is_bundled()) add("promise", promise_of(*candidate.algorithm, plan));
   if (search.bucket_allows) {

@@ -54,8 +54,7 @@ HoldingSearchResult search_once(Trial& trial, const HoldingSearch& search,
   rules->set_ttls(std::move(ttls));
   const auto sent_to_learn = requests_of(typical);
   if (search.exhaustive) {
-    const auto limiter = trial.branching();
-    engine.try_all(*limiter, *rules, *search.exhaustive);
+    engine.try_all(trial, *rules, *search.exhaustive);
   } else {
     traffic::Random random(search.seed);
     engine.try_some(trial, *rules, random, search.tries - sent_to_learn);

@@ -5,7 +5,6 @@
 #include <memory>
 #include <set>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -35,7 +34,6 @@ class SampledTrial final : public Trial {
   std::vector<Answered> sample() const;
 
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
-  std::vector<std::string> contents() const override { return trial_.contents(); }
   std::vector<microseconds> ttls(const Schedule& schedule) override {
     return trial_.ttls(schedule);
   }

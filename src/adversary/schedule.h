@@ -69,6 +69,13 @@ struct Answer {
     return allowed == other.allowed && delay == other.delay;
   }
 };
+inline Answer answer_of(const limiter::Decision& decision) {
+  return {.allowed = decision.allowed,
+          .delay = decision.delay,
+          .remaining = decision.remaining,
+          .retry_after = decision.retry_after,
+          .reset_after = decision.reset_after};
+}
 /// One for each request of a schedule.
 using Answers = std::vector<Answer>;
 /// A schedule, the answers to it, and what they show.

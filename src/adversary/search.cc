@@ -39,13 +39,6 @@ std::size_t count_awaited(const std::vector<microseconds>& ttls, const SearchReq
   return std::min(kMaxTtls, static_cast<std::size_t>(late - ttls.begin()));
 }
 
-/// The findings of an exhaustive search, without totals.
-SearchResult exhaust(SearchEngine& engine, Branching& limiter, const SearchRequest& request) {
-  RequestRules rules(request, false, {});
-  engine.try_all(limiter, rules, *request.exhaustive);
-  return rules.take_result();
-}
-
 /// One complete search, whose findings are not confirmed.
 class Search {
  public:
@@ -55,8 +48,9 @@ class Search {
 
   SearchResult run() {
     if (request_.exhaustive) {
-      const auto limiter = trial_.branching();
-      result_ = exhaust(engine_, *limiter, request_);
+      RequestRules rules(request_, false, {});
+      engine_.try_all(trial_, rules, *request_.exhaustive);
+      result_ = rules.take_result();
       shrink_findings({});
     } else {
       shrink_findings(try_some());
@@ -225,14 +219,6 @@ SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt&
                     const OnProgress& on_progress) {
   return confirmed_result(trial,
                           [&] { return Search(trial, request, interrupt, on_progress).run(); });
-}
-
-SearchResult exhaust(Branching& limiter, const SearchRequest& request, const Interrupt& interrupt,
-                     const OnProgress& on_progress) {
-  SearchEngine engine(request.tries, interrupt, on_progress);
-  auto result = exhaust(engine, limiter, request);
-  static_cast<SearchTotals&>(result) = engine.totals();
-  return result;
 }
 
 }  // namespace rlctl::adversary

@@ -102,8 +102,5 @@ microseconds latest_time(const SearchRequest& request);
 /// so far. Throws what the trial throws.
 SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
                     const OnProgress& on_progress = {});
-/// What an exhaustive search of this limiter finds, neither shrunk nor confirmed.
-SearchResult exhaust(Branching& limiter, const SearchRequest& request, const Interrupt& interrupt,
-                     const OnProgress& on_progress = {});
 
 }  // namespace rlctl::adversary

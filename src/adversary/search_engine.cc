@@ -90,8 +90,9 @@ SearchTotals SearchEngine::totals() const {
 /// See SearchEngine::try_all().
 class SearchEngine::Exhaustion {
  public:
-  Exhaustion(SearchEngine& engine, Branching& limiter, Rules& rules, int requests)
+  Exhaustion(SearchEngine& engine, Trial& trial, Branching& limiter, Rules& rules, int requests)
       : engine_(engine),
+        trial_(trial),
         limiter_(limiter),
         rules_(rules),
         requests_(static_cast<std::size_t>(requests)) {}
@@ -185,15 +186,14 @@ class SearchEngine::Exhaustion {
 
   void judge(const Node& node, const Branching::Branch& branch) {
     const auto& answers = branch.answers;
-    if (!answers.empty() && !rules_.is_worth_judging(branch.requests.front(), answers.front())) {
-      return;
-    }
     if (answers.empty()) return engine_.judge(rules_, {}, {}, node.schedules);
-    auto schedule = node.schedule;
-    auto all_answers = node.answers;
-    append(schedule, branch.requests);
-    append(all_answers, answers);
-    engine_.judge(rules_, std::move(schedule), std::move(all_answers));
+    schedule_ = node.schedule;
+    answers_ = node.answers;
+    append(schedule_, branch.requests);
+    append(answers_, answers);
+    trial_.note_tried(schedule_, answers_);
+    if (!rules_.is_worth_judging(branch.requests.front(), answers.front())) return;
+    engine_.judge(rules_, schedule_, answers_);
   }
 
   void add_child(const Node& node, const Branching::Branch& branch, double share) {
@@ -220,6 +220,7 @@ class SearchEngine::Exhaustion {
   }
 
   SearchEngine& engine_;
+  Trial& trial_;
   Branching& limiter_;
   Rules& rules_;
   std::size_t requests_;
@@ -228,16 +229,18 @@ class SearchEngine::Exhaustion {
   std::map<std::size_t, std::map<std::pair<std::string, std::string>, Node*>> by_key_;
   std::vector<Taken> taken_;
   std::vector<Branching::Branch> branches_;  ///< all requests that may follow the taken nodes
+  Schedule schedule_;  ///< the one that is judged; kept, so that none of millions allocates
+  Answers answers_;
 };
 
-void SearchEngine::try_all(Branching& limiter, Rules& rules, int requests) {
+void SearchEngine::try_all(Trial& trial, Rules& rules, int requests) {
   totals_.tried = 0;
+  const auto limiter = trial.branching();
   try {
-    Exhaustion(*this, limiter, rules, requests).run();
+    Exhaustion(*this, trial, *limiter, rules, requests).run();
   } catch (const Interrupted&) {
   }
-  totals_.sent_each_whole = limiter.sends_each_whole();
-  totals_.requests_sent += limiter.requests_sent();
+  totals_.requests_sent += limiter->requests_sent();
 }
 
 // ---- Smaller schedules ----

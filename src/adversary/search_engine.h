@@ -36,10 +36,6 @@ struct SearchTotals {
   std::optional<std::int64_t> tried = {};
   /// The schedules that were left out, since their answers depend on when a key expires.
   std::int64_t undecided = 0;
-  /// An exhaustive search sent each schedule from its beginning, since it is unknown what a
-  /// schedule leaves: schedules share a key, the limiter uses keys that are not among its KEYS, or
-  /// the user may not DUMP them.
-  bool sent_each_whole = false;
   std::int64_t requests_sent = 0;
   bool interrupted = false;
 };
@@ -110,7 +106,7 @@ class SearchEngine {
   /// Tries the known schedules and then others, until so many requests are sent.
   void try_some(Trial& trial, Rules& rules, traffic::Random& random, std::int64_t tries);
   /// Tries every schedule of at most `requests` requests.
-  void try_all(Branching& limiter, Rules& rules, int requests);
+  void try_all(Trial& trial, Rules& rules, int requests);
   /// Lets the rules simplify a schedule, for as many requests at most as there are tries.
   void shrink(Trial& trial, const Rules& rules, Schedule& schedule, Answers& answers,
               const StillShows& still_shows);

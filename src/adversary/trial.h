@@ -43,7 +43,7 @@ class Branching {
     State& operator=(const State&) = delete;
     virtual ~State() = default;
     /// Equal texts mean that the limiter answers all that follows alike. The text of a state that
-    /// knows nothing of others is its address.
+    /// cannot be compared is its address.
     virtual std::string identity() const;
   };
 
@@ -62,10 +62,7 @@ class Branching {
   /// The requests that were sent, with those that are sent again to reach a state.
   virtual std::int64_t requests_sent() const = 0;
   /// How many branches are worth giving to one run().
-  virtual std::size_t at_once() const = 0;
-  /// Whether it is unknown which states are equal, so that every schedule was sent from its
-  /// beginning.
-  virtual bool sends_each_whole() const { return false; }
+  virtual std::size_t at_once() const { return 1; }
 };
 
 /// A limiter on trial.
@@ -75,9 +72,6 @@ class Trial {
   /// Runs each schedule on an empty state, and returns its answers; empty if they depend on chance.
   /// Throws what the limiter throws, and Interrupted if an interrupt ended it.
   virtual std::vector<Answers> run(std::span<const Schedule> schedules) = 0;
-  /// What the limiter holds after each schedule of the last run(). If two are equal, it answers
-  /// every request that follows alike. No elements if unknown.
-  virtual std::vector<std::string> contents() const { return {}; }
   /// Runs the schedule, and returns how long after its last request each key expires, in no
   /// particular order; empty if no key has a TTL, or if the trial knows none.
   virtual std::vector<microseconds> ttls(const Schedule& /*schedule*/) { return {}; }
@@ -89,8 +83,11 @@ class Trial {
   /// Whether schedules run one at a time, each on an empty limiter, since they would disturb each
   /// other.
   virtual bool is_apart() const { return false; }
-  /// The limiter for an exhaustive search, which must not outlive this.
+  /// The limiter for an exhaustive search, which must not outlive this: unless it can do better, it
+  /// runs each schedule from its beginning.
   virtual std::unique_ptr<Branching> branching();
+  /// An exhaustive search has got these answers from branching().
+  virtual void note_tried(const Schedule& /*schedule*/, const Answers& /*answers*/) {}
 };
 
 // ---- Trials ----
@@ -113,12 +110,11 @@ class HolderModelTrial final : public Trial {
   HolderModelTrial(const limiter::Limit& limit, bool has_leases)
       : limit_(limit), has_leases_(has_leases) {}
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
-  std::vector<std::string> contents() const override { return contents_; }
+  std::unique_ptr<Branching> branching() override;
 
  private:
   limiter::Limit limit_;
   bool has_leases_;
-  std::vector<std::string> contents_;
 };
 
 /// A trial of a decider that can forget everything: runs schedules one after another, each on an
@@ -191,40 +187,21 @@ class ScriptTrial final : public Trial {
   /// What sends the requests of all schedules. If an interrupt ends its decide(), run() throws
   /// Interrupted.
   simulation::ScriptDecider& decider() { return decider_; }
-  /// The numbers of those schedules of the last run() that stalled whenever they were repeated, so
-  /// that keys may have expired by real time.
-  const std::set<std::size_t>& doubtful() const { return doubtful_; }
   bool is_apart() const override { return is_apart_; }
-  /// From now on contents() tells what the keys hold and when they expire, unless schedules run one
-  /// at a time.
-  void note_contents() { notes_contents_ = true; }
-  std::vector<std::string> contents() const override { return contents_; }
   std::vector<microseconds> ttls(const Schedule& schedule) override;
   /// Leaves no keys unless it throws. Throws UsageError if it cannot keep schedules apart.
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
   /// Runs the schedule again, alone on an empty server; true without that if all schedules run so,
   /// or only named keys may hold state.
   bool confirms(const Schedule& schedule, const Answers& answers) override;
-  /// Calls note_contents().
-  std::unique_ptr<Branching> branching() override;
 
  private:
-  /// A key that a request has named in its KEYS, as the first one.
-  struct NamedKey {
-    std::string_view key = {};  ///< in owners_
-    std::size_t place = 0;      ///< in KEYS
-    std::int64_t call = 0;      ///< the number of the call, from 1
-    traffic::Arrival arrival = {};
-  };
-
   std::vector<Answers> run_once(std::span<const Schedule> schedules);
   std::vector<Answers> run_with_slack(std::span<const Schedule> schedules);
   std::vector<Answers> run_together(std::span<const Schedule> schedules);
   std::vector<Answers> run_apart(std::span<const Schedule> schedules);
   std::vector<std::string> known_keys() const;
-  std::string neutral_name(const NamedKey& named) const;
   std::set<std::uint32_t> schedules_of(const std::set<std::uint32_t>& keys) const;
-  void add_contents();
   void note_others();
   void remove_keys();
 
@@ -232,121 +209,14 @@ class ScriptTrial final : public Trial {
   script::Script& script_;
   simulation::ScriptDecider decider_;
   StateScope scope_;
-  std::int64_t calls_ = 0;
-  std::size_t schedules_ = 1;                              ///< in the last run_once()
-  std::vector<NamedKey> named_;                            ///< in the last run_once(), in order
-  std::unordered_map<std::string, std::uint32_t> owners_;  ///< the schedule that named each key
+  std::size_t schedules_ = 1;  ///< in the last run_once()
+  /// The schedule of the last run_once() that named each key first.
+  std::unordered_map<std::string, std::uint32_t> owners_;
   bool are_shared_ = false;  ///< two schedules have named the same key in the last run_once()
   bool is_apart_ = false;    ///< schedules run one at a time
   bool saw_others_ = false;  ///< there were keys besides the named ones
-  bool notes_contents_ = false;
   std::int64_t requests_sent_ = 0, requests_resent_ = 0;  ///< for the first time; once more
-  std::set<std::size_t> doubtful_;
-  std::set<std::uint32_t> stalled_;    ///< the schedules that stalled in the last run_with_slack()
-  std::vector<std::string> contents_;  ///< what each schedule left; see contents()
-};
-
-// ---- Requests that follow a state ----
-
-/// The model of an algorithm in C++. Takes one request in each branch.
-class ModelBranching final : public Branching {
- public:
-  /// Throws UsageError if the algorithm does not support the limit. Uses the first limit only.
-  explicit ModelBranching(const script::Candidate& candidate);
-  void run(std::span<Branch> branches) override;
-  std::int64_t requests_sent() const override { return requests_sent_; }
-  std::size_t at_once() const override { return 1; }
-
- private:
-  struct ModelState final : State {
-    explicit ModelState(std::unique_ptr<limiter::KeyModel> key) : model(std::move(key)) {}
-    std::unique_ptr<limiter::KeyModel> model;
-  };
-
-  limiter::Limit limit_;
-  std::int64_t requests_sent_ = 0;
-  std::shared_ptr<State> empty_;
-};
-
-/// A script that runs in the engine, whose keys are copied for each state.
-class EngineBranching final : public Branching {
- public:
-  /// The decider must outlive this.
-  explicit EngineBranching(simulation::EngineDecider& decider) : decider_(decider) {}
-  void run(std::span<Branch> branches) override;
-  std::int64_t requests_sent() const override { return requests_sent_; }
-  std::size_t at_once() const override { return 1; }
-
- private:
-  struct Left final : State {
-    explicit Left(simulation::EngineState some) : state(std::move(some)) {}
-    std::string identity() const override;
-    simulation::EngineState state;
-  };
-
-  void begin_at(const State* state);
-  Answers ask(const Schedule& requests);
-
-  simulation::EngineDecider& decider_;
-  std::int64_t requests_sent_ = 0;
-};
-
-/// Any limiter on trial. Replays a schedule from its beginning to learn what follows it, once for
-/// each request that may follow each state, however many schedules leave that state: a request that
-/// is denied leaves most limiters as they were. This is only right for a limiter whose answers
-/// depend on nothing but its state, the time and the request. If Trial::contents() is empty, every
-/// schedule leaves a state of its own.
-class ReplayBranching final : public Branching {
- public:
-  /// The trial must outlive this.
-  explicit ReplayBranching(Trial& trial) : trial_(trial), empty_(std::make_shared<Replayed>()) {}
-  void run(std::span<Branch> branches) override;
-  std::int64_t requests_sent() const override { return requests_sent_; }
-  /// Most branches are known, so that few are left to be replayed together.
-  std::size_t at_once() const override { return 8 * kReplayedAtOnce; }
-  bool sends_each_whole() const override { return sends_each_whole_; }
-  /// The branches that were not known from another schedule.
-  std::int64_t replayed() const { return replayed_; }
-
- private:
-  static constexpr std::size_t kReplayedAtOnce = 512;
-  /// Until so many are known, states that no schedule uses are kept, since others may reach them.
-  static constexpr std::size_t kMinStates = 20'000;
-
-  /// The answers to requests that follow a state.
-  struct Known {
-    bool is_answered = false;
-    Answers answers = {};
-    std::weak_ptr<State> state = {};
-    std::optional<std::size_t> place = {};  ///< in the queue of this run()
-  };
-  struct HashOfRequests {
-    std::size_t operator()(const Schedule& requests) const noexcept;
-  };
-  struct Replayed final : State {
-    /// Of the schedules that reach the state, the one that ends earliest, so that it may be
-    /// followed by whatever may follow the others.
-    Schedule schedule = {};
-    std::unordered_map<Schedule, Known, HashOfRequests> known = {};
-  };
-  /// A branch that is not known, or whose state is not.
-  struct Queued {
-    const Replayed* from = nullptr;
-    const Schedule* requests = nullptr;
-    Known* known = nullptr;
-    bool is_kept = false;
-    std::shared_ptr<State> state = {};
-  };
-
-  void replay(std::span<Queued> queue);
-  std::shared_ptr<State> state_after(Schedule schedule, const std::string* contents);
-
-  Trial& trial_;
-  std::int64_t requests_sent_ = 0, replayed_ = 0;
-  bool sends_each_whole_ = false;
-  std::shared_ptr<State> empty_;
-  std::unordered_map<std::string, std::shared_ptr<Replayed>> states_;  ///< by their contents
-  std::size_t max_states_ = kMinStates;
+  std::set<std::uint32_t> stalled_;  ///< the schedules that stalled in the last run_with_slack()
 };
 
 }  // namespace rlctl::adversary

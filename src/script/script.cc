@@ -55,10 +55,6 @@ class BundledScript final : public Script {
     set_reservation(arrival);
     return command_.of(request_);
   }
-  std::vector<std::string> keys_of_call(const traffic::Arrival& arrival,
-                                        std::int64_t /*number*/) const override {
-    return keys_named(traffic_.key_name(arrival.key));
-  }
   std::vector<std::string> keys() const override {
     std::vector<std::string> all;
     for (const auto& keys : redis_keys_) all.insert(all.end(), keys.begin(), keys.end());
@@ -122,10 +118,6 @@ class BundledLeaseScript final : public Script {
     key_ = {key};
     arguments_ = {limit_, lease_, event_name(arrival.event), holder_, now_};
     return {.sha1 = algorithm_.sha1, .keys = key_, .arguments = arguments_};
-  }
-  std::vector<std::string> keys_of_call(const traffic::Arrival& arrival,
-                                        std::int64_t /*number*/) const override {
-    return {prefix_ + std::string(traffic_.key_name(arrival.key))};
   }
   std::vector<std::string> keys() const override {
     std::vector<std::string> all;
@@ -413,12 +405,6 @@ class ForeignScript final : public Script {
       if (keys_.find(key) == keys_.end()) keys_.emplace(key);
     }
     return call;
-  }
-  std::vector<std::string> keys_of_call(const traffic::Arrival& arrival,
-                                        std::int64_t number) const override {
-    CallBuffer buffer;
-    const auto keys = script_for(arrival).fill(buffer, arrival, number).keys;
-    return {keys.begin(), keys.end()};
   }
   redis::Error with_request(const redis::Error& error, const traffic::Arrival& arrival,
                             std::int64_t number) const override {

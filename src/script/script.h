@@ -179,12 +179,6 @@ class Script {
   virtual std::string change() const { return {}; }
   /// The call for a request, as of its arrival. Valid until the next call().
   virtual limiter::ScriptCall call(const traffic::Arrival& arrival) = 0;
-  /// The KEYS that a call() for this request would have if it were the `number`th. Empty if
-  /// unknown.
-  virtual std::vector<std::string> keys_of_call(const traffic::Arrival& /*arrival*/,
-                                                std::int64_t /*number*/) const {
-    return {};
-  }
   /// Throws redis::Error for an error reply, and for a reply that does not fit the script. NOSCRIPT
   /// is an error too: the script was loaded, so someone has removed it; the request is not
   /// repeated, since other requests may have been decided without it.

@@ -124,10 +124,10 @@ class BruteForce {
   Totals totals_;
 };
 
-Totals totals_of(Branching& limiter, int requests, std::vector<std::int64_t> costs = {1}) {
+Totals totals_of(Trial& trial, int requests, std::vector<std::int64_t> costs = {1}) {
   const Interrupt interrupt;
-  const auto found = exhaust(
-      limiter, {.limit = kTwo, .costs = std::move(costs), .base = kBase, .exhaustive = requests},
+  const auto found = search(
+      trial, {.limit = kTwo, .costs = std::move(costs), .base = kBase, .exhaustive = requests},
       interrupt);
   return {.tried = *found.tried,
           .undecided = found.undecided,
@@ -154,28 +154,18 @@ if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
 redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], ARGV[2] / 500)
 return 1)";
-
-/// Members that contain the key's name, which differs between schedules.
-constexpr auto kNamesAsMembers = R"(
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', ARGV[1] - ARGV[2]))
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
-redis.call('ZADD', KEYS[1], ARGV[1], KEYS[1] .. ':' .. ARGV[1])
-return 1)";
 /// A TTL that each request renews, of a window shorter than any pause of the machine.
 constexpr auto kRenewed = R"(
 local count = redis.call('INCR', KEYS[1])
 redis.call('PEXPIRE', KEYS[1], 50)
 return count <= tonumber(ARGV[3]) and 1 or 0)";
 
-/// A script on its own server, searched by states.
-struct ScriptSearch {
-  explicit ScriptSearch(TestScript& script)
-      : trial(server.connection(), script, {.server = &server.server(), .ttl_tolerance = 20ms}) {
-    trial.note_contents();
-  }
+/// A script on its own server.
+struct OnServer {
+  explicit OnServer(TestScript& script)
+      : trial(server.connection(), script, {.server = &server.server(), .ttl_tolerance = 20ms}) {}
   TestServer server;
   ScriptTrial trial;
-  ReplayBranching replay{trial};
 };
 
 }  // namespace
@@ -189,19 +179,18 @@ TEST_CASE("every algorithm is searched exhaustively as by brute force") {
     const auto requests = static_cast<int>(scaled(4, 5));
     const auto expected = BruteForce(trial, requests, {1}).run();
     CHECK(expected.tried > 3'000);
-    ModelBranching model(candidate);
-    CHECK(totals_of(model, requests) == expected);
-    ReplayBranching replay(trial);
-    CHECK(totals_of(replay, requests) == expected);
+    CHECK(totals_of(trial, requests) == expected);
+
+    const TrialKeys keys;
+    const Interrupt interrupt;
+    rlctl::simulation::EngineDecider engine(candidate, keys, interrupt);
+    EngineTrial engine_trial(engine);
+    CHECK(totals_of(engine_trial, requests) == expected);
 
     TestServer server;
-    const TrialKeys keys;
     const auto script = rlctl::script::make_script(candidate, keys, "a:");
     ScriptTrial script_trial(server.connection(), *script);
-    script_trial.note_contents();
-    ReplayBranching replay_of_script(script_trial);
-    CHECK(totals_of(replay_of_script, requests) == expected);
-    CHECK(replay_of_script.replayed() < expected.tried / 2);
+    CHECK(totals_of(script_trial, requests) == expected);
     CHECK(server.call({"DBSIZE"}).integer() == 0);
   }
 }
@@ -211,79 +200,34 @@ TEST_CASE("mixed costs are searched exhaustively as by brute force") {
     CAPTURE(name);
     const rlctl::script::Candidate candidate{&algorithm(name), {kTwo}};
     ModelTrial trial(candidate);
-    ModelBranching model(candidate);
     const auto requests = static_cast<int>(scaled(3, 4));
-    CHECK(totals_of(model, requests, {1, 2}) == BruteForce(trial, requests, {1, 2}).run());
+    CHECK(totals_of(trial, requests, {1, 2}) == BruteForce(trial, requests, {1, 2}).run());
   }
 }
 
 TEST_CASE("scripts that leak are searched exhaustively as by brute force") {
   const auto compare = [](const char* text, int requests, std::int64_t worst) {
     TestScript script(text, 1us, "", kTwo);
-    ScriptSearch search(script);
-    const auto expected = BruteForce(search.trial, requests, {1}).run();
+    OnServer limiter(script);
+    const auto expected = BruteForce(limiter.trial, requests, {1}).run();
     CHECK(expected.worst == worst);
-    const auto found = totals_of(search.replay, requests);
+    const auto found = totals_of(limiter.trial, requests);
     CAPTURE(found);
     CAPTURE(expected);
     check_about_same(found, expected);
-    CHECK(search.server.call({"DBSIZE"}).integer() == 0);
+    CHECK(limiter.server.call({"DBSIZE"}).integer() == 0);
   };
   compare(kClockCounter, 3, 3);
   compare(kTtlCounter, 4, 3);
   compare(kTimesAsMembers, 3, 3);
-  compare(kNamesAsMembers, 3, 3);
   compare(kRenewed, 3, 3);
-}
-
-TEST_CASE("requests have numbers within their schedules, so that states with them are equal") {
-  // A log whose members are numbers of requests.
-  const rlctl::script::ForeignLimiter limiter{
-      .name = "numbers.lua",
-      .source = R"(
-local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
-return redis.call('ZADD', KEYS[1], now, ARGV[4]))",
-      .keys = {rlctl::script::Template("{key}")},
-      .arguments = {rlctl::script::Template("{now_ms}"), rlctl::script::Template("{window_ms}"),
-                    rlctl::script::Template("{limit}"), rlctl::script::Template("{id}")}};
-  const rlctl::script::Candidate candidate{
-      .limits = {kTwo}, .foreign = std::make_shared<const rlctl::script::ForeignLimiter>(limiter)};
-  const TrialKeys keys;
-  const auto script = rlctl::script::make_script(candidate, keys, "");
-  TestServer server;
-  ScriptTrial trial(server.connection(), *script, {.server = &server.server()});
-  trial.note_contents();
-  ReplayBranching replay(trial);
-  const auto found = totals_of(replay, 4);
-  CHECK(found.worst == 4);  // a clock in ms rounds times off
-  CHECK(2 * replay.replayed() < found.tried);
-  CHECK_FALSE(replay.sends_each_whole());
-}
-
-TEST_CASE("a state that two schedules reach is that of the one that ends earlier") {
-  // Otherwise what follows the earlier one is sent after later requests, and TTLs are those of
-  // then.
-  constexpr auto kLock = R"(
-local count = redis.call('INCR', KEYS[1])
-if count == 1 then redis.call('EXPIRE', KEYS[1], 120) end
-if count > tonumber(ARGV[3]) then redis.call('EXPIRE', KEYS[1], 10) return 0 end
-return 1)";
-  const rlctl::limiter::Limit three{3, 60s, {}};
-  TestScript script(kLock, 1us, "", three);
-  ScriptSearch search(script);
-  const Interrupt interrupt;
-  const auto found =
-      exhaust(search.replay, {.limit = three, .base = kBase, .exhaustive = 5}, interrupt);
-  CHECK(found.most.score.worst == 4);
 }
 
 TEST_CASE("a server that pauses makes no difference to scripts that decide by TTLs") {
   TestScript script(kTtlCounter, 1us, "", kTwo);
-  ScriptSearch calm(script), search(script);
-  const auto undisturbed = totals_of(calm.replay, 4);
-  const std::jthread pauses([pid = search.server.pid()](const std::stop_token& stop) {
+  OnServer calm(script), pausing(script);
+  const auto undisturbed = totals_of(calm.trial, 4);
+  const std::jthread pauses([pid = pausing.server.pid()](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       ::kill(pid, SIGSTOP);
       std::this_thread::sleep_for(30ms);  // longer than the tolerance
@@ -291,30 +235,10 @@ TEST_CASE("a server that pauses makes no difference to scripts that decide by TT
       std::this_thread::sleep_for(10ms);
     }
   });
-  const auto disturbed = totals_of(search.replay, 4);
+  const auto disturbed = totals_of(pausing.trial, 4);
   CAPTURE(disturbed);
   CAPTURE(undisturbed);
   check_about_same(disturbed, undisturbed);
-}
-
-TEST_CASE("states that are equal are replayed once") {
-  // Replies that tell apart every state would show a wrong one.
-  TestScript script(R"(
-local now, window = tonumber(ARGV[1]), tonumber(ARGV[2])
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - window))
-local count = redis.call('ZCARD', KEYS[1])
-if count >= tonumber(ARGV[3]) then return 0 end
-redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. count)
-redis.call('PEXPIRE', KEYS[1], window / 250)
-return 1)",
-                    1us, "", kTwo);
-  ScriptSearch search(script);
-  const rlctl::script::Candidate log{&algorithm("sliding-window-log"), {kTwo}};
-  ModelBranching model(log);
-  const auto found = totals_of(search.replay, 4);
-  CHECK(found == totals_of(model, 4));
-  CHECK(3 * search.replay.replayed() < 2 * found.tried);
-  CHECK(search.server.call({"DBSIZE"}).integer() == 0);
 }
 
 TEST_CASE(
@@ -325,13 +249,12 @@ local count = redis.call('INCR', KEYS[1])
 if count == 3 then redis.call('SET', 'open', 1) end
 return (count <= tonumber(ARGV[3]) or redis.call('GET', 'open') == 'never') and 1 or 0)",
                     1us, "", kTwo);
-  ScriptSearch on_server(script);
+  OnServer on_server(script);
   auto& trial = on_server.trial;
   const auto result = search(trial, {.limit = kTwo, .base = kBase, .exhaustive = 3}, Interrupt());
   CHECK(trial.is_apart());
   CHECK(result.most.score.worst == 2);
   CHECK(*result.tried > 500);
-  CHECK(result.sent_each_whole);
   CHECK(on_server.server.call({"DBSIZE"}).integer() == 0);
 }
 

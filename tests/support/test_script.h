@@ -37,10 +37,6 @@ class TestScript final : public script::Script {
     const redis::Arguments words(views_);
     return {.sha1 = sha1_, .keys = words.first(1), .arguments = words.subspan(1)};
   }
-  std::vector<std::string> keys_of_call(const traffic::Arrival& arrival,
-                                        std::int64_t /*number*/) const override {
-    return {name_of_key(arrival.key)};
-  }
   std::vector<std::string> keys() const override { return {}; }
   std::optional<std::string> key_of_ttls() const override { return "t:ttls"; }
 

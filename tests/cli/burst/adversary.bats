@@ -350,14 +350,3 @@ schedules, whose result depends on the exact moment a key expires$"
   [[ $stderr =~ ^rlctl:\ adversary:\ writing\ under\ \'rlctl-burst:\{[0-9a-f]{16}\}:\'\ on\ unix://$socket$ ]] || fail "$stderr"
   assert_equal "$(cli KEYS '*')" rlctl-burst:mine
 }
-
-# --- TTLs and what was established -------------------------------------------------------------------
-
-@test "where states on a server cannot be compared, an exhaustive search says so" {
-  echo "return redis.call('INCR', 'c:' .. math.floor(ARGV[1] / 60)) <= 2 and 1 or 0" >own.lua
-  run -0 rlctl -u private: adversary --exhaustive 3 --limit 2/60s own.lua --args '{now_s}'
-  assert_line --partial 'states     could not be compared'
-  echo "return redis.call('INCR', KEYS[1]) <= 2 and 1 or 0" >key.lua
-  run -0 rlctl -u private: adversary --exhaustive 3 --limit 2/60s key.lua --args '{now_s} {id}'
-  refute_line --partial 'states '
-}
