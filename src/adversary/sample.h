@@ -42,9 +42,12 @@ class SampledTrial final : public Trial {
   }
   bool is_apart() const override { return trial_.is_apart(); }
   std::unique_ptr<Branching> branching() override { return trial_.branching(); }
+  void note_tried(const Schedule& schedule, const Answers& answers) override {
+    keep(schedule, answers);
+  }
 
  private:
-  /// The number of a schedule, from 0 in the order of run(), and itself.
+  /// The number of a schedule, from 0 in the order in which they were tried, and itself.
   struct Kept {
     std::int64_t number = 0;
     Answered answered = {};

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "adversary/sample.h"
 #include "adversary/search.h"
 #include "support/limiters.h"
 #include "support/random.h"
@@ -268,6 +269,20 @@ TEST_CASE("an exhaustive search shrinks what it finds") {
   CHECK(*result.tried > 100'000);
   CHECK(result.requests_sent > *result.tried);  // and those of shrinking
   CHECK_FALSE(result.most_stepping_back);
+}
+
+TEST_CASE("an exhaustive search leaves a sample of the schedules that it tried") {
+  ModelTrial trial({&algorithm("fixed-window"), {kTwo}});
+  SampledTrial sampled(trial, 1);
+  const auto result = search(sampled, {.limit = kTwo, .base = kBase, .exhaustive = 4}, Interrupt());
+  const auto sample = sampled.sample();
+  CHECK(sample.size() > SampledTrial::kEach);
+  std::int64_t most = 0;
+  for (const auto& [schedule, answers] : sample) {
+    CHECK(trial.run({&schedule, 1}).front() == answers);
+    most = std::max(most, std::ranges::count(answers, true, &Answer::allowed));
+  }
+  CHECK(most == result.most.score.worst);
 }
 
 }  // namespace adversary_exhaustive_test
