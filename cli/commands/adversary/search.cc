@@ -16,7 +16,7 @@
 #include "cli/errors/failure.h"
 #include "cli/server/programs.h"
 #include "cli/trial/hints.h"
-#include "cli/trial/server.h"
+#include "cli/trial/limiter_trial.h"
 #include "cli/trial/session.h"
 #include "exec/program.h"
 #include "simulation/engine.h"
@@ -27,6 +27,7 @@ namespace rlctl::cli::adversary {
 namespace {
 
 using std::chrono::microseconds;
+using trial::LimiterTrial;
 using trial::Plan;
 using trial::Report;
 using trial::Run;
@@ -72,82 +73,6 @@ simulation::Outcome outcome_of(const rlctl::adversary::Finding& finding, const P
   return recorder.finish(true);
 }
 
-/// A limiter on trial: the model of an algorithm, a program, a script in this process, or one on a
-/// server, whose keys are removed at the end. Ctrl-C ends it.
-class LimiterTrial {
- public:
-  /// The arguments must outlive this. Throws what make_script(), exec::Program and the trials
-  /// throw.
-  LimiterTrial(const script::Candidate& candidate, const Plan& plan, trial::Session& session);
-
-  rlctl::adversary::Trial& trial() { return sampled_ ? *sampled_ : *trial_; }
-  /// The schedules that a server should confirm; empty unless a script ran in this process.
-  std::vector<rlctl::adversary::Answered> sample() const {
-    return sampled_ ? sampled_->sample() : std::vector<rlctl::adversary::Answered>{};
-  }
-  /// Null for a model or a program.
-  const script::Script* script() const { return engine_ ? &engine_->script() : script_.get(); }
-  /// See ScriptDecider::send_one_at_a_time(); only a server needs it.
-  void send_one_at_a_time() {
-    if (script_trial_ != nullptr) script_trial_->decider().send_one_at_a_time();
-  }
-  /// The replies that a script gave during the search; empty for a model or a program.
-  simulation::RepliesSeen replies() const {
-    if (engine_) return engine_->replies();
-    return script_trial_ == nullptr ? simulation::RepliesSeen{}
-                                    : script_trial_->decider().replies();
-  }
-  /// Nothing more will be tried. Throws what exec::Program::finish() throws.
-  void finish() {
-    if (program_) program_->finish();
-  }
-
- private:
-  void try_on(trial::Server& server, const script::Candidate& candidate);
-
-  rlctl::adversary::TrialKeys keys_;
-  std::unique_ptr<script::Script> script_;  ///< on a server
-  std::optional<trial::Cleaning> cleaning_;
-  std::optional<exec::ProgramDecider> program_;
-  std::optional<simulation::EngineDecider> engine_;
-  std::unique_ptr<rlctl::adversary::Trial> trial_;
-  std::optional<rlctl::adversary::SampledTrial> sampled_;
-  rlctl::adversary::ScriptTrial* script_trial_ = nullptr;
-};
-
-LimiterTrial::LimiterTrial(const script::Candidate& candidate, const Plan& plan,
-                           trial::Session& session) {
-  const bool reserves = plan.reserve.has_value();
-  if (candidate.program) {
-    program_.emplace(candidate, keys_, session.programs());
-    trial_ = std::make_unique<rlctl::adversary::ForgetfulTrial>(*program_);
-  } else if (plan.model && (reserves || candidate.is_bundled_lease())) {
-    trial_ =
-        std::make_unique<rlctl::adversary::HolderModelTrial>(candidate.limits.front(), !reserves);
-  } else if (plan.model) {
-    trial_ = std::make_unique<rlctl::adversary::ModelTrial>(candidate);
-  } else if (auto* const server = session.server()) {
-    try_on(*server, candidate);
-  } else {
-    engine_.emplace(candidate, keys_, session.interrupt());
-    trial_ = std::make_unique<rlctl::adversary::EngineTrial>(*engine_);
-    sampled_.emplace(*trial_, plan.request.seed);
-  }
-}
-
-void LimiterTrial::try_on(trial::Server& server, const script::Candidate& candidate) {
-  const auto prefix = server.next_prefix();
-  script_ = script::make_script(candidate, keys_, prefix, {.keys_only = !server.is_private()});
-  cleaning_.emplace(server, *script_);
-  auto& connection = server.connection();
-  auto trial = std::make_unique<rlctl::adversary::ScriptTrial>(
-      connection, *script_, rlctl::adversary::scope_of(candidate, server.private_server()));
-  trial->decider().stop_at(server.interrupt(), server.timeout(),
-                           server.is_private() ? std::chrono::microseconds{0} : server.timeout());
-  script_trial_ = trial.get();
-  trial_ = std::move(trial);
-}
-
 /// See search_plan().
 class Searches {
  public:
@@ -183,19 +108,38 @@ class Searches {
   Run search(std::size_t number, bool one_at_a_time) {
     const auto& candidate = plan_.candidates[number];
     Run run{.name = std::string(name_of(candidate)), .is_bundled = candidate.is_bundled()};
-    LimiterTrial limiter(candidate, plan_, session_);
+    auto limiter = try_limiter(candidate);
     if (limiter.script() != nullptr) session_.warn_of_change(*limiter.script());
     if (one_at_a_time) limiter.send_one_at_a_time();
+    std::optional<rlctl::adversary::SampledTrial> sampled;
+    if (limiter.engine() != nullptr) sampled.emplace(limiter.trial(), plan_.request.seed);
+    auto& trial = sampled ? *sampled : limiter.trial();
     if (has_holders(plan_)) {
-      search_holders(run, number, limiter);
+      search_holders(run, number, limiter, trial);
     } else {
-      search_requests(run, number, limiter);
+      search_requests(run, number, limiter, trial);
     }
-    if (limiter.script() != nullptr && session_.server() == nullptr) {
-      confirm(run, candidate, limiter.sample());
-    }
+    if (sampled) confirm(run, candidate, sampled->sample());
     session_.progress().clear();  // cleaning up may write a warning
     return run;
+  }
+
+  LimiterTrial try_limiter(const script::Candidate& candidate) {
+    const bool reserves = plan_.reserve.has_value();
+    if (candidate.program) {
+      return LimiterTrial([&](const traffic::Traffic& names) {
+        return std::make_unique<exec::ProgramDecider>(candidate, names, session_.programs());
+      });
+    }
+    if (plan_.model && (reserves || candidate.is_bundled_lease())) {
+      return LimiterTrial(std::make_unique<rlctl::adversary::HolderModelTrial>(
+          candidate.limits.front(), !reserves));
+    }
+    if (plan_.model) {
+      return LimiterTrial(std::make_unique<rlctl::adversary::ModelTrial>(candidate));
+    }
+    if (auto* const server = session_.server()) return {candidate, *server};
+    return {candidate, session_.interrupt()};
   }
 
   /// Lets a server repeat what was found, and schedules that the search tried.
@@ -214,14 +158,16 @@ class Searches {
     session_.report_confirmation(report_);
   }
 
-  void search_requests(Run& run, std::size_t number, LimiterTrial& limiter) {
+  void search_requests(Run& run, std::size_t number, LimiterTrial& limiter,
+                       rlctl::adversary::Trial& trial) {
     const auto& candidate = plan_.candidates[number];
     auto& findings = run.found.emplace<SearchFindings>();
     findings.limit = plan_.limits.front();
     findings.clock = clock_of(candidate, findings.limit.window);
-    findings.result = find_schedules(number, limiter, findings.tick());
+    const auto unit = coarsest_unit(candidate, limiter.script());
+    findings.result = find_schedules(number, trial, findings.tick(), unit);
     if (!findings.result.interrupted) {
-      if (!candidate.is_bundled()) probe(candidate, limiter.trial(), findings);
+      if (!candidate.is_bundled()) probe(candidate, trial, findings);
       limiter.finish();
     }
     const auto& most = findings.result.most;
@@ -270,13 +216,14 @@ class Searches {
     findings.result.interrupted = true;
   }
 
-  void search_holders(Run& run, std::size_t number, LimiterTrial& limiter) {
+  void search_holders(Run& run, std::size_t number, LimiterTrial& limiter,
+                      rlctl::adversary::Trial& trial) {
     const auto request = holder_request_of(plan_.candidates[number], plan_);
     auto& findings = run.found.emplace<trial::HolderFindings>();
     auto& result = findings.result;
     findings.tick = request.tick;
     const std::string_view most = plan_.reserve ? "units" : "held";
-    result = rlctl::adversary::search_holdings(limiter.trial(), request, session_.interrupt(),
+    result = rlctl::adversary::search_holdings(trial, request, session_.interrupt(),
                                                on_progress(number, "events", most));
     if (!result.interrupted) limiter.finish();
     run.outcome.interrupted = result.interrupted;
@@ -284,20 +231,18 @@ class Searches {
     if (result.held == 0 && !result.interrupted) run.hint = trial::holders_hint(run);
   }
 
-  rlctl::adversary::SearchResult find_schedules(std::size_t number, LimiterTrial& limiter,
-                                                microseconds tick) {
-    const auto& candidate = plan_.candidates[number];
-    const rlctl::adversary::SearchRequest request{
-        .limit = plan_.limits.front(),
-        .costs = plan_.costs,
-        .tries = search_.tries,
-        .seed = plan_.request.seed,
-        .base = search_base(plan_),
-        .tick = tick,
-        .clock_unit = coarsest_unit(candidate, limiter.script()),
-        .steps_back = search_.steps_back(),
-        .exhaustive = search_.exhaustive};
-    return rlctl::adversary::search(limiter.trial(), request, session_.interrupt(),
+  rlctl::adversary::SearchResult find_schedules(std::size_t number, rlctl::adversary::Trial& trial,
+                                                microseconds tick, microseconds clock_unit) {
+    const rlctl::adversary::SearchRequest request{.limit = plan_.limits.front(),
+                                                  .costs = plan_.costs,
+                                                  .tries = search_.tries,
+                                                  .seed = plan_.request.seed,
+                                                  .base = search_base(plan_),
+                                                  .tick = tick,
+                                                  .clock_unit = clock_unit,
+                                                  .steps_back = search_.steps_back(),
+                                                  .exhaustive = search_.exhaustive};
+    return rlctl::adversary::search(trial, request, session_.interrupt(),
                                     on_progress(number, "requests", "worst"));
   }
 

@@ -59,14 +59,12 @@ bool gives_back_wrongly(const HoldingFinding& finding, const Steps& steps) {
   return false;
 }
 
-std::unique_ptr<LimiterTrial> try_limiter(const script::Candidate& candidate,
-                                          const exec::Settings& settings,
-                                          const Interrupt& interrupt) {
-  if (!candidate.program) return try_script(candidate, interrupt);
-  auto limiter = std::make_unique<LimiterTrial>();
-  limiter->program = std::make_unique<exec::ProgramDecider>(candidate, limiter->keys, settings);
-  limiter->trial = std::make_unique<rlctl::adversary::ForgetfulTrial>(*limiter->program);
-  return limiter;
+LimiterTrial try_limiter(const script::Candidate& candidate, const exec::Settings& settings,
+                         const Interrupt& interrupt) {
+  if (!candidate.program) return {candidate, interrupt};
+  return LimiterTrial([&](const traffic::Traffic& names) {
+    return std::make_unique<exec::ProgramDecider>(candidate, names, settings);
+  });
 }
 
 /// How many events a search sends; one of many leases sends more.
@@ -110,13 +108,13 @@ Observed observe_leases(const Subject& subject, const exec::Settings& settings,
                         const Interrupt& interrupt) {
   const auto& candidate = subject.candidate;
   const auto& limit = candidate.limits.front();
-  const auto limiter = try_limiter(candidate, settings, interrupt);
+  auto limiter = try_limiter(candidate, settings, interrupt);
   const auto* time = candidate.foreign ? coarsest_time(*candidate.foreign) : nullptr;
   auto search = search_of(candidate, limit.window);
   search.has_leases = true;
   search.tries = std::max(kTries, 100 * limit.limit);
-  const auto result = search_with_progress(*limiter->trial, search, interrupt);
-  if (limiter->program) limiter->program->finish();
+  const auto result = search_with_progress(limiter.trial(), search, interrupt);
+  limiter.finish();
   rlctl::lint::LeaseObservation seen{.limit = limit.limit, .held = result.held};
   const auto steps_of = [&](const HoldingFinding& found) {
     return rlctl::adversary::holding_steps_of(found.schedule, found.answers, search);
@@ -150,8 +148,8 @@ Observed observe_budget(const Subject& subject, const Plan& plan, const exec::Se
   auto search = search_of(candidate, plan.hold);
   search.units = *plan.reserve;
   search.is_exact = candidate.is_bundled();
-  const auto limiter = try_limiter(candidate, settings, interrupt);
-  const auto result = search_with_progress(*limiter->trial, search, interrupt);
+  auto limiter = try_limiter(candidate, settings, interrupt);
+  const auto result = search_with_progress(limiter.trial(), search, interrupt);
   const rlctl::adversary::Request reserve{.at = search.base,
                                           .cost = search.units,
                                           .event = Event::kReserve,
@@ -179,7 +177,7 @@ Observed observe_budget(const Subject& subject, const Plan& plan, const exec::Se
   auto late = settle;
   late.at += search.hold + limit.window + result.grace;
   const auto leaves_key = [&](const rlctl::adversary::Schedule& schedule) {
-    return !allows_nothing && limiter->trial->leaves_endless_key(schedule);
+    return !allows_nothing && limiter.trial().leaves_endless_key(schedule);
   };
   const bool is_soon = leaves_key({reserve}) || leaves_key({reserve, settle});
   if (is_soon || leaves_key({reserve, late})) {
@@ -187,7 +185,7 @@ Observed observe_budget(const Subject& subject, const Plan& plan, const exec::Se
         fmt::format("r1 reserves {0} and settles {0}{1}", search.units,
                     is_soon ? "" : fmt::format(", {} later", span_text(late.at - reserve.at)));
   }
-  if (limiter->program) limiter->program->finish();
+  limiter.finish();
   Observed observed{.findings = find_budget_flaws(seen), .requests = result.requests_sent};
   observed.tested.push_back(fmt::format(
       "reservations of {} and of up to {} units, also asked for again", search.units, limit.limit));

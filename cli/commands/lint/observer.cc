@@ -216,7 +216,7 @@ class Observer {
     const ProbeRequest request{
         .start = start_, .tick = tick_, .ttls = seen_ttls(), .costs = subject_.costs};
     const MakeTrial make_trial = [this](const script::Candidate& candidate) {
-      return try_script(candidate, interrupt_);
+      return std::make_unique<LimiterTrial>(candidate, interrupt_);
     };
     const auto probed = probe(subject_, make_trial, request);
     seen_.probed = probed.flaws;
@@ -227,8 +227,8 @@ class Observer {
         auto again = probe(
             changed,
             [&](const script::Candidate& candidate) {
-              auto limiter = try_script(candidate, interrupt_);
-              limiter->engine->answer_calls(answer);
+              auto limiter = std::make_unique<LimiterTrial>(candidate, interrupt_);
+              limiter->engine()->answer_calls(answer);
               return limiter;
             },
             request);
@@ -270,11 +270,11 @@ class Observer {
 
   /// Judges the figures in the replies, and what the script does to other traffic.
   void judge_answers(const Probed& probed) {
-    const auto limiter = try_script(subject_.candidate, interrupt_);
+    LimiterTrial limiter(subject_.candidate, interrupt_);
     const Ask ask = [&](const rlctl::adversary::Schedule& schedule) -> rlctl::adversary::Answers {
       probes_sent_ += std::ssize(schedule);
       try {
-        return limiter->trial->run({&schedule, 1}).front();
+        return limiter.trial().run({&schedule, 1}).front();
       } catch (const redis::Error& error) {
         const bool may_refuse = has_cost_other_than_1(schedule);
         if (error.failure() != redis::Failure::kRejected || !may_refuse) throw;

@@ -143,7 +143,7 @@ class Probes {
 
   std::vector<Answers> answers_to(const std::vector<Schedule>& schedules) {
     probed_.requests += rlctl::adversary::requests_of(schedules);
-    return limiter_->trial->run(schedules);
+    return limiter_->trial().run(schedules);
   }
   Answers answers_to(const Schedule& schedule) {
     return std::move(answers_to(std::vector<Schedule>{schedule}).front());
@@ -151,9 +151,9 @@ class Probes {
 
   /// The answers if no key expires.
   std::vector<Answers> answers_if_kept(const std::vector<Schedule>& schedules) {
-    limiter_->engine->keep_keys(true);
+    limiter_->engine()->keep_keys(true);
     auto answers = answers_to(schedules);
-    limiter_->engine->keep_keys(false);
+    limiter_->engine()->keep_keys(false);
     return answers;
   }
 
@@ -523,7 +523,7 @@ class Probes {
     // began; another TTL may end there once by chance.
     for (const auto later : {microseconds{0}, window_ / 4}) {
       auto schedule = rlctl::adversary::shifted(first_fill_, later);
-      const auto ttls = limiter_->trial->ttls(schedule);
+      const auto ttls = limiter_->trial().ttls(schedule);
       if (ttls.empty()) return;
       const auto ttl = *std::ranges::min_element(ttls);
       const auto end = schedule.back().at + ttl;
@@ -610,15 +610,6 @@ class Probes {
 };
 
 }  // namespace
-
-std::unique_ptr<LimiterTrial> try_script(const script::Candidate& candidate,
-                                         const Interrupt& interrupt) {
-  auto limiter = std::make_unique<LimiterTrial>();
-  limiter->engine =
-      std::make_unique<simulation::EngineDecider>(candidate, limiter->keys, interrupt);
-  limiter->trial = std::make_unique<rlctl::adversary::EngineTrial>(*limiter->engine);
-  return limiter;
-}
 
 Probed probe(const Subject& subject, const MakeTrial& make_trial, const ProbeRequest& request) {
   Probes probes(subject, make_trial, request);

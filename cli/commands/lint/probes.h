@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "adversary/trial.h"
 #include "cli/commands/lint/plan.h"
+#include "cli/trial/limiter_trial.h"
 #include "lint/findings.h"
 #include "lint/schedules.h"
 #include "script/script.h"
@@ -24,17 +24,8 @@
 namespace rlctl::cli::lint {
 
 using rlctl::lint::Fill;
+using trial::LimiterTrial;
 
-/// A limiter on trial.
-struct LimiterTrial {
-  rlctl::adversary::TrialKeys keys = {};
-  std::unique_ptr<simulation::EngineDecider> engine = {};      ///< null for a program
-  std::unique_ptr<simulation::ForgetfulDecider> program = {};  ///< null for a script
-  std::unique_ptr<rlctl::adversary::Trial> trial = {};
-};
-/// Puts a script on trial. The arguments must outlive the trial.
-std::unique_ptr<LimiterTrial> try_script(const script::Candidate& candidate,
-                                         const Interrupt& interrupt);
 using MakeTrial = std::function<std::unique_ptr<LimiterTrial>(const script::Candidate& candidate)>;
 
 /// What the probes must know about a limiter.

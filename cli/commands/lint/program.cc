@@ -148,7 +148,7 @@ class ProgramObserver {
       if (!fills_.empty()) run_own_probes();
     }
     find_split_updates();
-    limiter_->program->finish();
+    limiter_->finish();
     progress_.clear();
     observed_.requests = requests_;
     observed_.findings = find_flaws(seen_);
@@ -226,7 +226,7 @@ class ProgramObserver {
 
   /// Looks at the commands of single requests, the last of which comes when nothing may count.
   void find_split_updates() {
-    auto& program = static_cast<WatchedProgram&>(*limiter_->program);
+    auto& program = static_cast<WatchedProgram&>(*limiter_->decider());
     program.forget();
     std::optional<std::string> found;
     bool has_commands = false;
@@ -346,17 +346,15 @@ class ProgramObserver {
   Progress progress_{is_terminal(STDERR_FILENO)};
   std::int64_t requests_ = 0;  ///< that were sent
   MakeTrial make_trial_ = [this](const script::Candidate& candidate) {
-    auto limiter = std::make_unique<LimiterTrial>();
-    limiter->program =
-        std::make_unique<WatchedProgram>(candidate, limiter->keys, settings_, progress_, requests_);
-    limiter->trial = std::make_unique<rlctl::adversary::ForgetfulTrial>(*limiter->program);
-    return limiter;
+    return std::make_unique<LimiterTrial>([&](const traffic::Traffic& names) {
+      return std::make_unique<WatchedProgram>(candidate, names, settings_, progress_, requests_);
+    });
   };
   std::unique_ptr<LimiterTrial> limiter_;
   std::int64_t at_once_ = 0;  ///< the requests of cost 1 that are allowed at one instant
   std::map<std::int64_t, Fill> fills_;
   Ask ask_ = [this](const Schedule& schedule) {
-    return limiter_->trial->run({&schedule, 1}).front();
+    return limiter_->trial().run({&schedule, 1}).front();
   };
   /// The same, but without answers if the program refuses a cost other than 1.
   Ask ask_any_cost_ = [this](const Schedule& schedule) -> Answers {
