@@ -157,11 +157,6 @@ class Probes {
     return answers;
   }
 
-  /// Whether the schedule is answered like this again: a busy machine may have had a part in it.
-  bool is_repeated(const Schedule& schedule, const Answers& answers) {
-    return answers_to(schedule) == answers;
-  }
-
   /// The fewest requests at one instant, or one tick apart, of which the last is denied; empty if
   /// none is, or if the first is.
   Schedule fill_with(std::int64_t cost) {
@@ -230,7 +225,7 @@ class Probes {
         const auto got = allowed_from(answers[i], fill.size());
         const bool is_free = fill.front().at == fill.back().at && got >= std::ssize(fill) &&
                              got * cost > limit_.burst_or_limit();
-        if (is_free && !probed_.flaws.free_pass && is_repeated(schedules[i], answers[i])) {
+        if (is_free && !probed_.flaws.free_pass) {
           probed_.flaws.free_pass = {.after = all[i],
                                      .sent = std::ssize(fill) + 1,
                                      .allowed = got,
@@ -300,8 +295,7 @@ class Probes {
       const bool is_locked_out = shut_out.length > scaled(patience + all[i], kPatience) ||
                                  scaled(std::max(*wait_, fair(cost)) + all[i],
                                         kPatience * static_cast<double>(allowed + 1)) < length;
-      if (probed_.flaws.lock_out || !is_locked_out || !is_repeated(schedules[i], answers[i]))
-        continue;
+      if (probed_.flaws.lock_out || !is_locked_out) continue;
       if (is_denied_without_retries(fill.size(), schedules[i], answers[i], shut_out.last)) {
         skip("retries",
              fmt::format("a client that asks each {} is denied for {}, and so it is without what "
@@ -378,9 +372,7 @@ class Probes {
       probed_.tested.push_back(fmt::format("retries each {} in the last {} of the wait, of cost {}",
                                            span_text(tick), span_text(length), cost));
       check_excess(most_in_window(schedule, answers, window_), fill, cost);
-      if (probed_.flaws.lock_out || allowed_from(answers, fill.size()) > 0 ||
-          !is_repeated(schedule, answers))
-        continue;
+      if (probed_.flaws.lock_out || allowed_from(answers, fill.size()) > 0) continue;
       // A single retry may restart a ban, which then ends by itself.
       auto once = fill;
       once.insert(once.end(), {schedule[fill.size()], schedule.back()});
@@ -474,9 +466,7 @@ class Probes {
       const auto denied = std::ssize(answers[i]) - allowed_from(answers[i], 0);
       constexpr int kFew = 4;
       const bool may_be_estimate = all[i] < least && limit == 2;
-      if (denied == 0 || (may_be_estimate && kFew * denied <= std::ssize(answers[i])) ||
-          !is_repeated(schedules[i], answers[i]))
-        continue;
+      if (denied == 0 || (may_be_estimate && kFew * denied <= std::ssize(answers[i]))) continue;
       if (first_wait_ > 2 * std::max(window_, refill())) {
         skip("requests below the limit",
              fmt::format("they were denied, but so was a client for {} that sent nothing: does the "
@@ -531,8 +521,7 @@ class Probes {
       if (end % window_ <= kSecond) continue;
       schedule.push_back({.at = end + kTtlStep, .cost = request_.costs.front()});
       const auto answers = answers_to(schedule);
-      if (answers.back().allowed && !answers_if_kept({schedule}).front().back().allowed &&
-          is_repeated(schedule, answers)) {
+      if (answers.back().allowed && !answers_if_kept({schedule}).front().back().allowed) {
         probed_.flaws.forgotten = {.ttl = ttl, .allowed = 1, .is_window = true};
       }
       return;
@@ -590,7 +579,7 @@ class Probes {
     for (std::size_t i = 0; i < schedules.size() && !probed_.flaws.forgotten; ++i) {
       const auto first = schedules[i].size() - first_fill_.size();
       const auto with = allowed_from(expiring[i], first), without = allowed_from(kept[i], first);
-      if (with <= without || !is_repeated(schedules[i], expiring[i])) continue;
+      if (with <= without) continue;
       probed_.flaws.forgotten = {.ttl = ttls[i], .allowed = with, .allowed_if_kept = without};
     }
     if (paced.empty()) return;

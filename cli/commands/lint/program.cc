@@ -180,6 +180,9 @@ class ProgramObserver {
         first = answers;
         continue;
       }
+      if (ask_(schedule) != answers) {
+        return doubt("the same requests were answered otherwise when they were sent again");
+      }
       return follows_time(schedule);
     }
     const auto delays = [](const auto& answer) { return answer.delay.count() > 0; };

@@ -40,7 +40,7 @@ times-as-members.lua:25: critical: non-unique-member: ZADD ann 1767225603873 176
     Another request had added '1767225603873', so this one left no trace and is
     not counted.
     Fix: make each member unique, for example with an ID that the caller passes.
-2 critical findings in 1 script (5202 requests)
+2 critical findings in 1 script (5153 requests)
 Search for requests that exceed the limit:
     rlctl adversary times-as-members.lua --limit 5/60s --args '{now_ms} {window_ms}' --allowed-when '<=limit'
 ! rlctl: lint: warning: times-as-members.lua: not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
@@ -70,7 +70,7 @@ records-denials.lua:19: critical: denied-write: ZADD ann 1767225614782 32
     locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were allowed; a
     client that waits in silence is let in after 60 s.
     Fix: count first, and write only if the request is allowed.
-3 critical findings in 2 scripts (10574 requests)
+3 critical findings in 2 scripts (10476 requests)
 Search for requests that exceed the limit:
     rlctl adversary times-as-members.lua --limit 5/60s --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
     rlctl adversary records-denials.lua --limit 5/60s --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
@@ -93,7 +93,7 @@ $ rlctl lint --exec 'perl ./limiter.pl'
 ./limiter.pl: note: ignored-cost: A request of cost 3 counts as cost 1
     Seen: 5 of 6 of cost 3 allowed at 0 s.
     Fix: count the cost; or use --head 'cost 1' if there is no other.
-1 critical finding, 1 note in 1 program (5751 requests)
+1 critical finding, 1 note in 1 program (5742 requests)
 Search for requests that exceed the limit:
     rlctl adversary --limit 5/60s --exec 'perl ./limiter.pl'
 [2]
