@@ -153,6 +153,17 @@ Search for requests that exceed the limit:
   assert_output 'signal 2'
 }
 
+@test "a program that answers the same requests differently is UNKNOWN" {
+  cat >chance.pl <<'PERL'
+$| = 1;
+while (<STDIN>) {
+  if (/"reset":true/) { $count = 0; ++$runs; next }
+  print ++$count > 4 + $runs % 2 ? qq({"allowed":false}\n) : qq({"allowed":true}\n);
+}
+PERL
+  is_unknown 'the same requests got different answers when they were sent again$' --exec 'perl chance.pl'
+}
+
 @test "a limit that the traffic does not exceed is not tested, and a search is named only if it takes the limit" {
   run -3 rlctl lint gcra --limit 1000/60s
   assert_line --partial 'the limit 1000/60s: it is scaled down to 20/60s'
