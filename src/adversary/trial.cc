@@ -200,8 +200,6 @@ std::vector<Answers> ScriptTrial::run_together(std::span<const Schedule> schedul
       answers[last_run[i]] = std::move(other_answers[i]);
     }
   }
-  doubtful_.clear();
-  for (const auto i : stalled_) doubtful_.insert(last_run[i]);
   return answers;
 }
 

@@ -187,9 +187,6 @@ class ScriptTrial final : public Trial {
   /// What sends the requests of all schedules. If an interrupt ends its decide(), run() throws
   /// Interrupted.
   simulation::ScriptDecider& decider() { return decider_; }
-  /// The numbers of those schedules of the last run() that stalled whenever they were repeated, so
-  /// that keys may have expired by real time.
-  const std::set<std::size_t>& doubtful() const { return doubtful_; }
   bool is_apart() const override { return is_apart_; }
   std::vector<microseconds> ttls(const Schedule& schedule) override;
   /// Leaves no keys unless it throws. Throws UsageError if it cannot keep schedules apart.
@@ -219,7 +216,6 @@ class ScriptTrial final : public Trial {
   bool is_apart_ = false;    ///< schedules run one at a time
   bool saw_others_ = false;  ///< there were keys besides the named ones
   std::int64_t requests_sent_ = 0, requests_resent_ = 0;  ///< for the first time; once more
-  std::set<std::size_t> doubtful_;
   std::set<std::uint32_t> stalled_;  ///< the schedules that stalled in the last run_with_slack()
 };
 

@@ -109,8 +109,9 @@ constexpr JsonObject<Tried> kTried(kTriedFields);
 
 constexpr JsonField<std::int64_t> kAskedFields[] = {
     {"asked", kCount,
-     "The number of requests or events, including those for shrinking. With --exhaustive, a script "
-     "is sent a whole schedule to ask about its last one.",
+     "The number of requests or events, including those for shrinking. With --exhaustive, a "
+     "program, "
+     "or a script on a server, is sent a whole schedule to ask about its last one.",
      [](const auto& sent) { return sent; }},
 };
 constexpr JsonObject<std::int64_t> kAsked(kAskedFields);

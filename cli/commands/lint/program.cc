@@ -181,7 +181,7 @@ class ProgramObserver {
         continue;
       }
       if (ask_(schedule) != answers) {
-        return doubt("the same requests were answered otherwise when they were sent again");
+        return doubt("the same requests got different answers when they were sent again");
       }
       return follows_time(schedule);
     }

@@ -51,3 +51,8 @@ adversary=(rlctl adversary slow.lua --limit 2/10s --tries 300 --args '{window_ms
   assert_equal "$status" 143
   assert_equal "$(gojq -c '[.interrupted, .confirmation.why_not]' report)" '[true,"interrupted"]'
 }
+
+@test "of an exhaustive search, a server repeats a sample of the schedules that were tried" {
+  run -0 rlctl adversary --limit 2/10s --exhaustive 3 fixed-window --json
+  assert_equal "$(gojq '.confirmation.requests > 600' <<<"$output")" true
+}

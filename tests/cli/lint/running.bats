@@ -87,7 +87,7 @@ Search for requests that exceed the limit:
 
 @test "what the engine does not have is named, and so is a server that lint would not ask" {
   echo 'return redis.call("GEOADD", KEYS[1], 1, 2, "x")' >geo.lua
-  is_unknown '^rlctl: lint: geo\.lua: GEOADD is not implemented here$' geo.lua
+  is_unknown '^rlctl: lint: geo\.lua:1: GEOADD is not implemented here; request 1 had KEYS' geo.lua
   assert_regex "${stderr_lines[1]}" 'burst, adversary and debug run scripts there with -u private:$'
   is_unknown '^rlctl: lint: lint runs scripts in this process, never on a server$' geo.lua -u private:
 }
@@ -151,6 +151,17 @@ Search for requests that exceed the limit:
   rm -f asked
   run -0 ends_by INT 'test -e asked' rlctl lint --timeout 100s --exec "$sleeps"
   assert_output 'signal 2'
+}
+
+@test "a program that answers the same requests differently is UNKNOWN" {
+  cat >chance.pl <<'PERL'
+$| = 1;
+while (<STDIN>) {
+  if (/"reset":true/) { $count = 0; ++$runs; next }
+  print ++$count > 4 + $runs % 2 ? qq({"allowed":false}\n) : qq({"allowed":true}\n);
+}
+PERL
+  is_unknown 'the same requests got different answers when they were sent again$' --exec 'perl chance.pl'
 }
 
 @test "a limit that the traffic does not exceed is not tested, and a search is named only if it takes the limit" {
