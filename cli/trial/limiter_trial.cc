@@ -25,8 +25,11 @@ LimiterTrial::LimiterTrial(const script::Candidate& candidate, Server& server) {
   script_ = script::make_script(candidate, keys_, prefix, {.keys_only = true});
   cleaning_.emplace(server, *script_);
   auto& connection = server.connection();
+  const auto keys = candidate.foreign
+                        ? script::origin_of(candidate.foreign->origins, script::kKeysWord)
+                        : ValueOrigin{std::string(script::kKeysWord)};
   auto trial = std::make_unique<rlctl::adversary::ScriptTrial>(
-      connection, *script_, rlctl::adversary::scope_of(candidate, server.private_server()));
+      connection, *script_, rlctl::adversary::ttl_tolerance_of(candidate), keys);
   trial->decider().stop_at(server.interrupt(), server.timeout(), server.timeout());
   decider_ = &trial->decider();
   trial_ = std::move(trial);

@@ -96,8 +96,7 @@ microseconds latest_time(microseconds ends, std::optional<int> events) {
 HoldingSearchResult search_holdings(Trial& trial, const HoldingSearch& search,
                                     const Interrupt& interrupt, const OnProgress& on_progress) {
   if (search.has_leases && !search.exhaustive) require_enough_tries(search);
-  return confirmed_result(trial,
-                          [&] { return search_once(trial, search, interrupt, on_progress); });
+  return confirmed(trial, search_once(trial, search, interrupt, on_progress));
 }
 
 }  // namespace rlctl::adversary

@@ -37,10 +37,9 @@ class SampledTrial final : public Trial {
   std::vector<microseconds> ttls(const Schedule& schedule) override {
     return trial_.ttls(schedule);
   }
-  bool confirms(const Schedule& schedule, const Answers& answers) override {
-    return trial_.confirms(schedule, answers);
+  void confirm(const Schedule& schedule, const Answers& answers) override {
+    trial_.confirm(schedule, answers);
   }
-  bool is_apart() const override { return trial_.is_apart(); }
   std::unique_ptr<Branching> branching() override { return trial_.branching(); }
   void note_tried(const Schedule& schedule, const Answers& answers) override {
     keep(schedule, answers);

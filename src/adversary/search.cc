@@ -217,8 +217,7 @@ void require_enough_tries(const SearchRequest& request) {
 
 SearchResult search(Trial& trial, const SearchRequest& request, const Interrupt& interrupt,
                     const OnProgress& on_progress) {
-  return confirmed_result(trial,
-                          [&] { return Search(trial, request, interrupt, on_progress).run(); });
+  return confirmed(trial, Search(trial, request, interrupt, on_progress).run());
 }
 
 }  // namespace rlctl::adversary

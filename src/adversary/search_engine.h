@@ -163,26 +163,16 @@ class Shrinking {
 /// first. Empty if an interrupt ends it.
 std::vector<microseconds> learned_ttls(Trial& trial, std::span<const Schedule> schedules);
 
-/// The result of `find`, which searches. Calls it again if the findings turn out not to have their
-/// answers (see Trial::confirms()), or if it turns out during an exhaustive search that schedules
-/// disturb each other, so that all that was found is void.
-template <typename Find>
-auto confirmed_result(Trial& trial, const Find& find) {
-  const bool was_apart = trial.is_apart();
-  auto result = find();
+/// A result whose findings the trial has confirmed; interrupted if an interrupt ended that.
+template <typename Result>
+Result confirmed(Trial& trial, Result result) {
   if (result.interrupted) return result;
   try {
-    const bool is_confirmed = std::ranges::all_of(result.findings(), [&](const auto* finding) {
-      return trial.confirms(finding->schedule, finding->answers);
-    });
-    if (is_confirmed && (!result.tried || trial.is_apart() == was_apart)) return result;
+    for (const auto* finding : result.findings())
+      trial.confirm(finding->schedule, finding->answers);
   } catch (const Interrupted&) {
     result.interrupted = true;
-    return result;
   }
-  const auto in_vain = result.requests_sent;
-  result = find();
-  result.requests_sent += in_vain;
   return result;
 }
 

@@ -84,12 +84,12 @@ std::vector<microseconds> ForgetfulTrial::ttls(const Schedule& schedule) {
   return decider_.ttls();
 }
 
-bool ForgetfulTrial::confirms(const Schedule& schedule, const Answers& answers) {
+void ForgetfulTrial::confirm(const Schedule& schedule, const Answers& answers) {
   const auto repeats = [this](const Schedule& requests, const Answers& expected) {
     return run({&requests, 1}).front() == expected;
   };
   // Before the first schedule, there was nothing that could be kept.
-  if (repeats(schedule, answers) && repeats(first_->first, first_->second)) return true;
+  if (repeats(schedule, answers) && repeats(first_->first, first_->second)) return;
   throw UsageError(
       "the limiter gave different answers to the same schedule, so the search cannot rely on it",
       "it may use a clock of its own, random numbers, or state from before the reset");
@@ -100,20 +100,22 @@ std::string_view TrialKeys::key_name(std::uint32_t key) const {
   return names_[key];
 }
 
-StateScope scope_of(const script::Candidate& candidate, redis::PrivateServer* server) {
-  // The bundled scripts keep all of their state in their KEYS.
-  if (!candidate.foreign) return {};
-  constexpr microseconds kMostTolerance{20'000};
-  return {.server = server,
-          .keys = script::origin_of(candidate.foreign->origins, script::kKeysWord),
-          .ttl_tolerance = std::min(kMostTolerance, candidate.limits.front().window / 10)};
+microseconds ttl_tolerance_of(const script::Candidate& candidate) {
+  constexpr microseconds kMost{20'000};
+  if (!candidate.foreign) return microseconds{0};
+  return std::min(kMost, candidate.limits.front().window / 10);
 }
 
-ScriptTrial::ScriptTrial(redis::Connection& connection, script::Script& script, StateScope scope)
-    : connection_(connection), script_(script), decider_(connection, script), scope_(scope) {
-  decider_.observe_keys([this](const traffic::Arrival& arrival, redis::Arguments keys) {
+ScriptTrial::ScriptTrial(redis::Connection& connection, script::Script& script,
+                         microseconds tolerance, ValueOrigin keys)
+    : connection_(connection),
+      script_(script),
+      decider_(connection, script),
+      tolerance_(tolerance),
+      keys_(std::move(keys)) {
+  decider_.observe_keys([this](const traffic::Arrival& arrival, redis::Arguments named) {
     const auto schedule = schedule_of(arrival.key, schedules_);
-    for (const auto key : keys) {
+    for (const auto key : named) {
       const auto& owner = owners_.try_emplace(std::string(key), schedule).first->second;
       are_shared_ |= owner != schedule;
     }
@@ -136,7 +138,6 @@ std::set<std::uint32_t> ScriptTrial::schedules_of(const std::set<std::uint32_t>&
 
 std::vector<Answers> ScriptTrial::run_once(std::span<const Schedule> schedules) {
   owners_.clear();
-  are_shared_ = false;
   schedules_ = schedules.size();
   script_.restart();
   return answers_of(decider_, schedules);
@@ -145,14 +146,10 @@ std::vector<Answers> ScriptTrial::run_once(std::span<const Schedule> schedules) 
 /// Runs the schedules, and those again, with TTLs that are slightly shorter and longer, of which
 /// that may change an answer; no answers where they differ.
 std::vector<Answers> ScriptTrial::run_with_slack(std::span<const Schedule> schedules) {
-  const auto tolerance = scope_.ttl_tolerance;
   auto answers = run_once(schedules);
   stalled_ = schedules_of(decider_.stalled());
-  if (tolerance == microseconds{0} || !script_.key_of_ttls()) return answers;
-  note_others();
-  // It is not known when keys end that are not among KEYS.
-  const bool is_each =
-      saw_others_ || script_.may_read_ttl() || 2 * tolerance > script::KeyAging::kNear;
+  if (tolerance_ == microseconds{0} || !script_.key_of_ttls()) return answers;
+  const bool is_each = script_.may_read_ttl() || 2 * tolerance_ > script::KeyAging::kNear;
   std::vector<std::size_t> numbers;
   std::vector<Schedule> again;
   const auto near_end = schedules_of(decider_.near_end());
@@ -162,11 +159,10 @@ std::vector<Answers> ScriptTrial::run_with_slack(std::span<const Schedule> sched
     again.push_back(schedules[i]);
   }
   if (again.empty()) return answers;
-  for (const auto slack : {-tolerance, tolerance}) {
+  for (const auto slack : {-tolerance_, tolerance_}) {
     remove_keys();
     decider_.set_ttl_slack(slack);
     const auto others = run_once(again);
-    note_others();
     for (const auto number : schedules_of(decider_.stalled())) {
       stalled_.insert(static_cast<std::uint32_t>(numbers[number]));
     }
@@ -180,7 +176,8 @@ std::vector<Answers> ScriptTrial::run_with_slack(std::span<const Schedule> sched
 }
 
 /// Runs schedules again that stalled on a busy machine, if keys may have expired meanwhile.
-std::vector<Answers> ScriptTrial::run_together(std::span<const Schedule> schedules) {
+std::vector<Answers> ScriptTrial::run(std::span<const Schedule> schedules) {
+  if (schedules.empty()) return {};
   auto answers = run_with_slack(schedules);
   std::vector<std::size_t> last_run(schedules.size());  // the numbers of the schedules
   std::iota(last_run.begin(), last_run.end(), std::size_t{0});
@@ -193,39 +190,22 @@ std::vector<Answers> ScriptTrial::run_together(std::span<const Schedule> schedul
     std::vector<Schedule> stalled;
     for (const auto i : last_run) stalled.push_back(schedules[i]);
     requests_resent_ += requests_of(stalled);
-    note_others();
     remove_keys();
     auto other_answers = run_with_slack(stalled);
     for (std::size_t i = 0; i < last_run.size(); ++i) {
       answers[last_run[i]] = std::move(other_answers[i]);
     }
   }
-  return answers;
-}
-
-std::vector<Answers> ScriptTrial::run_apart(std::span<const Schedule> schedules) {
-  std::vector<Answers> answers;
-  for (const auto& schedule : schedules) {
-    remove_keys();
-    answers.push_back(std::move(run_together({&schedule, 1}).front()));
-  }
-  return answers;
-}
-
-/// Notes whether our own server holds keys besides the known ones.
-void ScriptTrial::note_others() {
-  if (saw_others_ || scope_.server == nullptr) return;
-  const auto known = known_keys();
-  std::vector<std::string_view> exists{"EXISTS"};
-  exists.insert(exists.end(), known.begin(), known.end());
-  connection_.append({"DBSIZE"});
-  connection_.append(exists);
-  const auto all = connection_.read().integer();
-  saw_others_ = all > connection_.read().integer();
+  remove_keys();
+  if (!are_shared_) return answers;
+  refuse_value(keys_,
+               std::string(script_.name()) +
+                   " is given the same key for every schedule, so that one finds the state of "
+                   "the last",
+               "leave out --url, --host, --port and --socket");
 }
 
 void ScriptTrial::remove_keys() {
-  if (scope_.server != nullptr) return scope_.server->remove_keys();
   redis::unlink_keys(connection_, known_keys());
 }
 
@@ -240,40 +220,8 @@ std::vector<microseconds> ScriptTrial::ttls(const Schedule& schedule) {
     if (ends[i].text() == *hash || !end) continue;
     ttls.push_back(microseconds{*end} - schedule.back().at);
   }
-  note_others();
   remove_keys();
   return ttls;
-}
-
-bool ScriptTrial::confirms(const Schedule& schedule, const Answers& answers) {
-  if (is_apart_ || scope_.server == nullptr) return true;
-  const auto again = run_apart({&schedule, 1});
-  remove_keys();
-  if (again.front() == answers) return true;
-  is_apart_ = true;
-  return false;
-}
-
-std::vector<Answers> ScriptTrial::run(std::span<const Schedule> schedules) {
-  if (schedules.empty()) return {};
-  std::vector<Answers> answers;
-  if (!is_apart_) {
-    answers = run_together(schedules);
-    note_others();
-    is_apart_ = are_shared_ || saw_others_;
-  }
-  if (is_apart_ && scope_.server == nullptr) {
-    remove_keys();
-    refuse_value(scope_.keys,
-                 std::string(script_.name()) +
-                     " is given the same key for every schedule, so that one finds the state of "
-                     "the last",
-                 "leave out --url, --host, --port and --socket: a private server is emptied "
-                 "before each");
-  }
-  if (is_apart_) answers = run_apart(schedules);
-  remove_keys();
-  return answers;
 }
 
 }  // namespace rlctl::adversary

@@ -77,12 +77,8 @@ class Trial {
   virtual std::vector<microseconds> ttls(const Schedule& /*schedule*/) { return {}; }
   /// Runs the schedule, and returns whether a key is left that never expires; false if unknown.
   virtual bool leaves_endless_key(const Schedule& /*schedule*/) { return false; }
-  /// Whether a schedule really has these answers. If not, the trial is more careful from now on,
-  /// and the caller must repeat the search.
-  virtual bool confirms(const Schedule& /*schedule*/, const Answers& /*answers*/) { return true; }
-  /// Whether schedules run one at a time, each on an empty limiter, since they would disturb each
-  /// other.
-  virtual bool is_apart() const { return false; }
+  /// Runs a schedule again. Throws UsageError if it does not get these answers.
+  virtual void confirm(const Schedule& /*schedule*/, const Answers& /*answers*/) {}
   /// The limiter for an exhaustive search, which must not outlive this: unless it can do better, it
   /// runs each schedule from its beginning.
   virtual std::unique_ptr<Branching> branching();
@@ -128,7 +124,7 @@ class ForgetfulTrial : public Trial {
   bool leaves_endless_key(const Schedule& schedule) override;
   /// Runs the schedule again, and the first one of all. Throws UsageError if either has other
   /// answers than before.
-  bool confirms(const Schedule& schedule, const Answers& answers) override;
+  void confirm(const Schedule& schedule, const Answers& answers) override;
 
  private:
   simulation::ForgetfulDecider& decider_;
@@ -158,63 +154,44 @@ class TrialKeys final : public traffic::Traffic {
   mutable std::deque<std::string> names_;
 };
 
-/// Where a script may keep its state, which must not pass from one schedule to the next.
-struct StateScope {
-  /// Anywhere on this server, which is emptied between schedules. Null: only in the keys that the
-  /// requests name, which must differ between schedules.
-  redis::PrivateServer* server = nullptr;
-  ValueOrigin keys{"keys"};  ///< of the script's KEYS, if they do not differ
-  /// The precision of TTLs: answers that change if keys live this much longer or shorter depend on
-  /// chance.
-  microseconds ttl_tolerance{0};
-};
+/// How exact the TTLs of a candidate's script are on a server under virtual time: answers that
+/// change if keys live this much longer or shorter depend on chance. 0 for a bundled script.
+microseconds ttl_tolerance_of(const script::Candidate& candidate);
 
-/// For a candidate's script on a server; null if the server is not ours to empty.
-StateScope scope_of(const script::Candidate& candidate, redis::PrivateServer* server);
-
-/// A trial of a script on a server. Its time is that of the schedules, for TTLs too: see
-/// script::KeyAging.
-///
-/// Runs many schedules at a time, each with its own key. Once a script turns out to keep state
-/// elsewhere, in keys that it makes up or in one that all requests name, runs them one at a time,
-/// each on an empty server. If the server is not ours to empty, that is an error.
+/// A trial of a script on a server that others use. Its time is that of the schedules, for TTLs
+/// too: see script::KeyAging. Runs many schedules at a time, each with its own key; a script that
+/// is given one key for all of them is an error.
 class ScriptTrial final : public Trial {
  public:
   /// Loads the script, whose keys must come from a TrialKeys. The references must outlive this.
-  ScriptTrial(redis::Connection& connection, script::Script& script, StateScope scope = {});
+  /// `tolerance`: see ttl_tolerance_of(). `keys`: where the script's KEYS stand, for an error.
+  ScriptTrial(redis::Connection& connection, script::Script& script,
+              microseconds tolerance = microseconds{0}, ValueOrigin keys = ValueOrigin{"keys"});
   ScriptTrial(const ScriptTrial&) = delete;
   ScriptTrial& operator=(const ScriptTrial&) = delete;
   /// What sends the requests of all schedules. If an interrupt ends its decide(), run() throws
   /// Interrupted.
   simulation::ScriptDecider& decider() { return decider_; }
-  bool is_apart() const override { return is_apart_; }
   std::vector<microseconds> ttls(const Schedule& schedule) override;
-  /// Leaves no keys unless it throws. Throws UsageError if it cannot keep schedules apart.
+  /// Leaves no keys unless it throws. Throws UsageError if two schedules have a key in common.
   std::vector<Answers> run(std::span<const Schedule> schedules) override;
-  /// Runs the schedule again, alone on an empty server; true without that if all schedules run so,
-  /// or only named keys may hold state.
-  bool confirms(const Schedule& schedule, const Answers& answers) override;
 
  private:
   std::vector<Answers> run_once(std::span<const Schedule> schedules);
   std::vector<Answers> run_with_slack(std::span<const Schedule> schedules);
-  std::vector<Answers> run_together(std::span<const Schedule> schedules);
-  std::vector<Answers> run_apart(std::span<const Schedule> schedules);
   std::vector<std::string> known_keys() const;
   std::set<std::uint32_t> schedules_of(const std::set<std::uint32_t>& keys) const;
-  void note_others();
   void remove_keys();
 
   redis::Connection& connection_;
   script::Script& script_;
   simulation::ScriptDecider decider_;
-  StateScope scope_;
+  microseconds tolerance_;
+  ValueOrigin keys_;
   std::size_t schedules_ = 1;  ///< in the last run_once()
   /// The schedule of the last run_once() that named each key first.
   std::unordered_map<std::string, std::uint32_t> owners_;
-  bool are_shared_ = false;  ///< two schedules have named the same key in the last run_once()
-  bool is_apart_ = false;    ///< schedules run one at a time
-  bool saw_others_ = false;  ///< there were keys besides the named ones
+  bool are_shared_ = false;                               ///< two schedules have named the same key
   std::int64_t requests_sent_ = 0, requests_resent_ = 0;  ///< for the first time; once more
   std::set<std::uint32_t> stalled_;  ///< the schedules that stalled in the last run_with_slack()
 };

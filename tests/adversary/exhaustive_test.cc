@@ -163,8 +163,7 @@ return count <= tonumber(ARGV[3]) and 1 or 0)";
 
 /// A script on its own server.
 struct OnServer {
-  explicit OnServer(TestScript& script)
-      : trial(server.connection(), script, {.server = &server.server(), .ttl_tolerance = 20ms}) {}
+  explicit OnServer(TestScript& script) : trial(server.connection(), script, 20ms) {}
   TestServer server;
   ScriptTrial trial;
 };
@@ -240,23 +239,6 @@ TEST_CASE("a server that pauses makes no difference to scripts that decide by TT
   CAPTURE(disturbed);
   CAPTURE(undisturbed);
   check_about_same(disturbed, undisturbed);
-}
-
-TEST_CASE(
-    "a script that turns out to make keys of its own is searched again, each schedule alone") {
-  // Only a third request makes the key, which lets all later ones of the same count pass.
-  TestScript script(R"(
-local count = redis.call('INCR', KEYS[1])
-if count == 3 then redis.call('SET', 'open', 1) end
-return (count <= tonumber(ARGV[3]) or redis.call('GET', 'open') == 'never') and 1 or 0)",
-                    1us, "", kTwo);
-  OnServer on_server(script);
-  auto& trial = on_server.trial;
-  const auto result = search(trial, {.limit = kTwo, .base = kBase, .exhaustive = 3}, Interrupt());
-  CHECK(trial.is_apart());
-  CHECK(result.most.score.worst == 2);
-  CHECK(*result.tried > 500);
-  CHECK(on_server.server.call({"DBSIZE"}).integer() == 0);
 }
 
 TEST_CASE("an exhaustive search shrinks what it finds") {
