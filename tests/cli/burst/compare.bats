@@ -90,11 +90,12 @@ TOML
   cat >slow.lua <<'LUA'
 redis.call('SET', KEYS[1], '1', 'PX', 60000)
 for i = 1, 2e6 do end
-return redis.call('INCR', 'all') <= tonumber(ARGV[1]) and 1 or 0
+return redis.call('INCR', KEYS[1]) <= tonumber(ARGV[1]) and 1 or 0
 LUA
-  local command=(-u private: burst steady --keys 6 --requests 3 --rate 1/s --limit 1/60s --args '{limit}' --compare fixed-window)
+  start_server
+  local command=(-s "$socket" burst steady --keys 6 --requests 3 --rate 1/s --limit 1/60s --args '{limit}' --compare fixed-window)
   run -1 --separate-stderr rlctl "${command[@]}" slow.lua -q
-  [[ $stderr == 'rlctl: burst: warning: the server was held up while TTLs ran, so that real time may have made the difference; use an idle machine'* ]] || fail "$stderr"
+  [[ $stderr == *'rlctl: burst: warning: the server was held up while TTLs ran, so that real time may have made the difference; use an idle machine'* ]] || fail "$stderr"
   # Each request is written once, so there is one run.
   run -1 --separate-stderr rlctl "${command[@]}" slow.lua -o decisions.jsonl
   assert_equal "$(wc -l <decisions.jsonl)" "$(gojq -r .run decisions.jsonl | grep -c .)"
