@@ -1,4 +1,4 @@
-#include "ldb/breakpoint.h"
+#include "debugger/breakpoint.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 
-namespace rlctl::ldb {
+namespace rlctl::debugger {
 namespace {
 
 /// The index of the brace that ends the expression at the beginning of `text`; npos if none does.
@@ -36,7 +36,7 @@ std::size_t end_of_expression(std::string_view text) {
 }  // namespace
 
 HitCondition::HitCondition(std::string_view text) {
-  // What is typed, and what Lua writes.
+  // What is typed, and the sign that it means.
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kSigns{
       {{"", ">="},
        {">=", ">="},
@@ -54,9 +54,7 @@ HitCondition::HitCondition(std::string_view text) {
     return one.first == squeezed.substr(0, digits);
   });
   const auto number = to_number<std::int64_t>(std::string_view(squeezed).substr(digits));
-  // Lua's numbers are exact to this.
-  constexpr std::int64_t kMost = std::int64_t{1} << 53;
-  if (sign == kSigns.end() || !number || *number < 1 || *number > kMost) {
+  if (sign == kSigns.end() || !number || *number < 1) {
     throw UsageError(
         fmt::format("{} is not a hit count: 5, >=5, >5, ==5, <5, <=5, or %5 for every fifth",
                     quoted_and_masked(text)));
@@ -72,10 +70,6 @@ bool HitCondition::accepts(std::int64_t hit) const {
   if (sign_ == "<") return hit < number_;
   if (sign_ == "<=") return hit <= number_;
   return hit % number_ == 0;
-}
-
-std::string HitCondition::lua() const {
-  return fmt::format("n{}{}{}", sign_, number_, sign_ == "%" ? "==0" : "");
 }
 
 LogMessage::LogMessage(std::string_view text) {
@@ -101,14 +95,14 @@ std::string LogMessage::lua() const {
   return list;
 }
 
-std::string LogMessage::text(const std::vector<Value>& values) const {
+std::string LogMessage::text(const std::vector<lua::Value>& values) const {
   std::string out = texts_.front();
   for (std::size_t i = 0; i < expressions_.size(); ++i) {
-    const auto value = i < values.size() ? values[i] : Value{};
-    out += value.kind == Value::Kind::kString ? value.text : text_of(value);
+    const auto value = i < values.size() ? values[i] : lua::Value{};
+    out += value.kind == lua::Value::Kind::kString ? value.text : lua::text_of(value);
     out += texts_[i + 1];
   }
   return out;
 }
 
-}  // namespace rlctl::ldb
+}  // namespace rlctl::debugger

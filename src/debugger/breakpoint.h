@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
-#include "ldb/value.h"
+#include "lua/value.h"
 
 // A breakpoint of Debugger: where it is, and what it does when the script comes there.
 
-namespace rlctl::ldb {
+namespace rlctl::debugger {
 
 /// Which hits of a breakpoint count: the 5th and later, every 3rd.
 class HitCondition {
@@ -20,13 +20,11 @@ class HitCondition {
 
   /// `hit` is the number of the hit, from 1.
   bool accepts(std::int64_t hit) const;
-  /// The same in Lua, of a hit `n`: "n>=5".
-  std::string lua() const;
 
   bool operator==(const HitCondition&) const = default;
 
  private:
-  std::string sign_;  ///< as Lua writes it
+  std::string sign_;
   std::int64_t number_ = 0;
 };
 
@@ -40,7 +38,7 @@ class LogMessage {
   /// The expressions as one list in Lua, a value each: "(i), (t.a)"; "" without any.
   std::string lua() const;
   /// The text with these values in place of the expressions, not escaped.
-  std::string text(const std::vector<Value>& values) const;
+  std::string text(const std::vector<lua::Value>& values) const;
 
   bool operator==(const LogMessage&) const = default;
 
@@ -58,4 +56,4 @@ struct Breakpoint {
   std::int64_t hits = 0;                           ///< in this run
 };
 
-}  // namespace rlctl::ldb
+}  // namespace rlctl::debugger

@@ -1,4 +1,4 @@
-#include "ldb/value.h"
+#include "lua/value.h"
 
 #include <fmt/format.h>
 
@@ -11,14 +11,8 @@
 #include "base/text.h"
 #include "lua/lexer.h"
 
-namespace rlctl::ldb {
+namespace rlctl::lua {
 namespace {
-
-bool is_name(std::string_view text) {
-  const auto is_part = [](char c) { return lua::is_name_letter(c) || is_digit(c); };
-  return !text.empty() && !is_digit(text[0]) && std::all_of(text.begin(), text.end(), is_part) &&
-         !lua::is_keyword(text);
-}
 
 void append_number(std::string& out, double number) {
   if (std::isnan(number)) {
@@ -123,6 +117,12 @@ double end_of_sequence(const Value& table) {
 
 }  // namespace
 
+bool is_name(std::string_view text) {
+  const auto is_part = [](char c) { return is_name_letter(c) || is_digit(c); };
+  return !text.empty() && !is_digit(text[0]) && std::all_of(text.begin(), text.end(), is_part) &&
+         !is_keyword(text);
+}
+
 bool Value::operator==(const Value& other) const {
   return kind == other.kind && boolean == other.boolean && same_number(number, other.number) &&
          text == other.text && is_cut == other.is_cut && fields == other.fields;
@@ -204,4 +204,4 @@ std::string text_of(const Value& value, Characters characters) {
   return out;
 }
 
-}  // namespace rlctl::ldb
+}  // namespace rlctl::lua
