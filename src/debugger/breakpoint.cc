@@ -87,14 +87,6 @@ LogMessage::LogMessage(std::string_view text) {
   }
 }
 
-std::string LogMessage::lua() const {
-  std::string list;
-  for (const auto& expression : expressions_) {
-    list += (list.empty() ? "(" : ",(") + expression + "\n)";
-  }
-  return list;
-}
-
 std::string LogMessage::text(const std::vector<lua::Value>& values) const {
   std::string out = texts_.front();
   for (std::size_t i = 0; i < expressions_.size(); ++i) {

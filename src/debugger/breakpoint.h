@@ -35,8 +35,6 @@ class LogMessage {
   explicit LogMessage(std::string_view text);
 
   const std::vector<std::string>& expressions() const noexcept { return expressions_; }
-  /// The expressions as one list in Lua, a value each: "(i), (t.a)"; "" without any.
-  std::string lua() const;
   /// The text with these values in place of the expressions, not escaped.
   std::string text(const std::vector<lua::Value>& values) const;
 

@@ -132,8 +132,13 @@ class Debugger::Run final : public Recorder {
  private:
   using Kind = Goal::Kind;
 
-  void at_line(lua::Stack& stack) override {
-    Recorder::at_line(stack);
+  void on_added_line() override {
+    // A step does not pass over the function for which the library was loaded.
+    if (goal_.kind == Kind::kCalls) goal_ = {.kind = Kind::kLine};
+  }
+
+  void on_line(lua::Stack& stack) override {
+    count(stack);
     its_stack_ = &stack;
     debugger_.line_ = stack.line();
     is_called_for_ = std::exchange(calls_for_halt_, false);
@@ -219,6 +224,8 @@ void Debugger::leave() noexcept {
 void Debugger::read_source() {
   run_.reset();
   stop_lines_ = lua::stop_lines(debuggee_.source);
+  const auto count = static_cast<int>(lua::source_lines(debuggee_.shown_source()).size());
+  stop_lines_.erase(stop_lines_.upper_bound(count), stop_lines_.end());
 }
 
 std::vector<int> Debugger::drop_lost_breakpoints() {

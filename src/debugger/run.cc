@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "lua/lexer.h"
 #include "lua/runner.h"
 
 namespace rlctl::debugger {
@@ -67,6 +68,15 @@ std::string message_of(const Value& error) {
   return std::string(text);
 }
 
+CompileError explain(const lua::InvalidScript& error) {
+  std::string_view message = error.what();
+  constexpr std::string_view kCompiling = "Error compiling script (new function): ";
+  if (message.starts_with(kBareCode)) message.remove_prefix(kBareCode.size());
+  if (message.starts_with(kCompiling)) message.remove_prefix(kCompiling.size());
+  const int line = take_place(message);
+  return {.message = std::string(message), .line = line};
+}
+
 constexpr lua::Bounds kBounds{.instructions = std::numeric_limits<std::int64_t>::max() / 2};
 
 }  // namespace
@@ -79,6 +89,15 @@ Call call_of(const std::vector<std::string>& words, redis::ReplyView reply) {
     call.error = text;
   }
   return call;
+}
+
+std::optional<CompileError> find_compile_error(const Debuggee& debuggee) {
+  try {
+    const lua::Runner runner(debuggee.source);
+    return std::nullopt;
+  } catch (const lua::InvalidScript& error) {
+    return explain(error);
+  }
 }
 
 // ---- A run ----
@@ -110,6 +129,7 @@ redis::Reply Recorder::run_script(const Debuggee& debuggee, keyspace::Keyspace& 
 RunResult Recorder::run(const Debuggee& debuggee, keyspace::Keyspace& keys,
                         const Interrupt* interrupt) {
   result_ = {};
+  last_line_ = static_cast<int>(lua::source_lines(debuggee.shown_source()).size());
   calls_.clear();
   messages_.clear();
   const auto end = [this](Ending ending, std::string message) {
@@ -123,12 +143,9 @@ RunResult Recorder::run(const Debuggee& debuggee, keyspace::Keyspace& keys,
       end(Ending::kRunTimeError, std::string(result_.reply->text()));
     }
   } catch (const lua::InvalidScript& error) {
-    std::string_view message = error.what();
-    constexpr std::string_view kCompiling = "Error compiling script (new function): ";
-    if (message.starts_with(kBareCode)) message.remove_prefix(kBareCode.size());
-    if (message.starts_with(kCompiling)) message.remove_prefix(kCompiling.size());
-    result_.error_line = take_place(message);
-    end(Ending::kCompileError, std::string(message));
+    auto problem = explain(error);
+    result_.error_line = problem.line;
+    end(Ending::kCompileError, std::move(problem.message));
   } catch (const EndOfRun& ended) {
     end(ended.ending, ended.what());
   } catch (const lua::NotImplementedHere& error) {
@@ -141,6 +158,11 @@ RunResult Recorder::run(const Debuggee& debuggee, keyspace::Keyspace& keys,
 
 void Recorder::at_line(lua::Stack& stack) {
   stack_ = &stack;
+  if (stack.line() > last_line_) return on_added_line();
+  on_line(stack);
+}
+
+void Recorder::count(const lua::Stack& stack) {
   ++result_.lines;
   ++result_.hits[stack.line()];
 }
@@ -220,11 +242,11 @@ class Counter : public Recorder {
   explicit Counter(std::int64_t most_lines) : most_lines_(most_lines) {}
 
  protected:
-  void at_line(lua::Stack& stack) override {
+  void on_line(lua::Stack& stack) override {
     if (result_.lines >= most_lines_) {
       throw EndOfRun(Ending::kCutOff, fmt::format("it had executed {} lines", most_lines_));
     }
-    Recorder::at_line(stack);
+    count(stack);
     calls_.clear();
     messages_.clear();
   }
@@ -247,14 +269,14 @@ class Tracer final : public Recorder {
   }
 
  private:
-  void at_line(lua::Stack& stack) override {
+  void on_line(lua::Stack& stack) override {
     line_.changed = changes_.take(stack);
     end_line();
     if (line_.number >= most_lines_) {
       line_ = {};
       throw EndOfRun(Ending::kCutOff, fmt::format("it had executed {} lines", most_lines_));
     }
-    Recorder::at_line(stack);
+    count(stack);
     line_ = {.number = line_.number + 1, .line = stack.line()};
   }
 

@@ -66,6 +66,13 @@ struct RunResult {
   std::map<int, std::int64_t> hits = {};    ///< by line
 };
 
+/// Why a script does not compile.
+struct CompileError {
+  std::string message = {};
+  int line = 0;  ///< 0 if it is not known
+};
+std::optional<CompileError> find_compile_error(const Debuggee& debuggee);
+
 /// Runs scripts in the engine, and records what they do.
 class Recorder : public lua::Observer {
  public:
@@ -81,8 +88,14 @@ class Recorder : public lua::Observer {
     Ending ending;
   };
 
+  /// The script is about to run a line of its source.
+  virtual void on_line(lua::Stack& stack) = 0;
+  /// The same of a line behind the source, which calls a function of a library.
+  virtual void on_added_line() {}
+
+  void count(const lua::Stack& stack);
+
   // For others to add to, which call these.
-  void at_line(lua::Stack& stack) override;
   void at_error(lua::Stack& stack, const lua::Value& error) override;
   void after_call(const std::vector<std::string>& words, std::string_view reply) override;
   void on_debug(const std::vector<lua::Value>& values) override;
@@ -99,8 +112,11 @@ class Recorder : public lua::Observer {
   const lua::Stack* stack_ = nullptr;    ///< null before the first line
 
  private:
+  void at_line(lua::Stack& stack) final;
   redis::Reply run_script(const Debuggee& debuggee, keyspace::Keyspace& keys,
                           const Interrupt* interrupt);
+
+  int last_line_ = 0;  ///< of the source
 };
 
 /// Finds the variables that are new or changed since a function was looked at last.

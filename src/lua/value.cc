@@ -148,33 +148,6 @@ bool is_complete(const Value& value) {
          });
 }
 
-std::optional<std::string> literal_of(const Value& value) {
-  using Kind = Value::Kind;
-  if (value.is_cut) return std::nullopt;
-  switch (value.kind) {
-    case Kind::kNil:
-    case Kind::kBoolean:
-    case Kind::kString:
-      return text_of(value);
-    case Kind::kNumber:
-      if (std::isnan(value.number)) return "(0/0)";
-      if (std::isinf(value.number)) return value.number < 0 ? "(-1/0)" : "(1/0)";
-      return std::signbit(value.number) ? "(" + text_of(value) + ")" : text_of(value);
-    case Kind::kTable:
-      break;
-    case Kind::kCycle:
-    case Kind::kOpaque:
-      return std::nullopt;
-  }
-  std::string out = "{";
-  for (const auto& [key, field] : value.fields) {
-    const auto key_text = literal_of(key), field_text = literal_of(field);
-    if (!key_text || !field_text) return std::nullopt;
-    out.append("[").append(*key_text).append("]=").append(*field_text).append(",");
-  }
-  return out + "}";
-}
-
 std::string string_literal(std::string_view bytes, Characters characters) {
   constexpr std::string_view kBytes = "\"\\\n\r\t", kLetters = "\"\\nrt";
   std::string out = "\"";

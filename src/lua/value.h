@@ -1,19 +1,16 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-// Values of Lua variables: as probes report them (probes.cc parses that), as rlctl debug shows them
-// (text_of()), and as Lua source, with which code that the user types gets copies of variables
-// (locals.cc, evaluation.cc). Floating-point numbers and strings of any bytes keep their exact
-// value on all these ways.
+// Values of Lua variables at one moment (frames.cc reads them), and how they are shown. Numbers and
+// strings of any bytes keep their exact value.
 
 namespace rlctl::lua {
 
-/// A value of a Lua variable, read from the server. It refers to nothing there.
+/// A value of a Lua variable. It refers to nothing in Lua.
 struct Value {
   enum class Kind {
     kNil,
@@ -56,10 +53,6 @@ void sort_fields(Value& table);
 
 /// Whether no table in the value is truncated.
 bool is_complete(const Value& value);
-
-/// Lua source that has exactly this value; for a table, a copy. std::nullopt if there is none: for
-/// a function, a truncated table, or a table that holds a function or a truncated table.
-std::optional<std::string> literal_of(const Value& value);
 
 /// A Lua literal of a string of any bytes: "a\n\000". It is one line without control characters.
 std::string string_literal(std::string_view bytes, Characters characters = Characters::kAscii);

@@ -1,4 +1,4 @@
-#include "ldb/breakpoint.h"
+#include "debugger/breakpoint.h"
 
 #include <doctest/doctest.h>
 
@@ -8,12 +8,13 @@
 
 #include "base/error.h"
 
-namespace ldb_breakpoint_test {
+namespace debugger_breakpoint_test {
 
 using rlctl::UsageError;
-using namespace rlctl::ldb;
+using namespace rlctl::debugger;
+using rlctl::lua::Value;
 
-TEST_CASE("a hit count accepts the hits that it names, as it does in Lua") {
+TEST_CASE("a hit count accepts the hits that it names") {
   static constexpr std::pair<const char*, const char*> kAccepted[] = {
       {"3", "00111111"},  {">=3", "00111111"}, {"> 3", "00011111"}, {"==3", "00100000"},
       {"=3", "00100000"}, {"<3", "11000000"},  {"<=3", "11100000"}, {" % 3 ", "00100100"},
@@ -25,12 +26,11 @@ TEST_CASE("a hit count accepts the hits that it names, as it does in Lua") {
     for (int hit = 1; hit <= 8; ++hit) accepted += condition.accepts(hit) ? '1' : '0';
     CHECK(accepted == one.second);
   }
-  CHECK(HitCondition("5").lua() == "n>=5");
-  CHECK(HitCondition("%5").lua() == "n%5==0");
 }
 
 TEST_CASE("what is no hit count is refused") {
-  for (const auto* text : {"", " ", "0", "-1", "x", ">", "5>", "=>5", "5.5", "9007199254740993"}) {
+  for (const auto* text :
+       {"", " ", "0", "-1", "x", ">", "5>", "=>5", "5.5", "9223372036854775808"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(static_cast<void>(HitCondition(text)), UsageError);
   }
@@ -39,7 +39,6 @@ TEST_CASE("what is no hit count is refused") {
 TEST_CASE("a message has the values of its expressions, strings without quotes") {
   const LogMessage message("{i}: {t[{'}'}]} of {\"\\\"}\"}}");
   CHECK(message.expressions() == std::vector<std::string>{"i", "t[{'}'}]", "\"\\\"}\""});
-  CHECK(message.lua() == "(i\n),(t[{'}'}]\n),(\"\\\"}\"\n)");
   const Value number{.kind = Value::Kind::kNumber, .number = 1700000000123456};
   const Value text{.kind = Value::Kind::kString, .text = "a b"};
   CHECK(message.text({number, text}) == "1700000000123456: a b of nil}");
@@ -51,4 +50,4 @@ TEST_CASE("a message has the values of its expressions, strings without quotes")
   }
 }
 
-}  // namespace ldb_breakpoint_test
+}  // namespace debugger_breakpoint_test
