@@ -129,6 +129,7 @@ redis::Reply Recorder::run_script(const Debuggee& debuggee, keyspace::Keyspace& 
 RunResult Recorder::run(const Debuggee& debuggee, keyspace::Keyspace& keys,
                         const Interrupt* interrupt) {
   result_ = {};
+  line_ = 0;
   last_line_ = static_cast<int>(lua::source_lines(debuggee.shown_source()).size());
   calls_.clear();
   messages_.clear();
@@ -147,10 +148,12 @@ RunResult Recorder::run(const Debuggee& debuggee, keyspace::Keyspace& keys,
     result_.error_line = problem.line;
     end(Ending::kCompileError, std::move(problem.message));
   } catch (const EndOfRun& ended) {
+    result_.error_line = line_;
     end(ended.ending, ended.what());
   } catch (const lua::NotImplementedHere& error) {
     end(Ending::kNotImplemented, error.what());
   } catch (const lua::RanTooLong& error) {
+    result_.error_line = line_;
     end(Ending::kCutOff, fmt::format("it {}", error.what()));
   }
   return std::move(result_);
@@ -163,6 +166,7 @@ void Recorder::at_line(lua::Stack& stack) {
 }
 
 void Recorder::count(const lua::Stack& stack) {
+  line_ = stack.line();
   ++result_.lines;
   ++result_.hits[stack.line()];
 }

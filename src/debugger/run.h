@@ -116,6 +116,7 @@ class Recorder : public lua::Observer {
   redis::Reply run_script(const Debuggee& debuggee, keyspace::Keyspace& keys,
                           const Interrupt* interrupt);
 
+  int line_ = 0;       ///< that was counted last
   int last_line_ = 0;  ///< of the source
 };
 

@@ -275,10 +275,13 @@ Value take_value(lua_State* state) {
 std::string why_not_expression(std::string_view code) {
   Sandbox sandbox;
   std::string message, error;
-  const auto text = fmt::format("return ({}\n)", code);
   const bool ran = sandbox.run(
       [&](lua_State* state) {
-        if (!Sandbox::compile(state, text, kChunkOfCode)) message = take_message(state);
+        if (!Sandbox::compile(state, fmt::format("return {}\n", code), kChunkOfCode)) {
+          message = take_message(state);
+        } else if (!Sandbox::compile(state, fmt::format("return ({}\n)", code), kChunkOfCode)) {
+          message = "it is empty, or a list";
+        }
       },
       error);
   return ran ? message : error;

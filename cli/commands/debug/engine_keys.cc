@@ -87,7 +87,8 @@ bool copy_key(redis::Connection& connection, const std::string& key, keyspace::K
 
 EngineKeys copy_keys(const Plan& plan, Invocation& invocation) {
   EngineKeys copy;
-  copy.keyspace.set_time(plan.now.value_or(system_time()));
+  // A log has times of its own.
+  if (!plan.replay) copy.keyspace.set_time(plan.now.value_or(system_time()));
   const auto say = [&](std::string message) {
     copy.where = "running in this process" + std::move(message);
     if (!plan.quiet) warn(copy.where, invocation.command);

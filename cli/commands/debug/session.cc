@@ -85,9 +85,9 @@ class Replay {
     for (const auto& call : script_->preparation(arrival_)) {
       script_->require_prepared(engine_.run(call, keys));
     }
-    const auto call = script_->call(arrival_);
-    plan_.debuggee.keys.assign(call.keys.begin(), call.keys.end());
-    plan_.debuggee.arguments.assign(call.arguments.begin(), call.arguments.end());
+    call_ = script_->call(arrival_);
+    plan_.debuggee.keys.assign(call_.keys.begin(), call_.keys.end());
+    plan_.debuggee.arguments.assign(call_.arguments.begin(), call_.arguments.end());
     plan_.now = arrival_.at;
     plan_.values = {.limit = candidate_.limits.front(),
                     .cost = arrival_.cost,
@@ -113,12 +113,22 @@ class Replay {
 
   void run(keyspace::Keyspace& keys) {
     invocation_.interrupt.check();
-    const auto reply = engine_.run(script_->call(arrival_), keys);
+    const auto reply = reply_of_skipped(keys);
     if (!reply.is_error() || std::exchange(has_warned_, true) || plan_.quiet) return;
     const auto shown = script_->with_request(redis::to_error(reply), arrival_, number_);
     warn(fmt::format("warning: request {} ended in an error, as others may: {}", number_,
                      shown.what()),
          invocation_.command);
+  }
+
+  redis::Reply reply_of_skipped(keyspace::Keyspace& keys) {
+    try {
+      return engine_.run(call_, keys);
+    } catch (const lua::NotImplementedHere& error) {
+      throw UsageError(fmt::format("request {}: {}", number_, error.what()));
+    } catch (const lua::RanTooLong& error) {
+      throw UsageError(fmt::format("request {} did not end: it {}", number_, error.what()));
+    }
   }
 
   Plan& plan_;
@@ -130,6 +140,7 @@ class Replay {
   std::unique_ptr<script::Script> script_;
   bool has_warned_ = false;
   traffic::Arrival arrival_;  ///< the current request
+  limiter::ScriptCall call_;  ///< its call, as an ordinary one
   std::int64_t number_ = 0;   ///< the number of the current request, from 1
 };
 

@@ -1,5 +1,7 @@
 #include "cli/commands/debug/dap/variables.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -10,6 +12,7 @@
 #include "base/text.h"
 #include "cli/commands/debug/keys.h"
 #include "debugger/debugger.h"
+#include "lua/frames.h"
 #include "lua/value.h"
 
 namespace rlctl::cli::debug::dap {
@@ -169,6 +172,10 @@ Json Variables::evaluate(const Json& arguments) {
   if (code.empty()) throw UsageError("\"expression\" is missing");
   if (context != "repl" && context != "watch" && !is_path) {
     throw UsageError("only variables and their fields are evaluated here");
+  }
+  const auto why_not = context == "watch" ? lua::why_not_expression(code) : "";
+  if (!why_not.empty()) {
+    throw UsageError(fmt::format("'{}' is not an expression: {}", code, why_not));
   }
   const auto frame = frame_of(arguments);
   const auto assignment = debugger::parse_assignment(code);
