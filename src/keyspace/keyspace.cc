@@ -87,6 +87,12 @@ std::string_view type_name(const Value& value) {
   return kNames[value.index()];
 }
 
+std::string to_text(const Value& value) {
+  std::string text;
+  std::visit([&](const auto& its) { add_text(text, its); }, value);
+  return text;
+}
+
 std::size_t size_of(const Value& value) {
   return std::visit([](const auto& its) { return bytes_of(its); }, value);
 }

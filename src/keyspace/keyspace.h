@@ -60,6 +60,8 @@ struct Value;
 
 /// As TYPE replies it: "zset".
 std::string_view type_name(const Value& value);
+/// A text that is equal for equal values of a type, and for no others.
+std::string to_text(const Value& value);
 /// The bytes that a value takes, about.
 std::size_t size_of(const Value& value);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "base/wait.h"
@@ -94,6 +95,16 @@ int line_in(std::string_view listed) {
 }
 
 }  // namespace
+
+bool may_be_endless(std::string_view code) {
+  // A string's token has quotes around these words.
+  static constexpr std::string_view kWords[] = {"while",      "repeat", "for", "function",
+                                                "loadstring", "load",   "rep"};
+  const auto tokens = lua::lex(code);
+  return tokens && std::ranges::any_of(tokens->tokens, [](const auto& token) {
+           return std::ranges::find(kWords, token.text) != std::end(kWords);
+         });
+}
 
 // ---- Moving ----
 

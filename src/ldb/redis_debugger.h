@@ -36,6 +36,10 @@ struct StackEntry {
   int line = 0;
 };
 
+/// Whether code may not terminate or may run long: it contains a loop or a function, loads code
+/// from a string, or repeats a string.
+bool may_be_endless(std::string_view code);
+
 /// A script in Redis's own debugger, as it is, without anything added to it: what `redis-cli --ldb`
 /// does, with the text that Redis prints parsed into pieces.
 ///

@@ -21,7 +21,6 @@ namespace rlctl::ldb {
 namespace {
 
 constexpr std::string_view kScript = "user_script";
-constexpr std::string_view kShim = "rl_shim";
 constexpr std::string_view kCompiling = "Error compiling script (new function): ";
 constexpr std::string_view kRunning = "ERR Error running script (call to f_";
 
@@ -62,27 +61,6 @@ std::optional<Place> place_of(std::string_view text) {
   return on == text.npos ? std::nullopt : parse_place(text.substr(on + kOn.size() - 1));
 }
 
-/// Replaces the line of each place in `message` by what `line_of` returns for the place.
-template <typename LineOf>
-std::string with_lines_replaced(std::string_view message, LineOf line_of) {
-  std::string out;
-  while (!message.empty()) {
-    const auto at = std::min(message.find(kScript), message.find(kShim));
-    const auto rest = message.substr(std::min(at, message.size()));
-    out += message.substr(0, message.size() - rest.size());
-    message = rest;
-    const auto place = parse_place(message);
-    if (place && (place->chunk == kScript || place->chunk == kShim)) {
-      out.append(kScript).append(":").append(std::to_string(line_of(*place)));
-      message.remove_prefix(place->size);
-    } else if (!message.empty()) {
-      out += message.front();
-      message.remove_prefix(1);
-    }
-  }
-  return out;
-}
-
 /// Removes the place at the start of a message if it is the error's, or makes it that if the error
 /// has none.
 void take_place(ScriptError& error) {
@@ -109,69 +87,14 @@ Ending ending_of(std::string_view error_text, bool stopped, bool aborting) {
 
 }  // namespace
 
-std::string_view without_quotes(std::string_view text) noexcept {
-  const bool is_quoted = text.size() >= 2 && text.front() == '"' && text.back() == '"';
-  return is_quoted ? text.substr(1, text.size() - 2) : text;
-}
-
-int source_line(int line, const std::vector<int>& lines) noexcept {
-  return line > 0 && std::cmp_less(line, lines.size()) ? lines[static_cast<std::size_t>(line)] : 0;
-}
-
-std::string with_source_lines(std::string_view text, const std::vector<int>& lines) {
-  // A probe escapes colons, like everything that servers might quote.
-  constexpr std::array<std::string_view, 2> kPlaces{"user_script:", "user_script%3A"};
-  std::string out;
-  while (!text.empty()) {
-    const auto at = std::min(text.find(kScript), text.size());
-    out += text.substr(0, at);
-    text.remove_prefix(at);
-    const auto place = std::find_if(kPlaces.begin(), kPlaces.end(),
-                                    [&](auto start) { return text.starts_with(start); });
-    if (place == kPlaces.end()) {
-      out += text.substr(0, 1);
-      text.remove_prefix(std::min<std::size_t>(1, text.size()));
-      continue;
-    }
-    int line = 0;
-    const auto* digits = text.data() + place->size();
-    const auto [end, error] = std::from_chars(digits, text.data() + text.size(), line);
-    out += *place;
-    text.remove_prefix(place->size());
-    line = error == std::errc{} ? source_line(line, lines) : 0;
-    if (line == 0) continue;
-    out += std::to_string(line);
-    text.remove_prefix(static_cast<std::size_t>(end - digits));
-  }
-  return out;
-}
-
-std::string without_script_place(std::string_view raised) {
-  constexpr std::string_view kBare = "ERR ", kColon = ": ";
-  if (raised.starts_with(kBare)) raised.remove_prefix(kBare.size());
-  const auto place = parse_place(raised);
-  if (place && place->chunk == kScript && raised.substr(place->size).starts_with(kColon)) {
-    raised.remove_prefix(place->size + kColon.size());
-  }
-  return std::string(raised);
-}
-
 ScriptError explain_error(redis::ReplyView error_reply, std::string_view source,
-                          const std::vector<int>& lines, std::optional<int> last_line) {
-  const auto line_of = [&](const Place& place) {
-    const int line = place.chunk != kScript ? 0
-                     : lines.empty()        ? place.line
-                                            : source_line(place.line, lines);
-    return line == 0 ? last_line.value_or(0) : line;
-  };
-  const std::string whole = redis::to_error(error_reply).what();
-  std::string_view message = whole;
+                          std::optional<int> last_line) {
+  std::string message = redis::to_error(error_reply).what();
   const bool compiling = message.starts_with(kCompiling);
-  if (compiling) message.remove_prefix(kCompiling.size());
-
-  ScriptError error{.message = with_lines_replaced(message, line_of)};
+  if (compiling) message.erase(0, kCompiling.size());
+  ScriptError error{.message = std::move(message)};
   if (const auto place = place_of(error_reply.text()); place && place->chunk == kScript) {
-    error.line = line_of(*place);
+    error.line = place->line;
   }
   take_place(error);
   if (compiling) {
@@ -181,13 +104,6 @@ ScriptError explain_error(redis::ReplyView error_reply, std::string_view source,
     error.line = last_line == 0 && source.starts_with("#!") ? 1 : last_line.value_or(0);
   }
   return error;
-}
-
-std::optional<ScriptError> find_compile_error(redis::Connection& connection,
-                                              const Debuggee& debuggee) {
-  const auto reply = connection.call({"SCRIPT", "LOAD", debuggee.source});
-  if (!reply.is_error() || !reply.text().starts_with("ERR ")) return std::nullopt;
-  return explain_error(reply, debuggee.source);
 }
 
 // ---- Sessions ----

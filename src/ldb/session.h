@@ -8,12 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "debugger/run.h"
 #include "redis/connection.h"
 #include "redis/reply.h"
 
 // A script in the debugger of a Redis server ("Debugging Lua scripts" in Redis's documentation):
 // the connection, the commands and the server's messages, without what they say of the script.
-// walk.cc moves a session from line to line and reads its messages; evaluation.cc runs code in one.
+// RedisDebugger moves a session from line to line and reads its messages.
 // The end of a session is a result, Session::ending(), not an exception.
 
 namespace rlctl::ldb {
@@ -24,18 +25,8 @@ namespace rlctl::ldb {
 inline constexpr std::string_view kCallItem = "<redis> ", kReplyItem = "<reply> ",
                                   kErrorItem = "<error> ", kValueItem = "<retval> ";
 
-/// A text that a server's debugger prints, without quotes around it: some servers write none.
-std::string_view without_quotes(std::string_view text) noexcept;
-
-/// A script to debug and the keys and arguments to call it with.
-struct Debuggee {
-  std::string name = {};    ///< for messages: a file's name without its folder
-  std::string source = {};  ///< the Lua that runs
-  std::vector<std::string> keys = {}, arguments = {};
-  std::string shown = {};  ///< the author's text, with the same lines; empty if it is the source
-
-  const std::string& shown_source() const { return shown.empty() ? source : shown; }
-};
+using debugger::Debuggee;
+using debugger::Ending;
 
 /// Whether a fork would lose a part of the debuggee, so that Session::start() adds arguments.
 bool is_padded_in_fork(const Debuggee& debuggee);
@@ -45,20 +36,9 @@ enum class Mode {
   kSync,    ///< in the server itself, which does nothing else meanwhile
 };
 
-/// How a session ended.
-enum class Ending {
-  kReturned,  ///< the script returned, possibly an error reply
-  kRefused,   ///< the server did not start a session
-  kCompileError,
-  kRunTimeError,
-  kAborted,  ///< the script ended by abort_script()
-  kCutOff,   ///< rlctl gave up: the script did not stop in time, or was cut off on purpose
-  kLost,     ///< the connection broke, or the server's process was killed
-};
-
 /// Where a script stopped: this line runs next.
 struct Stop {
-  int line = 0;  ///< in the text that was sent
+  int line = 0;
   enum class Reason { kStep, kBreakpoint, kCalledFor, kTimeout } reason = Reason::kStep;
 
   bool operator==(const Stop&) const = default;
@@ -103,7 +83,7 @@ class Session {
   /// none, ended() is true: the server refused the script, or it does not compile. Throws
   /// Interrupted, like everything that waits. Anything else that ends the session is its ending().
   /// Throws std::logic_error if it was already started. In a fork, empty arguments may follow the
-  /// debuggee's, so that the server keeps long ones: see ProbeOptions::arguments.
+  /// debuggee's, so that the server keeps long ones.
   Message start(const Debuggee& debuggee, std::string_view text);
   /// Runs to the next line. Requires a stop, like all calls below; else throws std::logic_error.
   Message step();
@@ -168,32 +148,14 @@ class Session {
 
 /// An error of a script, as a client sees it, and its place.
 struct ScriptError {
-  /// Without its place and the script's SHA1, with control bytes escaped; places within it
-  /// ("user_script:3: " in an error that was passed on) refer to the source.
+  /// Without its place and the script's SHA1, with control bytes escaped.
   std::string message = {};
-  int line = 0;  ///< in the source; 0 if not known
+  int line = 0;  ///< 0 if not known
 };
 
-/// The source line for a line of the text that ran; 0 if it was added or does not exist. `lines` is
-/// ProbedScript::lines.
-int source_line(int line, const std::vector<int>& lines) noexcept;
-
-/// Replaces line numbers of the script that ran by the source's, in a text from the server or a
-/// probe: "user_script:7: ..." in an error that it caught. `lines` is ProbedScript::lines.
-std::string with_source_lines(std::string_view text, const std::vector<int>& lines);
-
-/// What a script raised, without the place in front of it and without the code ERR.
-std::string without_script_place(std::string_view raised);
-
-/// Reads an error reply of a script. `lines` is ProbedScript::lines, or empty if the source itself
-/// ran; `last_line` is the source line of the script's last stop, if it did not run on from there:
-/// 0 before the first, std::nullopt if it did.
+/// Reads an error reply of a script. `last_line` is that of the script's last stop, if it did not
+/// run on from there: 0 before the first, std::nullopt if it did.
 ScriptError explain_error(redis::ReplyView error_reply, std::string_view source,
-                          const std::vector<int>& lines = {}, std::optional<int> last_line = 0);
-
-/// Why a script does not compile, as the server says; std::nullopt if it compiles, or if this user
-/// may not ask.
-std::optional<ScriptError> find_compile_error(redis::Connection& connection,
-                                              const Debuggee& debuggee);
+                          std::optional<int> last_line = 0);
 
 }  // namespace rlctl::ldb

@@ -16,6 +16,8 @@
 
 namespace rlctl::lua {
 
+constexpr const char* kChunk = "@user_script";
+
 // The functions of `redis` get it as their first upvalue.
 struct Runner::State {
   struct Function {
@@ -38,6 +40,8 @@ struct Runner::State {
   std::string digits = {};      ///< of a number among the words
   lua_State* caller = nullptr;  ///< the thread that calls a command
   std::optional<double> returned_number = {};
+  Observer* observer = nullptr;
+  Stack stack{kChunk};
 
   explicit State(const Bounds& its_bounds) : sandbox(its_bounds), bounds(its_bounds) {}
 
@@ -98,14 +102,24 @@ int status_reply(lua_State* state) {
   return 1;
 }
 
-/// redis.log(), which checks its arguments and drops the message.
-int log(lua_State* state) {
+/// redis.log(), which checks its arguments. Only an observer gets the message.
+int log(lua_State* state, Observer* observer) {
   if (lua_gettop(state) < 2) return raise(state, "redis.log() requires two arguments or more.");
   if (lua_isnumber(state, 1) == 0) {
     return raise(state, "First argument must be a number (log level).");
   }
   const double level = lua_tonumber(state, 1);
   if (!(level > -1 && level < 4)) return raise(state, "Invalid debug level.");
+  if (observer == nullptr) return 0;
+  static constexpr std::string_view kLevels[] = {"debug", "verbose", "notice", "warning"};
+  std::string message;
+  for (int i = 2; i <= lua_gettop(state); ++i) {
+    std::size_t size = 0;
+    const char* const text = lua_tolstring(state, i, &size);
+    if (i > 2) message += ' ';
+    if (text != nullptr) message.append(text, size);
+  }
+  observer->on_log(kLevels[static_cast<int>(level)], std::move(message));
   return 0;
 }
 
@@ -129,15 +143,8 @@ int set_repl(lua_State* state) {
                "Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.");
 }
 
-int return_nothing(lua_State* /*state*/) {
-  return 0;
-}
 int return_true(lua_State* state) {
   lua_pushboolean(state, 1);
-  return 1;
-}
-int return_false(lua_State* state) {
-  lua_pushboolean(state, 0);
   return 1;
 }
 
@@ -146,6 +153,25 @@ int return_false(lua_State* state) {
 // The functions of `redis` that need the State, and what surrounds a call.
 struct RunnerFunctions {
   using State = Runner::State;
+
+  static int log(lua_State* state) { return lua::log(state, State::of(state).observer); }
+  static int breakpoint(lua_State* state) {
+    auto* const observer = State::of(state).observer;
+    if (observer != nullptr) observer->on_breakpoint();
+    lua_pushboolean(state, observer != nullptr ? 1 : 0);
+    return 1;
+  }
+  static int debug(lua_State* state) {
+    auto* const observer = State::of(state).observer;
+    if (observer == nullptr) return 0;
+    std::vector<Value> values;
+    for (int i = 1; i <= lua_gettop(state); ++i) {
+      lua_pushvalue(state, i);
+      values.push_back(take_value(state));
+    }
+    observer->on_debug(values);
+    return 0;
+  }
 
   static int call(lua_State* state) { return call_command(state, true); }
   static int pcall(lua_State* state) { return call_command(state, false); }
@@ -159,18 +185,32 @@ struct RunnerFunctions {
       push_error(state, problem);
       return raises ? lua_error(state) : 1;
     }
-    its.reply.clear();
     its.caller = state;
     std::exception_ptr failure;
     try {
-      its.commands->call(its.words, its.read_only, its.reply);
-    } catch (...) {
+      if (its.observer != nullptr) {
+        call_observed(its, raises);
+      } else {
+        its.reply.clear();
+        its.commands->call(its.words, its.read_only, its.reply);
+      }
+    } catch (const std::exception&) {  // Lua's own exceptions are pointers
       failure = std::current_exception();
     }
     if (failure) Sandbox::stop(state, std::move(failure));
     lua_settop(state, 0);
     push_reply(state, its.reply);
     return raises && its.reply.starts_with('-') ? lua_error(state) : 1;
+  }
+
+  static void call_observed(State& its, bool raises) {
+    // Code that is evaluated before the call may call commands itself.
+    const std::vector<std::string> words(its.words.begin(), its.words.end());
+    its.observer->before_call(its.stack, words, raises);
+    its.words.assign(words.begin(), words.end());
+    its.reply.clear();
+    its.commands->call(its.words, its.read_only, its.reply);
+    its.observer->after_call(words, its.reply);
   }
 
   /// There are no users: any command is allowed.
@@ -291,13 +331,30 @@ struct RunnerFunctions {
     return found != its.functions.end() ? &*found : nullptr;
   }
 
-  /// Pushes the handler of errors. A library has no `tostring`, so the handler keeps it.
-  static void push_error_handler(lua_State* state) {
-    lua_getglobal(state, "tostring");
-    lua_pushcclosure(state, add_place, 1);
+  /// Tells the observer the error on the top of the stack.
+  static void tell_error(lua_State* state, State& its) {
+    if (its.observer == nullptr || its.is_loading || Sandbox::is_stopping(state)) return;
+    std::exception_ptr failure;
+    try {
+      its.stack.enter(state);
+      lua_pushvalue(state, 1);
+      its.observer->at_error(its.stack, take_value(state));
+    } catch (const std::exception&) {  // Lua's own exceptions are pointers
+      failure = std::current_exception();
+    }
+    if (failure) Sandbox::stop(state, std::move(failure));
   }
+
+  /// Pushes the handler of errors. A library has no `tostring`, so the handler keeps it.
+  static void push_handler(lua_State* state, State& its) {
+    lua_pushlightuserdata(state, &its);
+    lua_getglobal(state, "tostring");
+    lua_pushcclosure(state, add_place, 2);
+  }
+
   /// Makes a table of an error, with the place where it was raised: the handler of Redis 7.
   static int add_place(lua_State* state) {
+    tell_error(state, State::of(state));
     lua_Debug place{};
     bool has_place = lua_getstack(state, 1, &place) != 0 && lua_getinfo(state, "Sl", &place) != 0;
     if (has_place && std::string_view(place.what) == "C") {
@@ -306,7 +363,7 @@ struct RunnerFunctions {
     if (!lua_istable(state, 1)) {
       lua_createtable(state, 0, 3);
       lua_pushliteral(state, "ERR ");
-      lua_pushvalue(state, lua_upvalueindex(1));
+      lua_pushvalue(state, lua_upvalueindex(2));
       lua_pushvalue(state, 1);
       lua_call(state, 1, 1);
       lua_concat(state, 2);
@@ -374,8 +431,8 @@ struct RunnerFunctions {
     };
     const Row rows[] = {{"register_function", register_function, Where::kLoading},
                         {"log", log, Where::kAnywhere},
-                        {"breakpoint", return_false, Where::kScript},
-                        {"debug", return_nothing, Where::kScript},
+                        {"breakpoint", breakpoint, Where::kScript},
+                        {"debug", debug, Where::kScript},
                         {"replicate_commands", return_true, Where::kScript},
                         {"sha1hex", sha1hex},
                         {"error_reply", error_reply},
@@ -408,7 +465,7 @@ struct RunnerFunctions {
   /// Runs a library, the function on the top of the stack, which sees no other global than a
   /// `redis` with register_function(). Returns its error; empty if there is none.
   static std::string load_library(lua_State* state, State& its) {
-    push_error_handler(state);
+    push_handler(state, its);
     lua_insert(state, -2);
     lua_newtable(state);
     push_redis(state, its, true);
@@ -489,7 +546,7 @@ Runner::Runner(std::string_view source, const Bounds& bounds)
   const bool ran = its.sandbox.run(
       [&](lua_State* state) {
         RunnerFunctions::add_redis(state, its);
-        const char* const name = its.is_library ? "@user_function" : "@user_script";
+        const char* const name = its.is_library ? "@user_function" : kChunk;
         if (!Sandbox::compile(state, source, name)) {
           invalid = fmt::format("ERR Error compiling {}: {}",
                                 its.is_library ? "function" : "script (new function)",
@@ -528,11 +585,12 @@ void Runner::run(std::string_view function, std::span<const std::string_view> ke
   its.read_only = found->read_only;
   its.commands = &commands;
   its.returned_number.reset();
+  its.stack.clear();
   std::string answer;
   std::string error;
   const bool ran = its.sandbox.run(
       [&](lua_State* state) {
-        RunnerFunctions::push_error_handler(state);
+        RunnerFunctions::push_handler(state, its);
         lua_rawgeti(state, LUA_REGISTRYINDEX, found->reference);
         RunnerFunctions::push_words(state, keys);
         if (!its.is_library) Sandbox::set_global(state, "KEYS");
@@ -541,6 +599,10 @@ void Runner::run(std::string_view function, std::span<const std::string_view> ke
         const int status = lua_pcall(state, its.is_library ? 2 : 0, 1, 1);
         if (status == 0) {
           if (lua_type(state, -1) == LUA_TNUMBER) its.returned_number = lua_tonumber(state, -1);
+          if (its.observer != nullptr) {
+            lua_pushvalue(state, -1);
+            its.observer->on_return(take_value(state));
+          }
           append_value(state, answer, its.bounds.memory);
         } else {
           append_error(answer, RunnerFunctions::error_text(
@@ -552,6 +614,18 @@ void Runner::run(std::string_view function, std::span<const std::string_view> ke
     append_error(answer = {},
                  fmt::format("ERR Error running script {}, {}", its.error_name, error));
   reply += answer;
+}
+
+void Runner::observe(Observer& observer) {
+  auto& its = *state_;
+  its.observer = &observer;
+  its.sandbox.set_hook([&its](lua_State* state, lua_Debug* event) {
+    if (event->event == LUA_HOOKCOUNT) {
+      its.observer->at_work();
+    } else if (its.stack.arrive(state, event)) {
+      its.observer->at_line(its.stack);
+    }
+  });
 }
 
 int Runner::line() const {

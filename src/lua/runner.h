@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lua/frames.h"
 #include "lua/sandbox.h"
 
 namespace rlctl::lua {
@@ -61,6 +62,8 @@ class Runner {
   /// nothing is appended.
   void run(std::string_view function, std::span<const std::string_view> keys,
            std::span<const std::string_view> arguments, Commands& commands, std::string& reply);
+  /// From now on run() tells this, which must outlive it, what the script does.
+  void observe(Observer& observer);
   /// Within Commands::call(): the line of the source that calls the command, from 1.
   int line() const;
   /// After run() has thrown: the line at which that was; 0 if it is not known.

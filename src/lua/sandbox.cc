@@ -26,6 +26,7 @@ namespace rlctl::lua {
 // What the allocator, the hook and the guards of one Lua state share.
 struct Sandbox::Box {
   Bounds bounds;
+  Hook hook = {};
   std::size_t used = 0;             ///< bytes
   std::int64_t left = 0;            ///< instructions of this run
   std::exception_ptr stopped = {};  ///< why the run ends; no source may catch that
@@ -78,17 +79,6 @@ constexpr Library kLibraries[] = {
 /// In the metatable of a protected table, the key of the real one: its address.
 const char kRealTable = 0;
 
-/// Pushes the real table of a protected one; pushes nothing and returns false for other values.
-bool push_real_table(lua_State* state, int index) {
-  if (!lua_istable(state, index) || lua_getmetatable(state, index) == 0) return false;
-  lua_pushlightuserdata(state, const_cast<char*>(&kRealTable));
-  lua_rawget(state, -2);
-  lua_remove(state, -2);
-  if (lua_istable(state, -1)) return true;
-  lua_pop(state, 1);
-  return false;
-}
-
 int refuse_change(lua_State* state) {
   return luaL_error(state, kReadOnly);
 }
@@ -131,14 +121,14 @@ int original(lua_State* state) {
 /// For functions that change a table without asking its metatable. The error has no place in front,
 /// as in Redis.
 int guard_change(lua_State* state) {
-  if (!push_real_table(state, 1)) return original(state);
+  if (!Sandbox::push_real_table(state, 1)) return original(state);
   lua_pushstring(state, kReadOnly);
   return lua_error(state);
 }
 
 /// For functions that read a table without asking its metatable.
 int guard_read(lua_State* state) {
-  if (push_real_table(state, 1)) lua_replace(state, 1);
+  if (Sandbox::push_real_table(state, 1)) lua_replace(state, 1);
   return original(state);
 }
 
@@ -226,7 +216,7 @@ struct Guards {
   /// is none left; so its size is estimated first.
   static int encode(lua_State* state) {
     const auto& box = Sandbox::Box::of(state);
-    if (push_real_table(state, 1)) lua_replace(state, 1);
+    if (Sandbox::push_real_table(state, 1)) lua_replace(state, 1);
     std::size_t left = box.bounds.memory - std::min(box.used, box.bounds.memory);
     if (lua_gettop(state) == 1) count_encoded(state, left, 0);
     return original(state);
@@ -398,8 +388,17 @@ struct Guards {
     return 0;
   }
 
-  static void hook(lua_State* state, lua_Debug* /*record*/) {
-    charge(state, kInstructionsBetweenHooks);
+  static void hook(lua_State* state, lua_Debug* event) {
+    if (event->event == LUA_HOOKCOUNT) charge(state, kInstructionsBetweenHooks);
+    const auto& hook = Sandbox::Box::of(state).hook;
+    if (!hook) return;
+    std::exception_ptr failure;
+    try {
+      hook(state, event);
+    } catch (const std::exception&) {  // Lua's own exceptions are pointers
+      failure = std::current_exception();
+    }
+    if (failure) Sandbox::stop(state, std::move(failure));
   }
 
   /// Takes instructions from what is left of the run, and ends it if there are none, or at Ctrl-C.
@@ -640,7 +639,8 @@ bool Sandbox::run_body(void (*body)(lua_State*, void*), void* context, std::stri
     lua_gc(state, LUA_GCSETSTEPMUL, LUAI_GCMUL);
   }
   if (box_->used > box_->bounds.memory / 2) lua_gc(state, LUA_GCCOLLECT, 0);
-  lua_sethook(state, Guards::hook, LUA_MASKCOUNT, kInstructionsBetweenHooks);
+  const int observed = box_->hook ? LUA_MASKCALL | LUA_MASKLINE : 0;
+  lua_sethook(state, Guards::hook, LUA_MASKCOUNT | observed, kInstructionsBetweenHooks);
   // The first run opens the sandbox, with a function that the others have in the registry.
   int status = 0;
   if (box_->caller == LUA_NOREF) {
@@ -713,6 +713,36 @@ void Sandbox::stop(lua_State* state, std::exception_ptr exception) {
 
 void Sandbox::stop_for_memory(lua_State* state) {
   stop(state, Guards::lack_of_memory(Box::of(state)));
+}
+
+void Sandbox::set_hook(Hook hook) {
+  box_->hook = std::move(hook);
+}
+
+bool Sandbox::is_stopping(lua_State* state) {
+  return Box::of(state).stopped != nullptr;
+}
+
+std::exception_ptr Sandbox::call_aside(lua_State* thread, std::int64_t instructions, int& status) {
+  auto& box = Box::of(thread);
+  const auto left = std::exchange(box.left, instructions);
+  const auto line_before = box.stopped_line;
+  auto stopped_before = std::exchange(box.stopped, nullptr);
+  lua_sethook(thread, Guards::hook, LUA_MASKCOUNT, kInstructionsBetweenHooks);
+  status = lua_pcall(thread, 0, LUA_MULTRET, 0);
+  box.left = left;
+  box.stopped_line = line_before;
+  return std::exchange(box.stopped, std::move(stopped_before));
+}
+
+bool Sandbox::push_real_table(lua_State* state, int index) {
+  if (!lua_istable(state, index) || lua_getmetatable(state, index) == 0) return false;
+  lua_pushlightuserdata(state, const_cast<char*>(&kRealTable));
+  lua_rawget(state, -2);
+  lua_remove(state, -2);
+  if (lua_istable(state, -1)) return true;
+  lua_pop(state, 1);
+  return false;
 }
 
 int Sandbox::line(lua_State* state) {

@@ -32,6 +32,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -39,6 +40,7 @@
 
 #include "base/wait.h"
 
+struct lua_Debug;
 struct lua_State;
 
 namespace rlctl::lua {
@@ -105,6 +107,21 @@ class Sandbox {
   [[noreturn]] static void stop(lua_State* state, std::exception_ptr exception);
   /// The same, since the source needs more than Bounds::memory.
   [[noreturn]] static void stop_for_memory(lua_State* state);
+  /// Called by Lua at calls, at lines, and now and then: see lua_sethook(). What it throws ends the
+  /// run.
+  using Hook = std::function<void(lua_State*, lua_Debug*)>;
+  /// Sets what the next run() calls.
+  void set_hook(Hook hook);
+  /// Whether stop() is ending the run.
+  static bool is_stopping(lua_State* state);
+  /// While a run stands still, in a hook or in a function that it calls: calls the function on the
+  /// top of the stack of another thread of Lua, which may run for so many instructions. Returns why
+  /// it was ended; else null, with the results or the error on that stack, and lua_pcall()'s
+  /// status.
+  static std::exception_ptr call_aside(lua_State* thread, std::int64_t instructions, int& status);
+  /// Pushes the table behind one that cannot be changed; pushes nothing and returns false for other
+  /// values.
+  static bool push_real_table(lua_State* state, int index);
   /// The line of the source that runs, from 1; 0 if none does.
   static int line(lua_State* state);
   /// The line at which the last run() was ended by stop(); 0 if it is not known.

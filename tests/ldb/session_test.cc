@@ -28,6 +28,8 @@ namespace ldb_session_test {
 
 using namespace std::chrono_literals;
 using namespace rlctl::ldb;
+using rlctl::debugger::Debuggee;
+using rlctl::debugger::Ending;
 using namespace rlctl::redis;
 using namespace support;
 using rlctl::UsageError;

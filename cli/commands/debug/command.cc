@@ -71,7 +71,8 @@ void add_place(Options& options, Plan& plan) {
       .flag("--attach", plan.attach,
             "debug in a fork of the server itself (what the script writes is not kept)")
       .excludes("--replay", "a log is replayed on a private server")
-      .excludes("--setup", "the keys of a server that is in use stay as they are");
+      .excludes("--setup", "the keys of a server that is in use stay as they are")
+      .needs("--ldb", "only Redis's debugger runs a script on a server");
   options.flag("--sync", plan.sync,
                "with --attach, debug in the server process (which then serves no other client; "
                "what the script writes is kept)");
@@ -153,7 +154,7 @@ ExitStatus run(const Plan& given, Invocation& invocation) {
   auto plan = make_plan(given, invocation);
   if (plan.is_for_redis_cli()) return run_redis_cli(plan, invocation);
   try {
-    return run_session(plan, invocation);
+    return plan.ldb ? run_ldb(plan, invocation) : run_session(plan, invocation);
   } catch (const OutputClosed&) {
     throw;
   } catch (const std::exception& error) {

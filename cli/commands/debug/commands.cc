@@ -14,12 +14,11 @@
 #include "base/text.h"
 #include "cli/commands/debug/command_lines.h"
 #include "cli/commands/debug/keys.h"
-#include "ldb/evaluation.h"
 
 namespace rlctl::cli::debug {
 namespace {
 
-using ldb::Halt;
+using debugger::Halt;
 
 /// A row of the table of commands.
 struct Row {
@@ -106,7 +105,7 @@ void show(Commands& on, const Halt& halt) {
 }
 
 /// Moves TIMES times, or until something else stops the script.
-void move_times(Commands& on, std::string_view times, Halt (ldb::Debugger::*by)()) {
+void move_times(Commands& on, std::string_view times, Halt (debugger::Debugger::*by)()) {
   int left = times.empty() ? 1 : to_number<int>(times).value_or(0);
   if (left < 1) throw UsageError("TIMES must be at least 1, not " + quoted_and_masked(times));
   for (bool goes_on = true; goes_on && left > 0; --left) {
@@ -117,11 +116,7 @@ void move_times(Commands& on, std::string_view times, Halt (ldb::Debugger::*by)(
 }
 
 void abort_script(Commands& on, std::string_view /*rest*/) {
-  const auto halt = on.debugger.abort_script();
-  if (on.debugger.result().ending != ldb::Ending::kAborted) {
-    on.view.error("the script caught the error meant to end it, and continued");
-  }
-  show(on, halt);
+  show(on, on.debugger.abort_script());
 }
 
 // ---- Looking ----
@@ -144,45 +139,28 @@ void list_source(Commands& on, std::string_view rest) {
   show_source(on, line - around, line + around);
 }
 
-/// Shows the result of the code, and reports if it assigned to one of the script's variables.
-void answer(Commands& on, std::string_view code, const ldb::Evaluation& evaluation) {
+void evaluate(Commands& on, std::string_view code) {
+  const auto evaluation = on.debugger.evaluate(code);
   on.view.evaluation(evaluation);
-  on.was_wrong = evaluation.outcome != ldb::Evaluation::Outcome::kValues;
-  const auto name = ldb::assigned_in(code);
-  if (!on.was_wrong && !name.empty() && on.debugger.declared_at(name) > 0) {
-    on.view.say(fmt::format("only a copy was changed; 'set' changes the script's '{}'", name));
-  }
+  on.was_wrong = evaluation.outcome != lua::Evaluation::Outcome::kValues;
 }
 
 void set_variable(Commands& on, std::string_view rest) {
-  const auto assignment = ldb::parse_assignment(rest);
+  const auto assignment = debugger::parse_assignment(rest);
   if (!assignment || assignment->expression.empty()) {
     throw UsageError("expected a variable and an expression: 'set t.a[2] count + 1'");
   }
   const auto set = on.debugger.set(assignment->variable, assignment->expression);
   on.view.evaluation(set);
-  on.was_wrong = set.outcome != ldb::Evaluation::Outcome::kValues;
-}
-
-/// Calls Redis, through the debugger while a script runs: the server may not answer other clients.
-std::optional<ldb::Call> call(Commands& on, const std::vector<std::string>& words) {
-  if (on.debugger.running()) {
-    auto made = on.debugger.call(words);
-    if (on.debugger.running()) return made;
-    return std::nullopt;
-  }
-  auto made = on.call_afterwards ? on.call_afterwards(words) : std::nullopt;
-  if (!made) on.wrong(kHasEnded);
-  return made;
+  on.was_wrong = set.outcome != lua::Evaluation::Outcome::kValues;
 }
 
 void call_redis(Commands& on, std::string_view rest) {
   const auto words = shell_words(rest);
   if (words.empty()) throw UsageError("COMMAND is missing: 'redis GET key'");
-  const auto made = call(on, words);
-  if (!made) return;
-  on.view.call(*made);
-  on.was_wrong = made->failed();
+  const auto call = on.debugger.call(words);
+  on.view.call(call);
+  on.was_wrong = call.error.has_value();
 }
 
 void set_maxlen(Commands& on, std::string_view rest) {
@@ -251,36 +229,28 @@ void watch(Commands& on, std::string_view rest) {
     }
     on.view.say(fmt::format("watch {} removed", -*number));
   } else {
-    const auto* watch = on.debugger.add_watch(std::string(rest));
-    if (watch != nullptr) on.view.watch(*watch, on.debugger.running());
+    on.view.watch(on.debugger.add_watch(std::string(rest)), on.debugger.running());
   }
 }
 
 // ---- info ----
 
 void show_locals(Commands& on) {
-  if (!on.debugger.knows_locals()) {
-    return on.view.say("variables are not known: the script has no room for probes");
-  }
-  if (on.debugger.locals().empty()) on.view.say("no variables here");
-  for (const auto& local : on.debugger.locals()) on.view.local(local);
+  const auto variables = on.debugger.variables();
+  if (variables.empty()) on.view.say("no variables here");
+  for (const auto& variable : variables) on.view.variable(variable);
 }
 
 void show_key(Commands& on, const std::string& key) {
-  auto text = read_key([&](const auto& words) { return call(on, words); }, key);
-  if (!text) return;
-  if (text->type == "none") return on.view.say(quoted_and_masked(key) + ": no such key");
-  if (text->content.empty()) text->type = "its type cannot be shown";
-  text->content = on.view.shortened(std::move(text->content));
-  on.view.say(quoted_and_masked(key) + ": " + text_of(*text));
+  auto text = read_key([&](const auto& words) { return on.debugger.call(words); }, key);
+  if (text.type == "none") return on.view.say(quoted_and_masked(key) + ": no such key");
+  text.content = on.view.shortened(std::move(text.content));
+  on.view.say(quoted_and_masked(key) + ": " + text_of(text));
 }
 
 void show_keys(Commands& on) {
   if (on.keys.empty()) on.view.say("the script has no KEYS");
-  for (const auto& key : on.keys) {
-    show_key(on, key);
-    if (on.was_wrong) return;
-  }
+  for (const auto& key : on.keys) show_key(on, key);
 }
 
 void info(Commands& on, std::string_view rest) {
@@ -339,9 +309,9 @@ std::span<const Row> rows() {
   using Rest = std::string_view;
   static constexpr Row kRows[] = {
       {"step", "s", "[TIMES]", "run this line", "step 3",
-       [](Commands& on, Rest times) { move_times(on, times, &ldb::Debugger::step); }, true},
+       [](Commands& on, Rest times) { move_times(on, times, &debugger::Debugger::step); }, true},
       {"next", "n", "[TIMES]", "run this line, and the functions that it calls", "",
-       [](Commands& on, Rest times) { move_times(on, times, &ldb::Debugger::next); }, true},
+       [](Commands& on, Rest times) { move_times(on, times, &debugger::Debugger::next); }, true},
       {"finish", "f", "", "run until this function has returned", "",
        [](Commands& on, Rest) { show(on, on.debugger.finish()); }, true},
       {"continue", "c", "", "run to a breakpoint, watch change or the end",
@@ -352,10 +322,7 @@ std::span<const Row> rows() {
        [](Commands& on, Rest) { show_source(on, 1, on.view.line_count()); }},
       {"print", "p", "[EXPRESSION]", "all variables, or the value of t.a[2], count + 1",
        "print now - oldest",
-       [](Commands& on, Rest code) {
-         code.empty() ? show_locals(on) : answer(on, code, on.debugger.print(code));
-       },
-       true},
+       [](Commands& on, Rest code) { code.empty() ? show_locals(on) : evaluate(on, code); }, true},
       {"break", "b", "[LINE... | LINE if EXPRESSION | -LINE | 0]",
        "set, remove (0: all) or list breakpoints", "break 12 if count > 3; break -12 removes it",
        set_breakpoints, false, false},
@@ -367,11 +334,11 @@ std::span<const Row> rows() {
          for (const auto& frame : on.debugger.backtrace()) on.view.frame(frame);
        },
        true},
-      {"eval", "e", "CODE", "run Lua code with copies of the variables",
+      {"eval", "e", "CODE", "run Lua code in this function, as if it stood here",
        "eval redis.call('GET', KEYS[1]), count + 1",
        [](Commands& on, Rest code) {
          if (code.empty()) throw UsageError("CODE is missing: 'eval count + 1'");
-         answer(on, code, on.debugger.evaluate(code));
+         evaluate(on, code);
        },
        true, false},
       {"set", "", "VARIABLE EXPRESSION", "change a variable, t.a[2] or KEYS[1]",
@@ -465,11 +432,15 @@ std::vector<std::string> Commands::complete(std::string_view line) const {
     for (const int stop : debugger.stop_lines()) offer(std::to_string(stop));
   } else if (name == "print" || name == "eval" || name == "set" || name == "watch" ||
              name == "break") {
-    for (const auto& local : debugger.locals()) offer(local.local.name);
+    if (debugger.running()) {
+      for (const auto& variable : debugger.variables()) offer(variable.name);
+    }
     for (const auto* global : {"KEYS", "ARGV", "redis"}) offer(global);
     if (const auto path = path_before_dot(line.substr(0, begin)); !path.empty()) {
       found.clear();
-      for (const auto& field : debugger.fields_of(path)) offer(field);
+      if (debugger.running()) {
+        for (const auto& field : debugger.fields_of(path)) offer(field);
+      }
     }
     if (name == "break" && before.find("if") == before.npos) found = {"if"};
   } else if (name == "redis") {

@@ -1,8 +1,7 @@
 #include <array>
 
 #include "cli/commands/debug/view.h"
-#include "ldb/session.h"
-#include "ldb/value.h"
+#include "lua/value.h"
 
 namespace rlctl::cli::debug {
 namespace {
@@ -24,15 +23,6 @@ constexpr JsonField<std::string_view> kSourceFields[] = {
 };
 constexpr JsonObject<std::string_view> kSource(kSourceFields);
 
-constexpr JsonField<bool> kExactFields[] = {
-    {"exact", kBoolean,
-     "False for a command that is only what the server's debugger prints, for a value of which "
-     "fields are left out, and for a run whose variables are not shown; see rlctl-debug(1), "
-     "LIMITS.",
-     [](const auto& is_exact) { return is_exact; }},
-};
-constexpr JsonObject<bool> kExact(kExactFields);
-
 // ---- A line, and what it did ----
 
 struct ExecutedLine {
@@ -48,16 +38,14 @@ constexpr JsonObject<ExecutedLine> kExecuted("line", "A line that was executed",
 
 struct CallEvent {
   int line;
-  const ldb::Call& call;
+  const debugger::Call& call;
 };
 constexpr JsonField<CallEvent> kCallFields[] = {
     {"event", JsonConstant{"call"}, kAboutEvent},
     {kLine, [](const auto& of) { return of.line; }},
     {"command", kStrings, "The words of the command.",
      [](const auto& of) { return std::span(of.call.words); }},
-    {kExact, [](const auto& of) { return !of.call.raw; }},
-    {"reply", kStringOrNull, "The reply as text, or null.",
-     [](const auto& of) { return of.call.reply; }},
+    {"reply", kString, "The reply as text.", [](const auto& of) { return of.call.reply; }},
     {"error", kStringOrNull, "The error of the command, or null.",
      [](const auto& of) { return of.call.error; }},
 };
@@ -65,16 +53,16 @@ constexpr JsonObject<CallEvent> kCall("call", "A command that the line called", 
 
 struct LocalEvent {
   int line;
-  const ldb::LocalValue& change;
+  const lua::Variable& change;
 };
 constexpr JsonField<LocalEvent> kLocalFields[] = {
     {"event", JsonConstant{"local"}, kAboutEvent},
     {kLine, [](const auto& of) { return of.line; }},
-    {"name", kText, "The name of the variable.",
-     [](const auto& of) { return of.change.local.name; }},
+    {"name", kText, "The name of the variable.", [](const auto& of) { return of.change.name; }},
     {"value", kString, "The value as Lua writes it.",
-     [](const auto& of) { return ldb::text_of(of.change.value); }},
-    {kExact, [](const auto& of) { return ldb::is_complete(of.change.value); }},
+     [](const auto& of) { return lua::text_of(of.change.value); }},
+    {"exact", kBoolean, "False for a value of which fields are left out.",
+     [](const auto& of) { return lua::is_complete(of.change.value); }},
 };
 constexpr JsonObject<LocalEvent> kLocal("local",
                                         "A local variable that is new, or that the line changed",
@@ -82,7 +70,7 @@ constexpr JsonObject<LocalEvent> kLocal("local",
 
 struct MessageEvent {
   int line;
-  const ldb::ScriptMessage& message;
+  const debugger::ScriptMessage& message;
 };
 constexpr JsonField<MessageEvent> kDebugFields[] = {
     {"event", JsonConstant{"debug"}, kAboutEvent},
@@ -102,11 +90,12 @@ constexpr JsonObject<MessageEvent> kLog("log", "What the line passed to redis.lo
 
 // ---- The end of a run ----
 
-/// By ldb::Ending.
-constexpr std::array<std::string_view, 7> kEndings{
-    "returned", "refused", "compile_error", "run_time_error", "aborted", "cut_off", "lost"};
+/// By debugger::Ending.
+constexpr std::array<std::string_view, 8> kEndings{
+    "returned", "refused", "compile_error", "run_time_error",
+    "aborted",  "cut_off", "lost",          "not_implemented"};
 
-constexpr JsonField<ldb::TraceResult> kResultFields[] = {
+constexpr JsonField<debugger::RunResult> kResultFields[] = {
     {"event", JsonConstant{"result"}, kAboutEvent},
     {"ending", JsonType{.names = [] { return std::vector(kEndings.begin(), kEndings.end()); }},
      "How the run ended.",
@@ -115,7 +104,7 @@ constexpr JsonField<ldb::TraceResult> kResultFields[] = {
      [](const auto& result) { return returned_text(result, false); }},
     {"error", kStringOrNull, "The error in words; null if the script returned.",
      [](const auto& result) {
-       const bool returned = result.ending == ldb::Ending::kReturned;
+       const bool returned = result.ending == debugger::Ending::kReturned;
        return returned ? std::nullopt : std::optional(result.message);
      }},
     {"error_line", JsonType{R"("type": ["integer", "null"], "minimum": 1)"},
@@ -127,9 +116,8 @@ constexpr JsonField<ldb::TraceResult> kResultFields[] = {
      [](const auto& result) { return result.lines; }},
     {"calls", kCount, "How many commands were called.",
      [](const auto& result) { return result.calls; }},
-    {kExact, [](const auto& result) { return result.exact; }},
 };
-constexpr JsonObject<ldb::TraceResult> kResult("result", "How the run ended", kResultFields);
+constexpr JsonObject<debugger::RunResult> kResult("result", "How the run ended", kResultFields);
 
 std::optional<std::string> text_if_known(const std::optional<KeyText>& key) {
   return key ? std::optional(text_of(*key)) : std::nullopt;
@@ -217,7 +205,7 @@ constexpr const JsonObjectInfo* kObjects[] = {&kExecuted, &kCall, &kLocal,   &kD
 constinit const JsonOutput kJson{
     "One object for each event. A field is null if its value is not known.", kObjects};
 
-void View::append_json(const ldb::TracedLine& line) {
+void View::append_json(const debugger::TracedLine& line) {
   kExecuted.append_line(out_, {line.line, listing_.bytes(line.line)});
   for (const auto& call : line.calls) kCall.append_line(out_, {line.line, call});
   for (const auto& message : line.messages) {
@@ -227,7 +215,7 @@ void View::append_json(const ldb::TracedLine& line) {
   for (const auto& change : line.changed) kLocal.append_line(out_, {line.line, change});
 }
 
-void View::append_json(const ldb::TraceResult& result, const std::vector<KeyChange>& keys) {
+void View::append_json(const debugger::RunResult& result, const std::vector<KeyChange>& keys) {
   kResult.append_line(out_, result);
   for (const auto& change : keys) kKey.append_line(out_, change);
 }

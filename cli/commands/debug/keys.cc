@@ -10,6 +10,8 @@
 #include "base/time.h"
 #include "redis/reply.h"
 #include "redis/scan.h"
+#include "stored/backup.h"
+#include "stored/forms.h"
 #include "stored/inspection.h"
 #include "stored/libraries.h"
 
@@ -40,14 +42,14 @@ constexpr Elements kElements[] = {{"list", "LLEN", "LRANGE", "element"},
                                   {"hash", "HLEN", "HGETALL", "field", " = "},
                                   {"zset", "ZCARD", "ZRANGE", "member", " at "}};
 
-std::string quoted(std::string_view bytes) {
+std::string in_quotes(std::string_view bytes) {
   return '"' + escape(bytes, kMaxBytes) + '"';
 }
 
 std::string string_text(redis::Connection& connection, const std::string& key) {
   const auto size = connection.call({"STRLEN", key}).integer();
   const auto reply = connection.call({"GETRANGE", key, "0", std::to_string(kMaxBytes)});
-  auto out = quoted(reply.text());
+  auto out = in_quotes(reply.text());
   if (size > static_cast<std::int64_t>(kMaxBytes)) out += fmt::format(" ({} bytes)", size);
   return out;
 }
@@ -64,11 +66,11 @@ std::string elements_text(redis::Connection& connection, const Elements& type,
   const std::size_t step = type.between.empty() ? 1 : 2;
   const auto shown = std::min(reply.size(), kMaxElements * step);
   for (std::size_t i = 0; i + step <= shown; i += step) {
-    out += (i == 0 ? ": " : ", ") + quoted(reply[i].text());
+    out += (i == 0 ? ": " : ", ") + in_quotes(reply[i].text());
     if (step == 1) continue;
     // A score is a number and needs no quotes.
     out += type.between;
-    out += type.type == "zset" ? std::string(reply[i + 1].text()) : quoted(reply[i + 1].text());
+    out += type.type == "zset" ? std::string(reply[i + 1].text()) : in_quotes(reply[i + 1].text());
   }
   return out + (shown > 0 && count > static_cast<std::int64_t>(kMaxElements) ? ", ..." : "");
 }
@@ -119,23 +121,17 @@ std::string text_of(const KeyText& text) {
   return out;
 }
 
-std::optional<KeyText> read_key(const CallRedis& call, const std::string& key) {
+KeyText read_key(const CallRedis& call, const std::string& key) {
   constexpr int kLast = 99;  // the last index of a list or sorted set to show
-  const auto type = call({"TYPE", key});
-  if (!type) return std::nullopt;
-  // The debugger shows the type as "+list".
-  const auto reply = type->reply.value_or("");
+  // A status is shown as "+list".
+  const auto reply = call({"TYPE", key}).reply;
   const auto begin = reply.find('+') + 1;
   KeyText text{.type = reply.substr(begin, reply.find('"', begin) - begin)};
   if (text.type == "none") return text;
   if (const auto words = command_to_read(text.type, key, kLast); !words.empty()) {
-    const auto made = call(words);
-    if (!made) return std::nullopt;
-    text.content = made->reply.value_or("");
+    text.content = call(words).reply;
   }
-  const auto pttl = call({"PTTL", key});
-  if (!pttl) return std::nullopt;
-  const auto ttl = to_number<std::int64_t>(pttl->reply.value_or("")).value_or(-1);
+  const auto ttl = to_number<std::int64_t>(call({"PTTL", key}).reply).value_or(-1);
   text.ttl =
       ttl < 0 ? "no ttl" : "ttl " + wait_text(std::chrono::milliseconds(ttl), Rounding::kTenths);
   return text;
@@ -160,22 +156,144 @@ std::string text_of(const KeyChange& change, bool utf8) {
   return out;
 }
 
-KeyWatch::KeyWatch(redis::Connection& connection, const Plan& plan,
-                   const std::vector<std::string>& keys,
-                   std::optional<std::chrono::microseconds> now)
-    : plan_(plan), keys_(redis::each_once(keys)), now_(now), before_(look(connection)) {}
+// ---- Keys in this process ----
 
-KeyText KeyWatch::describe(redis::Connection& connection, const stored::SavedKey& saved) const {
+namespace {
+
+stored::KeySample sample_of(const keyspace::Value& value) {
+  stored::KeySample sample{.type = std::string(keyspace::type_name(value))};
+  if (const auto* text = std::get_if<keyspace::Text>(&value)) {
+    sample.text = text->substr(0, stored::KeySample::kMaxText);
+  } else if (const auto* list = std::get_if<keyspace::List>(&value)) {
+    sample.first.member = list->front();
+    sample.last.member = list->back();
+  } else if (const auto* set = std::get_if<keyspace::SortedSet>(&value)) {
+    sample.first = {set->front().member, fmt::format("{:.17g}", set->front().score)};
+    sample.last = {set->back().member, fmt::format("{:.17g}", set->back().score)};
+  } else if (const auto* hash = std::get_if<keyspace::Hash>(&value)) {
+    for (const auto& field : *hash) sample.fields.emplace(field.name, field.value);
+    sample.size = std::ssize(*hash);
+  }
+  return sample;
+}
+
+/// Counts the entries of a log, a list or sorted set of times, or of leases.
+void count_entries(const keyspace::Value& value, stored::InspectionBuilder& builder,
+                   const stored::Decoded& state) {
+  const auto& form = *state.form;
+  std::vector<std::chrono::microseconds> times;
+  if (const auto* list = std::get_if<keyspace::List>(&value)) {
+    for (const auto& time : *list) times.push_back(stored::entry_time(form, time));
+  } else if (const auto* set = std::get_if<keyspace::SortedSet>(&value)) {
+    // The member that stores the limit of leases comes first.
+    for (auto i = static_cast<std::size_t>(state.most_leases ? 1 : 0); i < set->size(); ++i) {
+      times.push_back(stored::entry_time(form, fmt::format("{:.17g}", (*set)[i].score)));
+    }
+  }
+  if (times.empty()) return;
+  stored::EntryCounts counts{.size = std::ssize(times), .newest = std::ranges::max(times)};
+  const bool is_leases = form.layout == stored::Layout::kLeases;
+  if (!is_leases && !builder.set_window()) return;
+  const auto first_live = builder.first_live(counts.newest);
+  counts.expired = std::ranges::count_if(times, [&](auto time) { return time < first_live; });
+  is_leases ? builder.fill_leases(counts) : builder.fill_log(counts);
+}
+
+/// The state of one of this project's limiters; empty if the key holds none.
+std::string state_text(const Plan& plan, const keyspace::Keyspace& keys, const std::string& name,
+                       const keyspace::Key& key) {
+  auto sample = sample_of(*key.value);
+  const auto ttl_ms = key.expiry ? keys.ttl(key).count() : -1;
+  sample.expires = key.expiry.has_value();
+  stored::set_expiry(sample, ttl_ms, keys.shown_time());
+  auto state = stored::decode_ours(sample);
+  if (state.form == nullptr) return {};
+  stored::InspectionRequest request{.algorithm = plan.algorithm, .now = keys.shown_time()};
+  const auto& own = plan.debuggee.keys;
+  const auto index = static_cast<std::size_t>(std::ranges::find(own, name) - own.begin());
+  if (plan.foreign == nullptr && index < plan.limits.size()) request.limit = plan.limits[index];
+  stored::Inspection result;
+  stored::InspectionBuilder builder(request, result);
+  builder.set_header({.server_now = keys.shown_time(), .ttl_ms = ttl_ms, .bytes = {}});
+  builder.set_content(std::move(sample), stored::Decoded(state));
+  const bool is_text =
+      state.form->layout == stored::Layout::kText || state.form->layout == stored::Layout::kBudget;
+  try {
+    is_text ? builder.fill_text() : count_entries(*key.value, builder, state);
+  } catch (const std::exception&) {
+    return {};  // not, or not only, what the script of a limiter stores
+  }
+  return limiter_text(result);
+}
+
+std::string quoted_score(const keyspace::Scored& scored) {
+  return fmt::format("{} at {:.17g}", in_quotes(scored.member), scored.score);
+}
+std::string quoted_field(const keyspace::Field& field) {
+  return in_quotes(field.name) + " = " + in_quotes(field.value);
+}
+
+/// Formats a count and some of the elements: 3 elements: "a", "b", ...
+template <typename Collection, typename Text>
+std::string elements_of(const Collection& all, std::string_view unit, Text text) {
+  auto out = counted(std::ssize(all), unit);
+  const auto shown = std::min(all.size(), kMaxElements);
+  for (std::size_t i = 0; i < shown; ++i) out += (i == 0 ? ": " : ", ") + text(all[i]);
+  return out + (all.size() > kMaxElements ? ", ..." : "");
+}
+
+std::string content_of(const keyspace::Value& value) {
+  if (const auto* text = std::get_if<keyspace::Text>(&value)) {
+    return in_quotes(std::string_view(*text).substr(0, kMaxBytes + 1)) +
+           (text->size() > kMaxBytes ? fmt::format(" ({} bytes)", text->size()) : "");
+  }
+  if (const auto* list = std::get_if<keyspace::List>(&value)) {
+    return elements_of(*list, "element", in_quotes);
+  }
+  if (const auto* hash = std::get_if<keyspace::Hash>(&value)) {
+    return elements_of(*hash, "field", quoted_field);
+  }
+  if (const auto* set = std::get_if<keyspace::Set>(&value)) {
+    return elements_of(*set, "member", in_quotes);
+  }
+  return elements_of(std::get<keyspace::SortedSet>(value), "member", quoted_score);
+}
+
+}  // namespace
+
+KeyStates look(const Plan& plan, keyspace::Keyspace& keys) {
+  KeyStates all;
+  for (const auto name : keys.keys()) {
+    const auto& key = *keys.find(name);
+    auto& state = all[std::string(name)];
+    state.type = keyspace::type_name(*key.value);
+    state.content = keyspace::to_text(*key.value);
+    if (key.expiry) state.expires_at = std::chrono::milliseconds(*key.expiry);
+    state.text = {.type = state.type, .ttl = "no ttl"};
+    if (key.expiry) state.text.ttl = "ttl " + wait_text(keys.ttl(key), Rounding::kTenths);
+    state.text.content = state_text(plan, keys, std::string(name), key);
+    if (state.text.content.empty()) state.text.content = content_of(*key.value);
+  }
+  return all;
+}
+
+// ---- Keys on a server ----
+
+namespace {
+
+KeyText text_on_server(const Plan& plan, redis::Connection& connection,
+                       const stored::SavedKey& saved, const std::vector<std::string>& keys,
+                       std::optional<std::chrono::microseconds> now) {
   KeyText text{.type = saved.type};
   text.ttl = "no ttl";
   if (saved.expires_at) {
     text.ttl = "ttl " + wait_text(*saved.expires_at - saved.saved_at, Rounding::kTenths);
   }
-  stored::InspectionRequest request{.algorithm = plan_.algorithm, .now = now_, .entries = 0};
-  const auto at = std::find(keys_.begin(), keys_.end(), saved.key);
-  const auto index = static_cast<std::size_t>(at - keys_.begin());
-  if (plan_.foreign == nullptr && index < plan_.limits.size()) request.limit = plan_.limits[index];
-  if (plan_.algorithm != nullptr || saved.type == "string" || saved.type == "hash") {
+  stored::InspectionRequest request{.algorithm = plan.algorithm, .now = now, .entries = 0};
+  const auto at = std::find(keys.begin(), keys.end(), saved.key);
+  const auto index = static_cast<std::size_t>(at - keys.begin());
+  if (plan.foreign == nullptr && index < plan.limits.size()) request.limit = plan.limits[index];
+  if (plan.algorithm != nullptr || saved.type == "string" || saved.type == "hash") {
     text.content =
         limiter_text(stored::inspect(connection, saved.key, request, stored::built_in_libraries()));
   }
@@ -183,54 +301,64 @@ KeyText KeyWatch::describe(redis::Connection& connection, const stored::SavedKey
   return text;
 }
 
-KeyWatch::HeldKeys KeyWatch::look(redis::Connection& connection) const {
-  auto keys = keys_;
+}  // namespace
+
+KeyStates look(const Plan& plan, redis::Connection& connection,
+               const std::vector<std::string>& keys, std::optional<std::chrono::microseconds> now) {
+  auto names = keys;
   if (connection.call({"DBSIZE"}).integer() <= kMaxWatchedKeys) {
     redis::Scan scan(connection, "*");
     while (!scan.done()) {
       const auto some = scan.next();
-      keys.insert(keys.end(), some.begin(), some.end());
+      names.insert(names.end(), some.begin(), some.end());
     }
   }
-  HeldKeys held;
-  for (auto& saved : stored::save_keys(connection, redis::each_once(keys))) {
+  KeyStates all;
+  for (auto& saved : stored::save_keys(connection, redis::each_once(names))) {
     if (!saved.exists()) continue;
-    auto& one = held[saved.key];
-    one.text = describe(connection, saved);
-    one.saved = std::move(saved);
+    all[saved.key] = {.text = text_on_server(plan, connection, saved, redis::each_once(keys), now),
+                      .type = saved.type,
+                      .content = std::move(saved.dump),
+                      .expires_at = saved.expires_at};
   }
-  return held;
+  return all;
 }
 
-KeyChange KeyWatch::compare(const std::string& key, const HeldKeys& after) const {
-  const auto was = before_.find(key), is = after.find(key);
+// ---- Changes ----
+
+namespace {
+
+KeyChange compare(const std::string& key, const KeyStates& before, const KeyStates& after) {
+  const auto was = before.find(key), is = after.find(key);
   KeyChange change{.key = key};
-  if (was != before_.end()) change.before = was->second.text;
+  if (was != before.end()) change.before = was->second.text;
   if (is != after.end()) change.after = is->second.text;
   change.changed = change.before.has_value() != change.after.has_value();
   if (!change.before || !change.after) return change;
-  const auto &old = was->second.saved, &now = is->second.saved;
+  const auto &old = was->second, &now = is->second;
   const std::chrono::milliseconds never{0};
   const bool same_expiry =
       old.expires_at.has_value() == now.expires_at.has_value() &&
       std::chrono::abs(old.expires_at.value_or(never) - now.expires_at.value_or(never)) < kSameTtl;
-  change.changed = !same_expiry || old.dump != now.dump;
+  change.changed = !same_expiry || old.type != now.type || old.content != now.content;
   return change;
 }
 
-std::vector<KeyChange> KeyWatch::changes(redis::Connection& connection) const {
-  const auto now = look(connection);
+}  // namespace
+
+std::vector<KeyChange> changes(const std::vector<std::string>& keys, const KeyStates& before,
+                               const KeyStates& after) {
   std::set<std::string> others;
-  for (const auto* held : {&before_, &now}) {
-    for (const auto& [key, ignored] : *held) others.insert(key);
+  for (const auto* states : {&before, &after}) {
+    for (const auto& [key, ignored] : *states) others.insert(key);
   }
   std::vector<KeyChange> changes;
-  for (const auto& key : keys_) {
-    changes.push_back(compare(key, now));
+  for (const auto& key : redis::each_once(keys)) {
+    changes.push_back(compare(key, before, after));
     others.erase(key);
   }
   for (const auto& key : others) {
-    auto change = compare(key, now);
+    auto change = compare(key, before, after);
     if (change.changed) changes.push_back(std::move(change));
   }
   return changes;

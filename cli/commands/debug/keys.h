@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "cli/commands/debug/plan.h"
-#include "ldb/probes.h"
+#include "debugger/run.h"
+#include "keyspace/keyspace.h"
 #include "redis/connection.h"
-#include "stored/backup.h"
 
 namespace rlctl::cli::debug {
 
@@ -38,39 +38,28 @@ std::string text_of(const KeyChange& change, bool utf8);
 /// type that cannot be shown.
 std::vector<std::string> command_to_read(std::string_view type, const std::string& key, int last);
 
-/// Calls Redis; none if nothing can be called.
-using CallRedis = std::function<std::optional<ldb::Call>(const std::vector<std::string>&)>;
-/// Reads a key at a stop, with its first elements as the server's debugger prints them; the content
-/// is empty if the type cannot be shown, and the type is "none" if there is no such key. None if
-/// Redis could not be called.
-std::optional<KeyText> read_key(const CallRedis& call, const std::string& key);
+/// Calls Redis.
+using CallRedis = std::function<debugger::Call(const std::vector<std::string>&)>;
+/// Reads a key at a stop, with its first elements; the content is empty if the type cannot be
+/// shown, and the type is "none" if there is no such key.
+KeyText read_key(const CallRedis& call, const std::string& key);
 
-/// Finds the keys that a script changes on a private server: its own KEYS and, unless there are
-/// very many keys, all others.
-class KeyWatch {
- public:
-  /// Takes a snapshot of the keys. `now` is the script's time; none: the server's clock. The plan
-  /// must outlive this. Throws redis::Error.
-  KeyWatch(redis::Connection& connection, const Plan& plan, const std::vector<std::string>& keys,
-           std::optional<std::chrono::microseconds> now);
-  /// Compares the keys with the snapshot: the script's keys in order, changed or not, then other
-  /// keys that changed. Throws redis::Error.
-  std::vector<KeyChange> changes(redis::Connection& connection) const;
-
- private:
-  struct Held {
-    stored::SavedKey saved = {};
-    KeyText text = {};
-  };
-  using HeldKeys = std::map<std::string, Held>;
-  HeldKeys look(redis::Connection& connection) const;
-  KeyText describe(redis::Connection& connection, const stored::SavedKey& saved) const;
-  KeyChange compare(const std::string& key, const HeldKeys& after) const;
-
-  const Plan& plan_;
-  std::vector<std::string> keys_;
-  std::optional<std::chrono::microseconds> now_;
-  HeldKeys before_;
+/// A key, with what tells whether it has changed.
+struct KeyState {
+  KeyText text = {};
+  std::string type = {}, content = {};  ///< all of it, in a form of the place where it was read
+  std::optional<std::chrono::milliseconds> expires_at = {};
 };
+using KeyStates = std::map<std::string, KeyState>;
+
+/// Looks at all keys in this process.
+KeyStates look(const Plan& plan, keyspace::Keyspace& keys);
+/// Looks at a script's own keys on a server and, unless there are very many keys, at all others.
+/// `now` is the script's time; none: the server's clock. Throws redis::Error.
+KeyStates look(const Plan& plan, redis::Connection& connection,
+               const std::vector<std::string>& keys, std::optional<std::chrono::microseconds> now);
+/// Compares two looks: the script's keys in order, changed or not, then other keys that changed.
+std::vector<KeyChange> changes(const std::vector<std::string>& keys, const KeyStates& before,
+                               const KeyStates& after);
 
 }  // namespace rlctl::cli::debug

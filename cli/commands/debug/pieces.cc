@@ -15,11 +15,11 @@
 namespace rlctl::cli::debug {
 namespace {
 
-using ldb::Ending;
+using debugger::Ending;
 using redis::ReplyType;
 
 /// The element of a table that an array's element comes from; null if it is not known.
-const ldb::Value* element(const ldb::Value* table, std::size_t index) {
+const lua::Value* element(const lua::Value* table, std::size_t index) {
   if (table == nullptr || index >= table->fields.size()) return nullptr;
   const auto& [key, field] = table->fields[index];
   return key.number == static_cast<double>(index + 1) ? &field : nullptr;
@@ -41,6 +41,7 @@ std::optional<Problem> problem_of(Ending ending, const std::optional<redis::Repl
 
 ExitStatus status_of(Ending ending, const std::optional<redis::Reply>& reply) {
   if (ending == Ending::kCutOff) return ExitStatus::kDenied;
+  if (ending == Ending::kNotImplemented) return ExitStatus::kUsage;
   if (const auto problem = problem_of(ending, reply, "")) return problem->status;
   // As in other commands, an error reply of a script means rejected.
   const bool is_good = ending == Ending::kReturned && reply && !reply->is_error();
@@ -61,7 +62,7 @@ std::string kept_text(ldb::Mode mode, Ending ending) {
 }
 
 std::string ending_text(Ending ending, int line, std::string_view message) {
-  // In the order of ldb::Ending, after kReturned.
+  // In the order of debugger::Ending, after kReturned.
   static constexpr std::array kTexts{"refused", "does not compile", "error",
                                      "aborted", "cut off",          "lost"};
   std::string text = kTexts.at(static_cast<std::size_t>(ending) - 1);
@@ -72,18 +73,18 @@ std::string ending_text(Ending ending, int line, std::string_view message) {
   return ending == Ending::kAborted ? text : text.append(": ").append(message);
 }
 
-std::string reply_text(redis::ReplyView reply, const ldb::Value* from) {
+std::string reply_text(redis::ReplyView reply, const lua::Value* from) {
   switch (reply.type()) {
     case ReplyType::kNil:
       return "nil";
     case ReplyType::kInteger:
-      if (from != nullptr && from->kind == ldb::Value::Kind::kNumber &&
+      if (from != nullptr && from->kind == lua::Value::Kind::kNumber &&
           from->number != static_cast<double>(reply.integer())) {
-        return fmt::format("{} (cut from {})", reply.integer(), ldb::text_of(*from));
+        return fmt::format("{} (cut from {})", reply.integer(), lua::text_of(*from));
       }
       return std::to_string(reply.integer());
     case ReplyType::kString:
-      return ldb::text_of({.kind = ldb::Value::Kind::kString, .text = std::string(reply.text())});
+      return lua::text_of({.kind = lua::Value::Kind::kString, .text = std::string(reply.text())});
     case ReplyType::kStatus:
     case ReplyType::kError:
       return (reply.is_error() ? "-" : "+") + escaped_message(reply.text());
@@ -116,7 +117,7 @@ std::string shortened(std::string text, std::size_t maxlen) {
 
 // ---- Source ----
 
-Listing::Listing(const ldb::Debuggee& debuggee, const Look& look)
+Listing::Listing(const debugger::Debuggee& debuggee, const Look& look)
     : debuggee_(debuggee), look_(look) {
   read_source();
 }

@@ -9,8 +9,9 @@
 
 #include "cli/errors/failure.h"
 #include "cli/terminal/terminal.h"
+#include "debugger/run.h"
 #include "ldb/session.h"
-#include "ldb/value.h"
+#include "lua/value.h"
 #include "redis/reply.h"
 
 namespace rlctl::cli::debug {
@@ -21,20 +22,23 @@ namespace rlctl::cli::debug {
 inline constexpr const char* kRunsOn =
     "the script continues to its end in the server, and what it writes is kept";
 
+/// What to do about a command that this process does not have.
+inline constexpr const char* kOnServer = "--ldb runs the script on a server";
+
 /// Returns the problem if no script answered: the server refused, or the connection broke, which
 /// `why` tells. `reply` is that to the client, if there is one.
-std::optional<Problem> problem_of(ldb::Ending ending, const std::optional<redis::Reply>& reply,
+std::optional<Problem> problem_of(debugger::Ending ending, const std::optional<redis::Reply>& reply,
                                   const std::string& why);
-ExitStatus status_of(ldb::Ending ending, const std::optional<redis::Reply>& reply);
+ExitStatus status_of(debugger::Ending ending, const std::optional<redis::Reply>& reply);
 /// Describes what happened to the script's writes on a server that is not private. A script cannot
 /// be ended if it catches the error meant to end it, or is inside one long call.
-std::string kept_text(ldb::Mode mode, ldb::Ending ending);
+std::string kept_text(ldb::Mode mode, debugger::Ending ending);
 /// Formats how a script ended that did not return, not escaped: "error at line 12: ...". `line` is
 /// 0 if it is not known.
-std::string ending_text(ldb::Ending ending, int line, std::string_view message);
+std::string ending_text(debugger::Ending ending, int line, std::string_view message);
 /// Formats a reply in Lua's notation: {0, "a", nil, +OK, -ERR no}. `from`: the value that the
 /// script returned; null if it is not known.
-std::string reply_text(redis::ReplyView reply, const ldb::Value* from = nullptr);
+std::string reply_text(redis::ReplyView reply, const lua::Value* from = nullptr);
 
 /// Parses the bytes of a value to show: at least 60, as in Redis' own debugger, or 0 for all.
 /// Throws UsageError.
@@ -50,7 +54,7 @@ std::string shortened(std::string text, std::size_t maxlen);
 class Listing {
  public:
   /// `debuggee` must outlive this.
-  Listing(const ldb::Debuggee& debuggee, const Look& look);
+  Listing(const debugger::Debuggee& debuggee, const Look& look);
 
   /// Reads the source of the debuggee again, after it has changed.
   void read_source();
@@ -68,7 +72,7 @@ class Listing {
               const std::function<bool(int)>& has_breakpoint) const;
 
  private:
-  const ldb::Debuggee& debuggee_;
+  const debugger::Debuggee& debuggee_;
   Look look_;
   std::vector<std::string_view> source_;
 };

@@ -17,16 +17,10 @@
 #include "redis/scan.h"
 
 namespace rlctl::cli::debug {
-namespace {
 
-/// Connects to the server from which keys are copied, and sets its version; none if no server was
-/// named and none answers.
-std::optional<redis::Connection> open_source(Connector& connector, const Interrupt& interrupt,
-                                             std::optional<redis::ServerVersion>& version) {
+std::optional<redis::Connection> open_source(Connector& connector, const Interrupt& interrupt) {
   try {
-    auto connection = connector.open();
-    version = redis::version_of(connection);
-    return connection;
+    return connector.open();
   } catch (const std::exception& error) {
     interrupt.check();
     if (connector.url_from() != Origin::kDefault) throw;
@@ -35,6 +29,8 @@ std::optional<redis::Connection> open_source(Connector& connector, const Interru
     return std::nullopt;
   }
 }
+
+namespace {
 
 /// Formats the names of a few keys, or the number of many: "'a' and 'b'", "7 keys".
 std::string keys_text(std::span<const std::string> keys) {
@@ -48,16 +44,26 @@ std::string keys_text(std::span<const std::string> keys) {
   return out;
 }
 
-/// Formats the end of a message that reports which keys were copied.
-std::string copied_text(std::span<const stored::SavedKey> copied, const std::string& from) {
-  std::vector<std::string> there, missing;
-  for (const auto& key : copied) (key.exists() ? there : missing).push_back(key.key);
-  if (copied.empty()) return "; there are no keys to copy";
+}  // namespace
+
+std::string copied_text(const CopiedKeys& keys, const std::string& from) {
+  const auto& [there, missing] = keys;
+  if (there.empty() && missing.empty()) return "; there are no keys to copy";
   if (there.empty()) return fmt::format("; {} has no {}", from, keys_text(missing));
   auto out = fmt::format(" with {} copied from {}", keys_text(there), from);
   if (!missing.empty()) out += ", which has no " + keys_text(missing);
   return out;
 }
+
+void refuse_server(const ConnectionOptions& connection) {
+  auto other = connection;
+  if (other.url == "private:") other.url.reset();
+  if (!names_server(other)) return;
+  throw UsageError(
+      "--replay runs in this process and takes no server: omit --url, --host, --port and --socket");
+}
+
+namespace {
 
 /// Keeps this process on one CPU. The script and the debugger take turns, thousands of times. On
 /// one CPU neither waits for another CPU to wake up, which takes several times as long as a step; a
@@ -70,15 +76,6 @@ void stay_on_this_cpu() noexcept {
   CPU_SET(static_cast<std::size_t>(cpu), &only);
   // Where this is not permitted, debugging is only slower.
   static_cast<void>(::sched_setaffinity(0, sizeof(only), &only));
-}
-
-void refuse_server(const ConnectionOptions& connection) {
-  auto other = connection;
-  if (other.url == "private:") other.url.reset();
-  if (!names_server(other)) return;
-  throw UsageError(
-      "--replay runs on a private server and takes no other: omit --url, --host, "
-      "--port and --socket");
 }
 
 }  // namespace
@@ -101,11 +98,6 @@ void require_consent(const Plan& plan, const std::string& server, const Interrup
 }
 
 Place::Place(const Plan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {
-  if (plan.replay) {
-    refuse_server(invocation.connection);
-    say("using a " + start_private() + ", empty at first");
-    return;
-  }
   connector_ = std::make_unique<Connector>(
       invocation.connection, invocation.configuration, invocation.interrupt,
       [copies = plan.is_private()] { return copies ? needs_of("debug") : redis::Needs{}; });
@@ -143,7 +135,7 @@ void Place::attach() {
 std::string Place::start_private() {
   redis::PrivateServer::Options options;
   // While debugging, this is the interval in ms at which a running script can be stopped.
-  if (plan_.is_interactive()) options.arguments = {"--lua-time-limit", "10"};
+  options.arguments = {"--lua-time-limit", "10"};
   options.interrupt = &invocation_.interrupt;
   stay_on_this_cpu();
   server_.emplace(options);
@@ -153,22 +145,23 @@ std::string Place::start_private() {
 }
 
 void Place::start_copy() {
-  const bool names_none = plan_.ldb && connector_->url_from() == Origin::kDefault;
+  const bool names_none = connector_->url_from() == Origin::kDefault;
   if (names_none || connector_->is_private()) {
     return say("using an empty " + start_private());
   }
-  std::optional<redis::ServerVersion> source_version;
-  auto source = open_source(*connector_, invocation_.interrupt, source_version);
+  auto source = open_source(*connector_, invocation_.interrupt);
+  const auto source_version = source ? redis::version_of(*source) : std::nullopt;
   const auto server = start_private();
   if (!source) {
     return say(fmt::format("no server at {}; using an empty {}", connector_->name(), server));
   }
   auto message = "using a " + server;
-  copied_from_ = connector_->name();
   auto target = connect();
   auto copied = stored::save_keys(*source, redis::each_once(plan_.debuggee.keys));
   stored::copy_to(target, copied);
-  message += copied_text(copied, connector_->name());
+  CopiedKeys keys;
+  for (const auto& key : copied) (key.exists() ? keys.there : keys.missing).push_back(key.key);
+  message += copied_text(keys, connector_->name());
   if (source_version && source_version != version_) {
     message += fmt::format("; that one is {}", display(*source_version));
   }
@@ -176,7 +169,6 @@ void Place::start_copy() {
 }
 
 void Place::say(const std::string& message) {
-  where_ = message;
   if (!plan_.quiet) warn(message, invocation_.command);
 }
 

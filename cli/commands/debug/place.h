@@ -21,13 +21,23 @@ namespace rlctl::cli::debug {
 /// ProblemError if it may not, or if there is no terminal to ask at.
 void require_consent(const Plan& plan, const std::string& server, const Interrupt& interrupt);
 
-/// The server on which a script is debugged.
+/// Connects to the server from which keys are copied; none if no server was named and none answers.
+std::optional<redis::Connection> open_source(Connector& connector, const Interrupt& interrupt);
+/// Which of a script's keys a server has.
+struct CopiedKeys {
+  std::vector<std::string> there = {}, missing = {};
+};
+/// Formats the end of a message that reports which keys were copied.
+std::string copied_text(const CopiedKeys& keys, const std::string& from);
+/// Throws UsageError if the options of a run on a log name a server.
+void refuse_server(const ConnectionOptions& connection);
+
+/// The server on which Redis's debugger runs a script.
 ///
 /// A private server is like the one that the connection options name (of the same family and major
 /// version, if one is installed), with the state of the script's keys copied from that one, which
-/// is only read. If no server is named and none answers, or with a log, for which no server is
-/// asked, the private server starts empty. Unless the plan is quiet, stderr reports where the
-/// script runs and what was copied.
+/// is only read. If no server is named, the private server starts empty. Unless the plan is quiet,
+/// stderr reports where the script runs and what was copied.
 class Place {
  public:
   /// Connects, starts and copies. Throws redis::Error, ProblemError, UsageError if the plan cannot
@@ -48,10 +58,6 @@ class Place {
   bool is_there() const noexcept { return !plan_.is_private() || server_.has_value(); }
   /// Kills the private server; only replace() may be called after that.
   void discard() noexcept { server_.reset(); }
-  /// Where the script runs, as stderr reports it.
-  const std::string& where() const noexcept { return where_; }
-  /// The name of the server that the keys were copied from; empty if none were.
-  const std::string& copied_from() const noexcept { return copied_from_; }
 
  private:
   void attach();
@@ -62,8 +68,7 @@ class Place {
 
   const Plan& plan_;
   Invocation& invocation_;
-  std::string copied_from_, where_;
-  std::unique_ptr<Connector> connector_;  ///< null with a log
+  std::unique_ptr<Connector> connector_;
   std::optional<redis::PrivateServer> server_;
   std::optional<redis::ServerVersion> version_;  ///< of the private server
 };

@@ -247,7 +247,7 @@ void fill(Plan& plan, const script::ForeignLimiter& foreign, Operands operands) 
 }
 
 /// Sets a script that calls one function of a library: the debugger runs EVAL only.
-void set_library(ldb::Debuggee& debuggee, std::string source, std::string_view function) {
+void set_library(debugger::Debuggee& debuggee, std::string source, std::string_view function) {
   debuggee.shown = std::move(source);
   debuggee.source = lua::library_as_script(debuggee.shown, function);
 }
@@ -393,10 +393,10 @@ bool Plan::reads_commands_from_input() const {
   return redis_cli || (is_interactive() && commands == kStandardInput);
 }
 
-std::string missing_words(const Plan& plan, ldb::Ending ending,
+std::string missing_words(const Plan& plan, debugger::Ending ending,
                           const std::optional<redis::Reply>& reply) {
-  const bool is_error = ending == ldb::Ending::kRunTimeError ||
-                        (ending == ldb::Ending::kReturned && reply->is_error());
+  const bool is_error = ending == debugger::Ending::kRunTimeError ||
+                        (ending == debugger::Ending::kReturned && reply->is_error());
   if (!is_error || plan.foreign == nullptr || plan.replay) return {};
   const auto& keys = plan.debuggee.keys;
   const auto uses = [&](std::string_view table) {
@@ -407,7 +407,7 @@ std::string missing_words(const Plan& plan, ldb::Ending ending,
   return "no ARGV was given: write ' , ' (a comma between spaces) before the arguments";
 }
 
-void read_again(const Plan& plan, ldb::Debuggee& debuggee) {
+void read_again(const Plan& plan, debugger::Debuggee& debuggee) {
   if (plan.path.empty() || plan.path == kStandardInput) return;
   debuggee.source = read_source("", {.name = debuggee.name, .path = plan.path});
   if (!plan.function.empty()) set_library(debuggee, std::move(debuggee.source), plan.function);

@@ -13,6 +13,7 @@
 #include "cli/options/limits.h"
 #include "cli/options/log_options.h"
 #include "cli/options/script_options.h"
+#include "debugger/run.h"
 #include "ldb/session.h"
 #include "limiter/algorithm.h"
 #include "limiter/limit.h"
@@ -22,7 +23,7 @@
 
 namespace rlctl::cli::debug {
 
-class Place;
+struct EngineKeys;
 
 /// What `rlctl debug` has to do: the options as given, and what they mean.
 struct Plan {
@@ -45,7 +46,7 @@ struct Plan {
   // ---- What make_plan() concludes from these ----
 
   /// What to debug; with a log, its keys and arguments are those of the request that is debugged.
-  ldb::Debuggee debuggee = {};
+  debugger::Debuggee debuggee = {};
   std::string path = {};      ///< the file, or kStandardInput; empty for a bundled script
   std::string function = {};  ///< the function to call, if the script is a library
   const limiter::Algorithm* algorithm = nullptr;  ///< of a bundled script; null for a file
@@ -63,9 +64,10 @@ struct Plan {
   bool is_for_redis_cli() const noexcept { return redis_cli || print_command; }
   /// Whether the user steps through the script by hand.
   bool is_interactive() const noexcept { return !trace && !coverage && !is_for_redis_cli(); }
-  /// Whether the script runs on a private server, not on that of the connection options.
+  /// Whether the script runs on keys of its own, not on those of the server of the connection
+  /// options.
   bool is_private() const noexcept { return !attach && !is_for_redis_cli(); }
-  /// Whether that server itself runs the script, or a fork of it.
+  /// With --ldb: whether the server itself runs the script, or a fork of it.
   ldb::Mode mode() const noexcept {
     return sync || is_private() ? ldb::Mode::kSync : ldb::Mode::kForked;
   }
@@ -88,27 +90,27 @@ Plan make_plan(Plan plan, const Invocation& invocation);
 
 /// Tells which words a script may have lacked that ended in an error; empty if it lacked none, or
 /// ended otherwise. `reply` is the reply to the client, if there is one.
-std::string missing_words(const Plan& plan, ldb::Ending ending,
+std::string missing_words(const Plan& plan, debugger::Ending ending,
                           const std::optional<redis::Reply>& reply);
 
 /// Reads the script's file again into `debuggee`; does nothing if the script is not from a file.
 /// Throws UsageError if the file cannot be read.
-void read_again(const Plan& plan, ldb::Debuggee& debuggee);
+void read_again(const Plan& plan, debugger::Debuggee& debuggee);
 
 // ---- What runs it ----
 
-/// Runs the script on the plan's server: by hand, or to its end for a trace or the coverage, also
-/// for each request of a log. Throws ProblemError if the server does not start the script, what
-/// Place and the replay of the log throw, and Interrupted.
+/// Steps through a script that runs in this process.
+using ByHand = std::function<ExitStatus(const EngineKeys&)>;
+/// Runs the script in this process: by hand, or to its end for a trace or the coverage, also for
+/// each request of a log. Throws what copy_keys() and the replay of the log throw, and Interrupted.
 /// `by_hand` steps through the script in place of run_by_hand().
-ExitStatus run_session(Plan& plan, Invocation& invocation,
-                       const std::function<ExitStatus(Place&)>& by_hand = {});
+ExitStatus run_session(Plan& plan, Invocation& invocation, const ByHand& by_hand = {});
 
-/// Steps through the script in Redis's own debugger, with its commands from the terminal, the
-/// plan's file or standard input. Returns how the last run of the script ended, or kDone if the
-/// user left it before its end. Throws ProblemError if the server does not start a session, and
-/// Interrupted.
-ExitStatus run_ldb(const Plan& plan, Invocation& invocation, Place& place);
+/// Steps through the script in Redis's own debugger, on the plan's server, with its commands from
+/// the terminal, the plan's file or standard input. Returns how the last run of the script ended,
+/// or kDone if the user left it before its end. Throws what Place throws, ProblemError if the
+/// server does not start a session, and Interrupted.
+ExitStatus run_ldb(const Plan& plan, Invocation& invocation);
 
 /// Serves a client of the Debug Adapter Protocol, on standard input and output or as the first that
 /// connects to the plan's socket, until it disconnects or vanishes: the script, its keys and
@@ -125,6 +127,6 @@ ExitStatus run_redis_cli(const Plan& plan, Invocation& invocation);
 
 /// The installed file of a bundled script, which `cmake --install` puts next to the program; empty
 /// if there is none, or if its contents differ.
-std::string bundled_file(const ldb::Debuggee& script);
+std::string bundled_file(const debugger::Debuggee& script);
 
 }  // namespace rlctl::cli::debug

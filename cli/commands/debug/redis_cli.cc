@@ -52,7 +52,7 @@ std::string path_template() {
 }
 
 /// Writes the script to a folder that only this user can read and that is not removed.
-std::string written_file(const ldb::Debuggee& script) {
+std::string written_file(const debugger::Debuggee& script) {
   auto folder = path_template();
   if (::mkdtemp(folder.data()) == nullptr) throw cannot_write(folder, errno);
   auto path = folder + "/" + script.name;
@@ -65,7 +65,7 @@ std::string written_file(const ldb::Debuggee& script) {
 }
 
 /// Writes the script to an unnamed file, which lasts as long as a process (redis-cli) has it open.
-std::string inherited_file(const ldb::Debuggee& script) {
+std::string inherited_file(const debugger::Debuggee& script) {
   auto path = path_template();
   const int file = ::mkstemp(path.data());
   if (file < 0) throw cannot_write(path, errno);
@@ -120,7 +120,7 @@ void require_one_server(const Connector& connector) {
 
 }  // namespace
 
-std::string bundled_file(const ldb::Debuggee& script) {
+std::string bundled_file(const debugger::Debuggee& script) {
   try {
     const auto prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
     auto path = (prefix / "share" / "rlctl" / "lua" / script.name).string();

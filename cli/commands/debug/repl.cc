@@ -10,22 +10,18 @@
 namespace rlctl::cli::debug {
 namespace {
 
-using ldb::Ending;
+using debugger::Ending;
 
 class Repl {
  public:
-  Repl(const Plan& plan, Invocation& invocation, Place& place)
+  Repl(const Plan& plan, Invocation& invocation, const EngineKeys& keys)
       : invocation_(invocation),
-        place_(place),
         lines_(plan, invocation),
-        stepper_(plan, place, [this] { return lines_.wants_stop(); }),
+        stepper_(plan, keys,
+                 {.wants_stop = [this] { return lines_.wants_stop(); },
+                  .interrupt = &invocation.interrupt}),
         view_(invocation.out.buffer(), invocation.out.look(), stepper_.debuggee(), {}),
-        commands_{.debugger = debugger_,
-                  .view = view_,
-                  .keys = stepper_.debuggee().keys,
-                  .call_afterwards = [this](const auto& words) {
-                    return stepper_.call_afterwards(words);
-                  }} {}
+        commands_{.debugger = debugger_, .view = view_, .keys = stepper_.debuggee().keys} {}
 
   ExitStatus run() {
     lines_.open([this](std::string_view line) { return commands_.complete(line); });
@@ -34,13 +30,7 @@ class Repl {
     if (debugger_.result().ending == Ending::kCompileError && !debugger_.running()) {
       return stepper_.status();
     }
-    try {
-      lines_.answer_all([this](const std::string& line) { return answer(line); });
-    } catch (...) {
-      if (stepper_.runs_on_if_left()) show_leaving();
-      throw;
-    }
-    if (stepper_.runs_on_if_left()) show_leaving();
+    lines_.answer_all([this](const std::string& line) { return answer(line); });
     const auto of_commands = lines_.report_wrong();
     const auto of_script = stepper_.status();
     return of_script == ExitStatus::kDone ? of_commands : of_script;
@@ -52,10 +42,9 @@ class Repl {
     if (!debugger_.running()) show_end();
   }
 
-  /// Restarts the script as its file is now, from the initial state if the server is private. If
-  /// it does not compile, reports that, and nothing changes.
+  /// Restarts the script as its file is now, from the original state. If it does not compile,
+  /// reports that, and nothing changes.
   void begin_again() {
-    const bool runs_on = stepper_.runs_on_if_left();
     try {
       if (stepper_.reset()) {
         view_.read_source();
@@ -64,7 +53,6 @@ class Repl {
     } catch (const UsageError& error) {
       return commands_.wrong(std::string("restart: ") + error.what());
     }
-    if (runs_on) show_leaving();
     begin();
     for (const int line : debugger_.drop_lost_breakpoints()) {
       view_.say(fmt::format("breakpoint at {} removed: nothing stops at this line now", line));
@@ -75,11 +63,7 @@ class Repl {
     const auto after = commands_.run(line);
     if (after == AfterCommand::kEnded) show_end();
     if (after == AfterCommand::kRestart) begin_again();
-    if (after == AfterCommand::kAgain && place_.is_there()) {
-      begin();
-    } else if (after == AfterCommand::kAgain) {
-      commands_.wrong("again: the server is gone, with its state; 'restart' starts over");
-    }
+    if (after == AfterCommand::kAgain) begin();
     return {.was_wrong = commands_.was_wrong, .goes_on = after != AfterCommand::kQuit};
   }
 
@@ -88,25 +72,20 @@ class Repl {
     const auto end = stepper_.end(invocation_.out.look().utf8);
     if (!end.missing.empty()) view_.say(end.missing);
     for (const auto& line : end.keys) view_.say(line);
-    if (end.is_over) view_.say("the session is over; 'restart' starts over");
   }
 
-  /// Reports what happens to a script that is left before its end.
-  void show_leaving() const { warn(kRunsOn, invocation_.command); }
-
   Invocation& invocation_;
-  Place& place_;
   CommandLines lines_;
   Stepper stepper_;
-  ldb::Debugger& debugger_ = stepper_.debugger();
+  debugger::Debugger& debugger_ = stepper_.debugger();
   View view_;
   Commands commands_;
 };
 
 }  // namespace
 
-ExitStatus run_by_hand(const Plan& plan, Invocation& invocation, Place& place) {
-  return Repl(plan, invocation, place).run();
+ExitStatus run_by_hand(const Plan& plan, Invocation& invocation, const EngineKeys& keys) {
+  return Repl(plan, invocation, keys).run();
 }
 
 }  // namespace rlctl::cli::debug

@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "cli/app/command.h"
+#include "cli/commands/debug/engine_keys.h"
 #include "cli/commands/debug/keys.h"
-#include "cli/commands/debug/place.h"
 #include "cli/commands/debug/plan.h"
 #include "cli/commands/debug/view.h"
-#include "ldb/debugger.h"
-#include "ldb/probes.h"
-#include "ldb/session.h"
+#include "debugger/debugger.h"
+#include "debugger/run.h"
 
 namespace rlctl::cli::debug {
 
@@ -21,8 +20,8 @@ namespace rlctl::cli::debug {
 ///
 /// At a terminal Ctrl-C stops a running script; a second one, or one while no script runs, ends the
 /// session. Returns how the last run of the script ended, or kDone if the user left it before its
-/// end. Throws ProblemError if the server does not start a session, and Interrupted.
-ExitStatus run_by_hand(const Plan& plan, Invocation& invocation, Place& place);
+/// end. Throws Interrupted.
+ExitStatus run_by_hand(const Plan& plan, Invocation& invocation, const EngineKeys& keys);
 
 /// What happens to the session after a command.
 enum class AfterCommand {
@@ -36,12 +35,9 @@ enum class AfterCommand {
 /// The commands of `rlctl debug`: those of Redis' own debugger, with their letters, and more. Use
 /// one object per session.
 struct Commands {
-  ldb::Debugger& debugger;
+  debugger::Debugger& debugger;
   View& view;
   std::vector<std::string> keys = {};  ///< of the script
-  /// Calls Redis while no script runs. Returns std::nullopt if there is no server to ask. May be
-  /// left unset.
-  CallRedis call_afterwards = {};
 
   // ---- What run() sets ----
 
@@ -50,7 +46,7 @@ struct Commands {
   std::string last = {};  ///< what an empty line repeats
 
   /// Runs a line as typed and answers through the view; an empty line repeats the last one. Errors
-  /// in the line are reported through the view, too. Throws redis::Error, as Debugger does.
+  /// in the line are reported through the view, too. Throws Interrupted, as Debugger does.
   AfterCommand run(std::string_view line);
   /// Reports an error of the last line.
   void wrong(std::string_view message);

@@ -12,87 +12,26 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "cli/commands/debug/engine_keys.h"
 #include "cli/commands/debug/keys.h"
-#include "cli/commands/debug/place.h"
 #include "cli/commands/debug/repl.h"
+#include "cli/commands/debug/setup.h"
 #include "cli/commands/debug/view.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/terminal.h"
-#include "ldb/coverable_lines.h"
-#include "lua/substitute.h"
-#include "redis/connection.h"
+#include "debugger/run.h"
+#include "keyspace/keyspace.h"
+#include "lua/stop_lines.h"
 #include "redis/error.h"
 #include "redis/reply.h"
-#include "redis/scan.h"
-#include "script/key_aging.h"
+#include "simulation/engine.h"
 #include "traffic/traffic.h"
 
 namespace rlctl::cli::debug {
 namespace {
 
-using ldb::Ending;
-
-// ---- Virtual time ----
-
-constexpr const char* kAgingHash = script::KeyAging::kHashName;
-
-/// Gives all keys the TTLs that they have at this time, and removes what virtual time needed.
-void end_virtual_time(redis::Connection& connection, script::KeyAging& aging,
-                      std::chrono::microseconds now) {
-  const auto all = connection.call({"KEYS", "*"});
-  std::vector<std::string_view> keys;
-  std::vector<std::string> not_the_scripts;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].text().starts_with(kAgingHash)) {
-      not_the_scripts.emplace_back(all[i].text());
-    } else {
-      keys.push_back(all[i].text());
-    }
-  }
-  if (aging.advance(now, keys)) script::KeyAging::require_done(connection.read());
-  redis::unlink_keys(connection, not_the_scripts);
-}
-
-/// A server that is in use is not prepared, whatever the configuration says of the script.
-bool has_setup(const Plan& plan) {
-  return plan.is_private() && plan.foreign && !plan.foreign->setup.empty();
-}
-
-/// The KEY of a call without a log.
-class OneKey final : public traffic::Traffic {
- public:
-  explicit OneKey(const std::string& name) : name_(name) {}
-  bool next(traffic::Arrival& /*arrival*/) override { return false; }
-  std::string_view key_name(std::uint32_t /*key*/) const override { return name_; }
-  std::int64_t size() const override { return 0; }
-
- private:
-  const std::string& name_;
-};
-
-/// A name as a template that stands for it.
-script::Template template_of(const std::string& name) {
-  std::string text;
-  for (const char c : name) text += c == '{' ? "{{}" : std::string(1, c);
-  return script::Template(text);
-}
-
-/// Sends what --setup says for the plan's call.
-void prepare(const Plan& plan, redis::Connection& connection) {
-  auto foreign = *plan.foreign;
-  foreign.keys.clear();
-  for (const auto& key : plan.debuggee.keys) foreign.keys.push_back(template_of(key));
-  const script::Candidate candidate{
-      .limits = plan.limits.empty() ? std::vector<limiter::Limit>(1) : plan.limits,
-      .foreign = std::make_shared<const script::ForeignLimiter>(std::move(foreign))};
-  const OneKey names(plan.key);
-  const auto script = script::make_script(candidate, names, "");
-  script->load(connection);
-  script::prepare(*script, connection, {.at = plan.values.now, .cost = plan.values.cost});
-  script::KeyAging aging(connection, kAgingHash);
-  end_virtual_time(connection, aging, plan.values.now);
-}
+using debugger::Ending;
 
 // ---- A log ----
 
@@ -121,7 +60,8 @@ class Replay {
         invocation_(invocation),
         recording_(read_log(plan, invocation.interrupt)),
         traffic_(recording_.traffic()),
-        candidate_{.algorithm = plan.algorithm, .limits = plan.limits, .foreign = plan.foreign} {
+        candidate_{.algorithm = plan.algorithm, .limits = plan.limits, .foreign = plan.foreign},
+        engine_(invocation.interrupt) {
     // A script that does not use the limit needs one, too.
     if (candidate_.limits.empty()) candidate_.limits.emplace_back();
     warn_of_bad_lines(recording_, invocation.command);
@@ -133,34 +73,34 @@ class Replay {
     }
     require_costs({&candidate_, 1}, recording_, "");
     script_ = script::make_script(candidate_, *traffic_, "", {.time = script::ScriptTime::kHost});
-    skipped_ = script::make_script(candidate_, *traffic_, "");
+    const bool runs = skipped_count() > 0 || has_setup(plan);
+    if (runs) script_->load(engine_);
   }
 
-  /// Sets the connection to the server; the functions below need it. Throws redis::Error.
-  void connect(redis::Connection connection) {
-    connection_.emplace(std::move(connection));
-    aging_.emplace(*connection_, kAgingHash);
-    if (skipped_count() > 0 || has_setup(plan_)) skipped_->load(*connection_);
-  }
-
-  /// Goes to the next request, with its keys aged to its time; returns false after the last one.
-  bool next() {
-    if (!advance()) return false;
-    age(plan_.debuggee.keys);
-    script::prepare(*skipped_, *connection_, arrival_);
+  /// Goes to the next request, and its time; returns false after the last one.
+  bool next(keyspace::Keyspace& keys) {
+    if (!traffic_->next(arrival_)) return false;
+    ++number_;
+    keys.set_time(std::max(keys.now(), arrival_.at), arrival_.at);
+    for (const auto& call : script_->preparation(arrival_)) {
+      script_->require_prepared(engine_.run(call, keys));
+    }
+    call_ = script_->call(arrival_);
+    plan_.debuggee.keys.assign(call_.keys.begin(), call_.keys.end());
+    plan_.debuggee.arguments.assign(call_.arguments.begin(), call_.arguments.end());
+    plan_.now = arrival_.at;
+    plan_.values = {.limit = candidate_.limits.front(),
+                    .cost = arrival_.cost,
+                    .id = number_,
+                    .now = arrival_.at};
     return true;
   }
 
   /// Runs the requests of --skip as ordinary calls, reporting the first error reply on stderr, and
-  /// goes to the next one, which is the only one to be debugged, and which stderr reports: all keys
-  /// are aged to its time, and are as the script left them.
-  void skip() {
-    while (number_ < skipped_count() && advance()) {
-      invocation_.interrupt.check();
-      run();
-    }
-    static_cast<void>(next());
-    end_virtual_time(*connection_, *aging_, arrival_.at);
+  /// goes to the next one, which is the only one to be debugged, and which stderr reports.
+  void skip(keyspace::Keyspace& keys) {
+    while (number_ < skipped_count() && next(keys)) run(keys);
+    static_cast<void>(next(keys));
     if (plan_.quiet) return;
     warn(fmt::format("debugging request {} of {}, of {}, for {}", number_,
                      recording_.counts().requests, instant_text(arrival_.at),
@@ -171,30 +111,9 @@ class Replay {
  private:
   std::int64_t skipped_count() const { return plan_.skip.value_or(0); }
 
-  bool advance() {
-    if (!traffic_->next(arrival_)) return false;
-    ++number_;
-    const auto call = script_->call(arrival_);
-    plan_.debuggee.keys.assign(call.keys.begin(), call.keys.end());
-    plan_.debuggee.arguments.assign(call.arguments.begin(), call.arguments.end());
-    plan_.now = arrival_.at;
-    plan_.values = {.limit = candidate_.limits.front(),
-                    .cost = arrival_.cost,
-                    .id = number_,
-                    .now = arrival_.at};
-    return true;
-  }
-
-  void age(const std::vector<std::string>& keys) {
-    const std::vector<std::string_view> named(keys.begin(), keys.end());
-    if (aging_->advance(arrival_.at, named)) script::KeyAging::require_done(connection_->read());
-  }
-
-  void run() {
-    age(plan_.debuggee.keys);
-    script::prepare(*skipped_, *connection_, arrival_);
-    skipped_->call(arrival_).append_to(*connection_);
-    const auto reply = connection_->read();
+  void run(keyspace::Keyspace& keys) {
+    invocation_.interrupt.check();
+    const auto reply = reply_of_skipped(keys);
     if (!reply.is_error() || std::exchange(has_warned_, true) || plan_.quiet) return;
     const auto shown = script_->with_request(redis::to_error(reply), arrival_, number_);
     warn(fmt::format("warning: request {} ended in an error, as others may: {}", number_,
@@ -202,45 +121,47 @@ class Replay {
          invocation_.command);
   }
 
+  redis::Reply reply_of_skipped(keyspace::Keyspace& keys) {
+    try {
+      return engine_.run(call_, keys);
+    } catch (const lua::NotImplementedHere& error) {
+      throw UsageError(fmt::format("request {}: {}", number_, error.what()));
+    } catch (const lua::RanTooLong& error) {
+      throw UsageError(fmt::format("request {} did not end: it {}", number_, error.what()));
+    }
+  }
+
   Plan& plan_;
   const Invocation& invocation_;
   replay::Recording recording_;
   std::unique_ptr<traffic::Traffic> traffic_;
   script::Candidate candidate_;
-  std::unique_ptr<script::Script> script_;   ///< makes the calls to debug
-  std::unique_ptr<script::Script> skipped_;  ///< runs the skipped requests
+  simulation::Engine engine_;
+  std::unique_ptr<script::Script> script_;
   bool has_warned_ = false;
-  std::optional<redis::Connection> connection_;
-  std::optional<script::KeyAging> aging_;
   traffic::Arrival arrival_;  ///< the current request
+  limiter::ScriptCall call_;  ///< its call, as an ordinary one
   std::int64_t number_ = 0;   ///< the number of the current request, from 1
 };
 
 // ---- The session ----
 
+constexpr std::int64_t kMostLines = 100'000;
+
 class Session {
  public:
-  /// Changes the plan's source if the server accepts it only in another form. With a log, the plan
-  /// gets the calls of its requests.
+  /// With a log, the plan gets the calls of its requests.
   Session(Plan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {
-    // Read the log before a server is started.
+    // Read the log before a server is asked.
     if (plan.replay) replay_.emplace(plan, invocation);
-    place_.emplace(plan, invocation);
-    if (lua::read_shebang(plan.debuggee.source)) plan.debuggee.source = accepted_source();
-    if (replay_) {
-      replay_->connect(place_->connect());
-    } else if (has_setup(plan)) {
-      auto connection = place_->connect();
-      prepare(plan, connection);
-    }
+    keys_ = copy_keys(plan, invocation);
+    if (!replay_ && has_setup(plan)) prepare(plan, keys_.keyspace, invocation.interrupt);
   }
 
-  ExitStatus run(Destination& lcov, const std::function<ExitStatus(Place&)>& by_hand) {
+  ExitStatus run(Destination& lcov, const ByHand& by_hand) {
     if (plan_.is_interactive()) {
-      if (replay_) replay_->skip();
-      if (by_hand) return by_hand(*place_);
-      return plan_.ldb ? run_ldb(plan_, invocation_, *place_)
-                       : run_by_hand(plan_, invocation_, *place_);
+      if (replay_) replay_->skip(keys_.keyspace);
+      return by_hand ? by_hand(keys_) : run_by_hand(plan_, invocation_, keys_);
     }
     prepare_coverage();
     const auto status = plan_.is_whole_replay() ? run_all() : run_one();
@@ -256,102 +177,66 @@ class Session {
   /// Warns of keys that were not copied: the script did not see their contents, which may change
   /// its result.
   void warn_of_other_keys(const std::set<std::vector<std::string>>& calls) {
-    if (plan_.quiet || place_->copied_from().empty()) return;
-    auto connection = place_->connect();
+    if (plan_.quiet || keys_.copied_from.empty()) return;
     std::set<std::string> others;
     for (const auto& words : calls) {
-      std::vector<std::string_view> command{"COMMAND", "GETKEYS"};
-      command.insert(command.end(), words.begin(), words.end());
-      const auto keys = connection.call(redis::Arguments(command));
-      for (std::size_t i = 0; i < keys.size(); ++i) others.emplace(keys[i].text());
+      const std::vector<std::string_view> command(words.begin(), words.end());
+      for (const auto key : keyspace::keys_of(command)) others.emplace(key);
     }
     for (const auto& key : plan_.debuggee.keys) others.erase(key);
     if (others.empty()) return;
     const auto more = others.size() == 1 ? "" : fmt::format(" and {} more", others.size() - 1);
     warn(fmt::format(
              "warning: the script uses {}{}, which is not among its KEYS and was not copied from "
-             "{}: it did not see the contents; with --attach, it does",
-             quoted_and_masked(*others.begin()), more, place_->copied_from()),
+             "{}: it did not see the contents; with --ldb --attach, it does",
+             quoted_and_masked(*others.begin()), more, keys_.copied_from),
          invocation_.command);
   }
 
-  /// Runs the script to its end. Throws ProblemError if the server did not start it.
-  ldb::TraceResult trace(const std::function<void(const ldb::TracedLine&)>& on_line) {
-    // Do not end a script halfway if it runs in the server itself.
-    ldb::TraceOptions options{.detaches = plan_.sync};
-    if (plan_.freezes_time()) options.now = plan_.now;
-    auto result = ldb::trace(
-        plan_.debuggee, plan_.mode(), [this] { return place_->connect(); }, options,
-        [&](const ldb::TracedLine& line) {
-          on_line(line);
-          invocation_.interrupt.check();
-        });
-    if (coverage_) coverage_->add(result.hits);
-    if (const auto problem = problem_of(result)) throw ProblemError(*problem);
-    return result;
-  }
-
   ExitStatus run_one() {
-    if (replay_) replay_->skip();
-    std::optional<KeyWatch> watch;
-    if (plan_.trace && plan_.is_private()) {
-      auto connection = place_->connect();
-      watch.emplace(connection, plan_, plan_.debuggee.keys, plan_.now);
-    }
+    if (replay_) replay_->skip(keys_.keyspace);
+    const auto before = look(plan_, keys_.keyspace);
     auto& out = invocation_.out;
     const bool is_seen = is_terminal(out.fd());
     View view(out.buffer(), out.look(), plan_.debuggee,
               {.maxlen = 0, .cuts_source = is_seen, .json = invocation_.json});
     constexpr std::size_t kMaxCalls = 1000;  // distinct ones that are searched for keys
     std::set<std::vector<std::string>> calls;
-    const auto result = trace([&](const ldb::TracedLine& line) {
-      for (const auto& call : line.calls) {
-        if (!call.raw && calls.size() < kMaxCalls) calls.insert(call.words);
-      }
-      if (!plan_.trace) return;
-      view.traced(line);
-      // Show a long run as it proceeds.
-      is_seen ? out.flush() : out.flush_if_large();
-    });
+    const auto result = debugger::trace(plan_.debuggee, keys_.keyspace, &invocation_.interrupt,
+                                        kMostLines, [&](const debugger::TracedLine& line) {
+                                          for (const auto& call : line.calls) {
+                                            if (calls.size() < kMaxCalls) calls.insert(call.words);
+                                          }
+                                          if (!plan_.trace) return;
+                                          view.traced(line);
+                                          // Show a long run as it proceeds.
+                                          is_seen ? out.flush() : out.flush_if_large();
+                                        });
+    if (coverage_) coverage_->add(result.hits);
     if (result.ending != Ending::kCutOff) warn_of_other_keys(calls);
-    plan_.trace ? show(view, result, watch) : report_failure(result);
+    plan_.trace ? show(view, result, before) : report_failure(result);
     return status_of(result);
   }
 
   /// Runs all requests for coverage.
   ExitStatus run_all() {
     auto status = ExitStatus::kDone;
-    while (replay_->next()) {
-      const auto result = trace([](const ldb::TracedLine&) {});
+    while (replay_->next(keys_.keyspace)) {
+      const auto result =
+          debugger::count_lines(plan_.debuggee, keys_.keyspace, &invocation_.interrupt, kMostLines);
+      if (coverage_) coverage_->add(result.hits);
       const bool is_cut_off = result.ending == Ending::kCutOff;
       if (status == ExitStatus::kDone || is_cut_off) {
         status = status_of(result);
         report_failure(result);
       }
-      // After a cut, the server is still busy with the script.
       if (is_cut_off || result.ending == Ending::kCompileError) break;
     }
     return status;
   }
 
-  void show(View& view, const ldb::TraceResult& result, const std::optional<KeyWatch>& watch) {
-    std::vector<KeyChange> keys;
-    std::string kept;
-    if (!watch) {
-      kept = kept_text(plan_.mode(), result.ending);
-    } else {
-      auto connection = place_->connect();
-      // A script that has caught the error meant to end it runs on, and the server does not answer.
-      const bool may_run_on = result.ending == Ending::kCutOff;
-      if (may_run_on) connection.set_timeout(std::chrono::seconds{1});
-      try {
-        keys = watch->changes(connection);
-      } catch (const redis::Error&) {
-        if (!may_run_on) throw;
-        kept = "the changes are not known";
-      }
-    }
-    view.traced_result(result, keys, kept);
+  void show(View& view, const debugger::RunResult& result, const KeyStates& before) {
+    view.traced_result(result, changes(plan_.debuggee.keys, before, look(plan_, keys_.keyspace)));
     const bool is_read =
         plan_.reads_reply && result.ending == Ending::kReturned &&
         (!result.reply->is_error() || is_denial(*result.reply, plan_.foreign->reading));
@@ -372,50 +257,26 @@ class Session {
   }
 
   /// Reports "my.lua:12: WRONGTYPE Operation against ...", for a run that is not traced.
-  void report_failure(const ldb::TraceResult& result) const {
+  void report_failure(const debugger::RunResult& result) const {
     if (status_of(result) == ExitStatus::kDone) return;
     const bool is_cut_off = result.ending == Ending::kCutOff;
     const bool is_reply = result.ending == Ending::kReturned;
     const auto line = result.error_line > 0 ? fmt::format(":{}", result.error_line) : "";
-    const auto what = is_reply ? "returned the error " +
-                                     ldb::with_source_lines(result.reply->text(), result.text_lines)
+    const auto what = is_reply ? "returned the error " + std::string(result.reply->text())
                                : (is_cut_off ? "cut off: " : "") + result.message;
     write_stderr(render({.status = status_of(result),
                          .code = is_cut_off ? "cut_off" : "script",
                          .message = fmt::format("{}{}: {}", plan_.debuggee.name, line, what),
-                         .hint = missing_words(plan_, result.ending, result.reply)},
+                         .hint = result.ending == Ending::kNotImplemented
+                                     ? kOnServer
+                                     : missing_words(plan_, result.ending, result.reply)},
                         invocation_.command, invocation_.json));
-  }
-
-  /// Returns the source in the form that the server accepts, or unchanged if it accepts none, or if
-  /// this user may not load scripts.
-  std::string accepted_source() {
-    const auto& debuggee = plan_.debuggee;
-    auto connection = place_->connect();
-    try {
-      script::ScriptServer server(connection);
-      auto accepted = script::load_accepted(server, debuggee.source, debuggee.name);
-      if (!accepted.change.empty() && !plan_.quiet) {
-        warn(fmt::format("warning: {}: {}", escape(debuggee.name), accepted.change),
-             invocation_.command);
-      }
-      return std::move(accepted.source);
-    } catch (const redis::Error&) {
-      return debuggee.source;
-    }
   }
 
   /// Sets up the coverage, except for a script that does not compile: running it reports the error.
   void prepare_coverage() {
-    if (!plan_.coverage) return;
-    auto connection = place_->connect();
-    const auto& debuggee = plan_.debuggee;
-    try {
-      coverage_.emplace(debuggee.shown_source(),
-                        ldb::coverable_lines_as_run(connection, debuggee.source));
-    } catch (const redis::Error& error) {
-      if (error.failure() != redis::Failure::kRejected) throw;
-    }
+    const auto lines = lua::stop_lines(plan_.debuggee.source);
+    if (plan_.coverage && !lines.empty()) coverage_.emplace(plan_.debuggee.shown_source(), lines);
   }
 
   void show_coverage(Destination& lcov) {
@@ -449,14 +310,13 @@ class Session {
   const Plan& plan_;
   Invocation& invocation_;
   std::optional<Replay> replay_;
-  std::optional<Place> place_;
+  EngineKeys keys_;
   std::optional<Coverage> coverage_;
 };
 
 }  // namespace
 
-ExitStatus run_session(Plan& plan, Invocation& invocation,
-                       const std::function<ExitStatus(Place&)>& by_hand) {
+ExitStatus run_session(Plan& plan, Invocation& invocation, const ByHand& by_hand) {
   require_one_on_stdout((plan.lcov == "-") + (invocation.json || plan.trace),
                         "use only one of --json, --trace and --lcov -");
   Destination lcov("--lcov", plan.lcov, invocation.out);

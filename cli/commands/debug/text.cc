@@ -9,17 +9,17 @@
 #include "base/time.h"
 #include "cli/options/options.h"
 #include "ldb/session.h"
-#include "ldb/value.h"
 #include "lua/lexer.h"
+#include "lua/value.h"
 #include "redis/error.h"
 
 namespace rlctl::cli::debug {
 namespace {
 
-using ldb::Ending;
+using debugger::Ending;
 using redis::ReplyType;
-using Outcome = ldb::Evaluation::Outcome;
-using Why = ldb::Halt::Why;
+using Outcome = lua::Evaluation::Outcome;
+using Why = debugger::Halt::Why;
 
 // ---- Words ----
 
@@ -37,15 +37,16 @@ std::string word_text(std::string_view word) {
 }
 
 /// Formats how a run ended, not escaped: "{1, 4}", "error at line 12: ...".
-std::string outcome_text(const ldb::TraceResult& result) {
+std::string outcome_text(const debugger::RunResult& result) {
   if (result.ending == Ending::kReturned) return returned_text(result, true).value_or("");
-  return ending_text(result.ending, result.error_line, result.message);
+  const auto text = ending_text(result.ending, result.error_line, result.message);
+  return result.ending == Ending::kNotImplemented ? fmt::format("{}; {}", text, kOnServer) : text;
 }
 
 /// Formats why the script, which has not ended, stopped: ", breakpoint if count > 3"; empty after a
 /// step.
-std::string reason_text(const ldb::Halt& halt, const View::Breakpoints& breakpoints) {
-  // In the order of ldb::Halt::Why, before kEnded.
+std::string reason_text(const debugger::Halt& halt, const View::Breakpoints& breakpoints) {
+  // In the order of debugger::Halt::Why, before kEnded.
   static constexpr std::array kTexts{", at the beginning",   "",          ", breakpoint",
                                      ", redis.breakpoint()", ", watched", ", stopped",
                                      ", before a call",      ", error"};
@@ -64,38 +65,38 @@ std::string count_text(std::int64_t hits) {
 
 // ---- How a run ended ----
 
-std::string command_text(const ldb::Call& call) {
+std::string command_text(const debugger::Call& call) {
   std::string out;
   for (const auto& word : call.words) {
-    out.append(out.empty() ? "" : " ").append(call.raw ? escaped_message(word) : word_text(word));
+    out.append(out.empty() ? "" : " ").append(word_text(word));
   }
   return out;
 }
 
-std::optional<std::string> returned_text(const ldb::TraceResult& result, bool tells_cuts) {
+std::optional<std::string> returned_text(const debugger::RunResult& result, bool tells_cuts) {
   if (result.ending != Ending::kReturned || !result.reply) return std::nullopt;
   const auto* from = result.returned && tells_cuts ? &*result.returned : nullptr;
-  return ldb::with_source_lines(reply_text(*result.reply, from), result.text_lines);
+  return reply_text(*result.reply, from);
 }
 
-View::View(std::string& out, const Look& look, const ldb::Debuggee& debuggee,
+View::View(std::string& out, const Look& look, const debugger::Debuggee& debuggee,
            const ViewOptions& options)
     : out_(out), look_(look), debuggee_(debuggee), listing_(debuggee, look), options_(options) {}
 
 // ---- Pieces ----
 
-std::string View::value_text(const ldb::Value& value) const {
-  return shortened(escaped_message(ldb::text_of(value)));
+std::string View::value_text(const lua::Value& value) const {
+  return shortened(escaped_message(lua::text_of(value)));
 }
 
 /// Formats the values on one line: "3", "1, nil", "(error: ...)".
-std::string View::short_text(const ldb::Evaluation& evaluation) const {
+std::string View::short_text(const lua::Evaluation& evaluation) const {
   if (evaluation.outcome != Outcome::kValues) {
     return shortened("(error: " + escaped_message(evaluation.message) + ")");
   }
   std::string text;
   for (const auto& value : evaluation.values) {
-    text.append(text.empty() ? "" : ", ").append(escaped_message(ldb::text_of(value)));
+    text.append(text.empty() ? "" : ", ").append(escaped_message(lua::text_of(value)));
   }
   return text.empty() ? "(no value)" : shortened(std::move(text));
 }
@@ -111,7 +112,7 @@ void View::error(std::string_view message) {
 }
 
 /// Shows "debug> 1, 2" for redis.debug(1, 2), "log> notice: text" for redis.log().
-void View::message(const ldb::ScriptMessage& message) {
+void View::message(const debugger::ScriptMessage& message) {
   const bool is_log = !message.level.empty();
   out_ += bar() + tone(is_log ? "log>" : "debug>", Tone::kDim) + " " +
           (is_log ? message.level + ": " : "") + shortened(escaped_message(message.text)) + '\n';
@@ -119,13 +120,13 @@ void View::message(const ldb::ScriptMessage& message) {
 
 // ---- A stop ----
 
-void View::halt(const ldb::Halt& halt, const Breakpoints& breakpoints) {
+void View::halt(const debugger::Halt& halt, const Breakpoints& breakpoints) {
   if (halt.calls_before > 0) {
     out_ += bar() + fmt::format("{} calls before these\n", halt.calls_before);
   }
   for (const auto& one : halt.calls) call(one);
   for (const auto& one : halt.messages) message(one);
-  for (const auto& change : halt.changed) local(change);
+  for (const auto& change : halt.changed) variable(change);
   for (const auto& change : halt.watches) {
     out_ += bar() + tone(fmt::format("watch {}:", change.watch.number), Tone::kWarning) + " " +
             escaped_message(change.watch.expression) + ": " + short_text(change.before) +
@@ -147,38 +148,36 @@ void View::source(int first, int last, int current, const Breakpoints& breakpoin
 
 // ---- Answers ----
 
-void View::local(const ldb::LocalValue& local) {
-  out_ += bar() + tone(escaped_message(local.local.name) + ":", Tone::kLabel) + " " +
-          value_text(local.value) + '\n';
+void View::variable(const lua::Variable& variable) {
+  out_ += bar() + tone(escaped_message(variable.name) + ":", Tone::kLabel) + " " +
+          value_text(variable.value) + '\n';
 }
 
-void View::call(const ldb::Call& call) {
+void View::call(const debugger::Call& call) {
   out_ += bar() + tone("redis>", Tone::kDim) + " " + shortened(command_text(call));
-  if (call.reply && !call.failed()) {
-    out_ += "      " + shortened(escaped_message(*call.reply));
-  }
+  if (!call.error) out_ += "      " + shortened(escaped_message(call.reply));
   out_ += '\n';
-  if (call.failed()) error(call.error.value_or("it was refused"));
+  if (call.error) error(*call.error);
 }
 
-void View::breakpoint(const ldb::Breakpoint& breakpoint) {
+void View::breakpoint(const debugger::Breakpoint& breakpoint) {
   const auto condition =
       breakpoint.condition.empty() ? "" : " if " + escaped_message(breakpoint.condition);
   out_ += fmt::format("breakpoint at {}{}: {}\n", breakpoint.line, condition,
                       listing_.statement(breakpoint.line));
 }
 
-void View::watch(const ldb::Watch& watch, bool has_value) {
+void View::watch(const debugger::Watch& watch, bool has_value) {
   out_ += fmt::format("watch {}: {}", watch.number, escaped_message(watch.expression));
   out_ += has_value ? ": " + short_text(watch.last) + '\n' : "\n";
 }
 
-void View::frame(const ldb::Frame& frame) {
+void View::frame(const lua::Frame& frame) {
   out_ += fmt::format("{}  in {}: {}\n", listing_.place(frame.line), escaped_message(frame.name),
                       listing_.statement(frame.line));
 }
 
-void View::evaluation(const ldb::Evaluation& evaluation) {
+void View::evaluation(const lua::Evaluation& evaluation) {
   if (evaluation.outcome != Outcome::kValues) return error(evaluation.message);
   const auto& values = evaluation.values;
   if (values.empty()) return say("(no value)");
@@ -188,18 +187,18 @@ void View::evaluation(const ldb::Evaluation& evaluation) {
   }
 }
 
-std::string View::outcome_line(const ldb::TraceResult& result) const {
+std::string View::outcome_line(const debugger::RunResult& result) const {
   return tone("=", status_of(result) == ExitStatus::kDone ? Tone::kGood : Tone::kBad) + " " +
          escaped_message(outcome_text(result));
 }
 
-void View::result(const ldb::TraceResult& result) {
+void View::result(const debugger::RunResult& result) {
   out_ += outcome_line(result) + '\n';
 }
 
 // ---- A trace ----
 
-void View::traced(const ldb::TracedLine& line) {
+void View::traced(const debugger::TracedLine& line) {
   if (options_.json) return append_json(line);
   last_error_.clear();
   auto text = tone("+", Tone::kGood) + " " + tone(listing_.place(line.line), Tone::kDim) + "  " +
@@ -211,11 +210,10 @@ void View::traced(const ldb::TracedLine& line) {
   out_ += text + '\n';
   for (const auto& one : line.calls) call(one);
   for (const auto& one : line.messages) message(one);
-  for (const auto& change : line.changed) local(change);
+  for (const auto& change : line.changed) variable(change);
 }
 
-void View::traced_result(const ldb::TraceResult& result, const std::vector<KeyChange>& keys,
-                         std::string_view kept) {
+void View::traced_result(const debugger::RunResult& result, const std::vector<KeyChange>& keys) {
   if (options_.json) return append_json(result, keys);
   const bool raised = result.ending == Ending::kRunTimeError;
   if (raised && result.lines > 0 && last_error_ != escaped_message(result.message)) {
@@ -227,12 +225,7 @@ void View::traced_result(const ldb::TraceResult& result, const std::vector<KeyCh
       changed == 0 ? "nothing was changed"
                    : fmt::format("{} key{} changed", changed, changed == 1 ? " was" : "s were");
   out_ += fmt::format("{}    {}, {}; {}\n", outcome_line(result), counted(result.lines, "line"),
-                      counted(result.calls, "redis call"), kept.empty() ? changes : kept);
-  if (!result.exact) {
-    out_ +=
-        "variables are not shown: probes cannot be added where the script runs; a private server\n"
-        "  (without --attach) accepts longer scripts, see rlctl-debug(1), LIMITS\n";
-  }
+                      counted(result.calls, "redis call"), changes);
   for (const auto& key : keys) {
     if (key.changed) say("  " + text_of(key, look_.utf8));
   }
@@ -258,7 +251,7 @@ void View::reading(const ReplyAsRead& reading) {
 
 // ---- Coverage ----
 
-Coverage::Coverage(std::string_view source, const std::vector<int>& coverable)
+Coverage::Coverage(std::string_view source, const std::set<int>& coverable)
     : lines_(lua::source_lines(source)) {
   for (const int line : coverable) {
     if (line <= static_cast<int>(lines_.size())) hits_[line] = 0;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,8 +15,8 @@
 #include "cli/commands/debug/pieces.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/terminal.h"
-#include "ldb/debugger.h"
-#include "ldb/trace.h"
+#include "debugger/debugger.h"
+#include "debugger/run.h"
 #include "limiter/limit.h"
 
 namespace rlctl::cli::debug {
@@ -25,17 +26,14 @@ extern const JsonOutput kJson;
 
 // ---- How a run ended ----
 
-inline std::optional<Problem> problem_of(const ldb::TraceResult& result) {
-  return problem_of(result.ending, result.reply, result.message);
-}
-inline ExitStatus status_of(const ldb::TraceResult& result) {
+inline ExitStatus status_of(const debugger::RunResult& result) {
   return status_of(result.ending, result.reply);
 }
 /// Formats the words of a call, those that need it in quotes, escaped.
-std::string command_text(const ldb::Call& call);
+std::string command_text(const debugger::Call& call);
 /// Formats what a script returned in Lua's notation, not escaped: {0, 5, "a\n", nil, +OK, -ERR no}.
 /// None if it did not return. `tells_cuts`: with what Redis cut numbers from: 0 (cut from 0.9).
-std::optional<std::string> returned_text(const ldb::TraceResult& result, bool tells_cuts);
+std::optional<std::string> returned_text(const debugger::RunResult& result, bool tells_cuts);
 
 // ---- How its reply reads ----
 
@@ -76,35 +74,34 @@ struct ViewOptions {
 class View {
  public:
   /// Appends to `out` and reads `debuggee`; both must outlive this.
-  View(std::string& out, const Look& look, const ldb::Debuggee& debuggee,
+  View(std::string& out, const Look& look, const debugger::Debuggee& debuggee,
        const ViewOptions& options = {});
 
-  using Breakpoints = std::map<int, ldb::Breakpoint>;
+  using Breakpoints = std::map<int, debugger::Breakpoint>;
 
   /// Reads the source of the debuggee again, after it has changed.
   void read_source() { listing_.read_source(); }
-  void halt(const ldb::Halt& halt, const Breakpoints& breakpoints);
+  void halt(const debugger::Halt& halt, const Breakpoints& breakpoints);
   /// Shows lines of the source; numbers outside it are skipped.
   void source(int first, int last, int current, const Breakpoints& breakpoints);
-  void breakpoint(const ldb::Breakpoint& breakpoint);
+  void breakpoint(const debugger::Breakpoint& breakpoint);
   /// Shows a watch, with its value if `has_value`.
-  void watch(const ldb::Watch& watch, bool has_value);
-  void frame(const ldb::Frame& frame);
-  void local(const ldb::LocalValue& local);
-  void call(const ldb::Call& call);
+  void watch(const debugger::Watch& watch, bool has_value);
+  void frame(const lua::Frame& frame);
+  void variable(const lua::Variable& variable);
+  void call(const debugger::Call& call);
   /// Shows the values, one per line and numbered if there are several; or the error.
-  void evaluation(const ldb::Evaluation& evaluation);
-  void result(const ldb::TraceResult& result);
+  void evaluation(const lua::Evaluation& evaluation);
+  void result(const debugger::RunResult& result);
   void error(std::string_view message);
   /// Writes a message line; it may contain data.
   void say(std::string_view text);
 
   // A trace.
 
-  void traced(const ldb::TracedLine& line);
-  /// Shows the result. `kept` says what happened to the script's writes; if it is empty, `keys` do.
-  void traced_result(const ldb::TraceResult& result, const std::vector<KeyChange>& keys,
-                     std::string_view kept);
+  void traced(const debugger::TracedLine& line);
+  /// Shows the result, and what happened to the keys.
+  void traced_result(const debugger::RunResult& result, const std::vector<KeyChange>& keys);
   /// Shows a decision: "reads as denied, retry_after 12.041 s".
   void reading(const ReplyAsRead& reading);
 
@@ -121,17 +118,17 @@ class View {
     return toned(text, tone, look_.colour);
   }
   std::string bar() const { return tone("|", Tone::kDim) + "   "; }
-  std::string value_text(const ldb::Value& value) const;
-  std::string short_text(const ldb::Evaluation& evaluation) const;
-  std::string outcome_line(const ldb::TraceResult& result) const;
-  void message(const ldb::ScriptMessage& message);
-  void append_json(const ldb::TracedLine& line);
-  void append_json(const ldb::TraceResult& result, const std::vector<KeyChange>& keys);
+  std::string value_text(const lua::Value& value) const;
+  std::string short_text(const lua::Evaluation& evaluation) const;
+  std::string outcome_line(const debugger::RunResult& result) const;
+  void message(const debugger::ScriptMessage& message);
+  void append_json(const debugger::TracedLine& line);
+  void append_json(const debugger::RunResult& result, const std::vector<KeyChange>& keys);
   void append_json(const ReplyAsRead& reading);
 
   std::string& out_;
   Look look_;
-  const ldb::Debuggee& debuggee_;
+  const debugger::Debuggee& debuggee_;
   Listing listing_;
   ViewOptions options_;
   std::string last_error_;  ///< the last error that the traced line shows
@@ -143,7 +140,7 @@ class View {
 class Coverage {
  public:
   /// `coverable` are the numbers of the lines that can be reached.
-  Coverage(std::string_view source, const std::vector<int>& coverable);
+  Coverage(std::string_view source, const std::set<int>& coverable);
 
   /// Adds a run's counts; lines that are not coverable are ignored.
   void add(const std::map<int, std::int64_t>& hits);

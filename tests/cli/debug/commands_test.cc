@@ -1,4 +1,3 @@
-// needs: server
 #include "cli/commands/debug/repl.h"
 
 #include <doctest/doctest.h>
@@ -10,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "redis/connection.h"
-#include "support/server.h"
+#include "keyspace/keyspace.h"
 
 namespace rlctl::cli::debug::commands_test {
 namespace {
@@ -23,16 +21,11 @@ using Words = std::vector<std::string>;
 class CommandSession {
  public:
   explicit CommandSession(std::string source)
-      : server_(support::start_server()),
-        debuggee_{.name = "test.lua",
+      : debuggee_{.name = "test.lua",
                   .source = std::move(source),
                   .keys = {"user:1", "user:2"},
                   .arguments = {"7"}} {
-    if (!server_) return;
-    debugger_.emplace(
-        debuggee_, ldb::Mode::kSync,
-        [this] { return redis::Connection::open(server_->url(), 30s); },
-        ldb::Debugger::Options{.may_hang = true});
+    debugger_.emplace(debuggee_, keys_, debugger::Debugger::Options{});
     view_.emplace(text_, Look{}, debuggee_);
     commands_.emplace(Commands{.debugger = *debugger_, .view = *view_, .keys = debuggee_.keys});
     (void)debugger_->start();
@@ -48,9 +41,9 @@ class CommandSession {
   }
 
  private:
-  std::optional<redis::PrivateServer> server_;
-  ldb::Debuggee debuggee_;
-  std::optional<ldb::Debugger> debugger_;
+  debugger::Debuggee debuggee_;
+  keyspace::Keyspace keys_{1'700'000'000s};
+  std::optional<debugger::Debugger> debugger_;
   std::string text_;
   std::optional<View> view_;
   std::optional<Commands> commands_;

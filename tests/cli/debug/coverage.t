@@ -113,12 +113,3 @@ $ rlctl -u private: debug bad.lua --coverage --fail-under 100% -q
 ! rlctl: debug: bad.lua:1: x
 ! rlctl: debug: --fail-under 100%: only 1 of 2 lines reached (50.0 %)
 [5]
-
-## --attach --coverage runs in a fork of the server
-$ write incr.lua
-< return redis.call('INCR', KEYS[1])
-$ rlctl debug incr.lua k --attach --coverage
-    1x  return redis.call('INCR', KEYS[1])
-1 of 1 line reached (100.0 %)
-! rlctl: debug: running in a fork of SERVER: it keeps serving, and nothing that is written is kept
-$ keys

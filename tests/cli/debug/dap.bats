@@ -9,8 +9,8 @@ load ../../support/dap
 with Client("-u", "private:") as c:
     c.launch("loop.lua", keys=["k"], args=["a b"])
     assert c.ended() == 0
-    assert "using an empty private server" in c.output, c.output
-    assert "redis> INCRBY k 1      " in c.output, c.output  # Valkey 9 may step, and knows the reply
+    assert "running in this process, on no keys" in c.output, c.output
+    assert "redis> INCRBY k 1      1" in c.output, c.output
     assert "log> notice: done" in c.output, c.output
     assert '= {6, "a b"}\n  \'k\': not there → string, "6"' in c.output, c.output
     for request in ("next", "stackTrace", "terminate"):
@@ -70,7 +70,7 @@ END
 
 @test "frames are shown all or some, and lines may be counted from 0" {
   printf '%s\n' 'local function f(n)' '  if n == 0 then' '    return 0' '  end' '  return 1 + f(n - 1)' 'end' \
-    'return f(3)' >deep.lua
+    'return (f(3))' >deep.lua
   client <<'END'
 with Client("-u", "private:") as c:
     c.launch("deep.lua", breakpoints=[3])
@@ -91,7 +91,7 @@ END
 }
 
 @test "redis.breakpoint() stops, and a script that calls 20,000 commands ends" {
-  printf '%s\n' 'redis.breakpoint()' "for i = 1, 20000 do redis.call('PING') end" 'return 1' >calls.lua
+  printf '%s\n' 'redis.breakpoint()' "for i = 1, 20000 do redis.call('INCR', 'k') end" 'return 1' >calls.lua
   client <<'END'
 with Client("-u", "private:") as c:
     c.launch("calls.lua")
@@ -293,34 +293,6 @@ END
   assert_output ''
 }
 
-@test "the private server killed in the middle ends the script, not rlctl" {
-  client <<'END'
-import subprocess
-with Client("-u", "private:") as c:
-    c.launch("loop.lua", keys=["k"], breakpoints=[14])
-    c.stopped()
-    pids = subprocess.run(["pgrep", "-P", str(c.process.pid)], capture_output=True, text=True, check=True).stdout.split()
-    for pid in pids:
-        subprocess.run(["kill", "-KILL", pid], check=True)
-    c.send("next", threadId=1)
-    c.event("terminated")
-    c.ask("restart")
-    c.stopped()
-    assert c.line() == 14
-END
-}
-
-@test "the private server killed in an endless loop ends the script" {
-  client <<'END'
-import subprocess
-with Client("-u", "private:") as c:
-    c.launch("endless.lua")
-    subprocess.run(["pkill", "-KILL", "-P", str(c.process.pid)], check=True)
-    c.event("terminated")
-    assert c.disconnect() == 0
-END
-}
-
 @test "an error that nothing catches stops the script at its line, unless the filter is off" {
   cat >wrong.lua <<'LUA'
 local ok = pcall(function() return nil + 1 end)
@@ -425,28 +397,16 @@ END
 }
 
 @test "a script that spends its time in calls is paused, and its last call shown" {
-  printf '%s\n' 'local n = 0' 'while true do' '  n = n + 1' "  redis.call('ECHO', ARGV[1])" 'end' >calling.lua
+  printf '%s\n' 'local n = 0' 'while true do' '  n = n + 1' "  redis.call('GET', ARGV[1])" 'end' >calling.lua
   client <<'END'
 with Client("-u", "private:") as c:
     c.launch("calling.lua", args=["x"])
     line = c.move("pause")
-    while "ECHO" not in c.output:
+    while "GET" not in c.output:
         c.ask("continue", threadId=1)
         line = c.move("pause")
-    assert line in (2, 3, 4) and "redis> ECHO x      (ran freely)" in c.output, (line, c.output)
-    for _ in range(3):
-        c.move("next")
-    assert 'redis> ECHO x      "x"' in c.output, c.output
+    assert line in (2, 3, 4) and "redis> GET x      NULL" in c.output, (line, c.output)
     c.ask("terminate")
 END
 }
 
-@test "a call in C that does not end is ended, and says so" {
-  echo "return string.find(('a'):rep(60), ('a?'):rep(60) .. ('a'):rep(60) .. 'b')" >regex.lua
-  client <<'END'
-with Client("-u", "private:") as c:
-    c.launch("regex.lua")
-    c.ended()
-    assert "no stop within 5s" in c.output, c.output
-END
-}

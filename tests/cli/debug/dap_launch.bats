@@ -4,70 +4,11 @@ load ../../support/dap
 
 # What a launch and an attach of `rlctl debug --dap` take, and the socket of --dap=PATH.
 
-@test "attach debugs a fork of the server, with the key that it has" {
-  start_server
-  cli SET k 41
+@test "attach is refused" {
   client <<'END'
-import os
-with Client() as c:
-    c.initialize()
-    c.ask("attach", program="loop.lua", keys=["k"], args=["x"], server=os.environ["RLCTL_URL"])
-    c.event("initialized")
-    c.breakpoints("loop.lua", [14])
-    c.ask("configurationDone")
-    c.stopped()
-    assert "in a fork of" in c.output and "nothing that is written is kept" in c.output, c.output
-    assert c.value("redis.call('GET', KEYS[1])") == '"47"'
-    assert c.scope("ARGV")["[1]"] == '"x"'
-    assert "loops, functions" in c.refused("evaluate", expression="(function() end)()", context="repl")
-    c.ask("continue", threadId=1)
-    assert c.ended() == 0
-    c.ask("restart")
-    c.stopped()
-    assert c.value("redis.call('GET', KEYS[1])") == '"47"'
-END
-  assert_equal "$(cli GET k)" 41
-}
-
-@test "attach with sync needs a yes, and keeps what the script writes" {
-  start_server
-  client <<'END'
-with Client() as c:
-    c.initialize()
-    why = c.refused("attach", program="loop.lua", keys=["k"], sync=True)
-    assert "serves no other client" in why and '"yes"' in why, why
-    c.ask("attach", program="loop.lua", keys=["k"], sync=True, yes=True)
-    c.event("initialized")
-    c.ask("configurationDone")
-    assert c.ended() == 0
-END
-  assert_equal "$(cli GET k)" 6
-  cli DEL k
-  client <<'END'
-with Client() as c:
-    c.initialize()
-    c.ask("attach", program="loop.lua", keys=["k"], sync=True, yes=True, stopOnEntry=True)
-    c.event("initialized")
-    c.ask("configurationDone")
-    c.stopped()
-    c.ask("terminate")
-    assert "the script continues to its end in the server" in c.output, c.output
-END
-  assert_equal "$(cli GET k)" 6
-}
-
-@test "attach refuses what --attach refuses" {
-  start_server
-  client <<'END'
-with Client() as c:
-    c.initialize()
-    assert "requires an existing server" in c.refused("attach", program="loop.lua", keys=["k"], server="private:")
-    assert "cannot connect" in c.refused("attach", program="loop.lua", keys=["k"], server="unix:///nowhere/at/all")
-    assert "a private server" in c.refused("attach", program="loop.lua", replay="x.log")
-    assert "stay as they are" in c.refused("attach", program="loop.lua", setup="SET k 1")
-    assert "names no script" in c.refused("attach", keys=["k"])
-    assert "requires a private server" in c.refused("attach", program="loop.lua", keys=["k"], breakOnDeny=True)
-    c.ask("attach", program="loop.lua", keys=["k"])
+with Client("-u", "private:") as c:
+    c.ask("initialize", adapterID="rlctl")
+    assert "attaches to no server" in c.refused("attach", program="loop.lua")
 END
 }
 

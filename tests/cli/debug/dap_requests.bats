@@ -108,22 +108,3 @@ with Client("-u", "private:") as c:
     assert source.get("sourceReference", 1) == 1, source
 END
 }
-
-@test "requests behind an evaluation that ends the script are refused, and the end is told" {
-  client <<'END'
-with Client("-u", "private:") as c:
-    c.launch("loop.lua", keys=["k"], breakpoints=[9])
-    c.stopped()
-    write, pieces = c.write, []
-    c.write = pieces.append
-    c.send("evaluate", expression="(function() while true do end end)()", context="repl", frameId=1)
-    frames, last = c.send("stackTrace", threadId=1), c.send("continue", threadId=1)
-    write(b"".join(pieces))
-    c.write = write
-    for number in (frames, last):
-        assert c.answer(number)["message"] == "the script has ended"
-    assert c.ended() == 1
-    c.ask("restart")
-    c.stopped()
-END
-}

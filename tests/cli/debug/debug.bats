@@ -62,15 +62,6 @@ END
   nothing_is_left
 }
 
-# bats test_tags=night
-@test "what a script did before it was cut off is reported, unless it cannot be stopped" {
-  echo "while true do pcall(redis.call, 'INCR', KEYS[1]) end" >count.lua
-  run_with_timeout -1 bash -c 'rlctl -u private: debug -q count.lua n --trace >out'
-  run tail -n 20 out
-  assert_line --regexp '^= cut off '
-  nothing_is_left
-}
-
 @test "a key that a script makes itself was not copied, and debug warns about it" {
   start_server
   printf "return redis.call('GET', KEYS[1] .. ':1')\n" >derived.lua
@@ -78,9 +69,6 @@ END
   run -0 rlctl debug ./derived.lua a --trace
   assert_output --partial "warning: the script uses 'a:1', which is not among its KEYS and was not copied"
   assert_line --regexp '^= nil '
-  run -0 rlctl debug ./derived.lua a --trace --attach
-  assert_output --partial 'running in a fork of'
-  assert_line --regexp '^= "7" '
   run -0 rlctl debug ./derived.lua a a:1 --trace
   refute_output --partial 'warning'
 }

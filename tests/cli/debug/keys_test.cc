@@ -33,10 +33,12 @@ std::vector<std::string> report(Connection& connection, const std::vector<Comman
   call(connection, {{"FLUSHALL"}});
   call(connection, before);
   const Plan plan;
-  const KeyWatch watch(connection, plan, keys, {});
+  const auto there = look(plan, connection, keys, {});
   call(connection, commands);
   std::vector<std::string> lines;
-  for (const auto& change : watch.changes(connection)) lines.push_back(text_of(change, true));
+  for (const auto& change : changes(keys, there, look(plan, connection, keys, {}))) {
+    lines.push_back(text_of(change, true));
+  }
   return lines;
 }
 
@@ -84,15 +86,19 @@ TEST_CASE("a TTL that counts down is not a change, but one that is set to anothe
   auto connection = Connection::open(server->url(), 10s);
   call(connection, {{"SET", "k", "5", "PX", "100000"}});
   const Plan plan;
-  const KeyWatch watch(connection, plan, {"k"}, {});
+  const std::vector<std::string> keys = {"k"};
+  const auto there = look(plan, connection, keys, {});
+  const auto has_changed = [&] {
+    return changes(keys, there, look(plan, connection, keys, {})).front().changed;
+  };
   (void)connection.call({"BLPOP", "none", "0.05"});
-  CHECK_FALSE(watch.changes(connection).front().changed);
+  CHECK_FALSE(has_changed());
   call(connection, {{"PEXPIRE", "k", "100000"}});
-  CHECK_FALSE(watch.changes(connection).front().changed);
+  CHECK_FALSE(has_changed());
   call(connection, {{"PEXPIRE", "k", "102000"}});
-  CHECK(watch.changes(connection).front().changed);
+  CHECK(has_changed());
   call(connection, {{"PERSIST", "k"}});
-  CHECK(watch.changes(connection).front().changed);
+  CHECK(has_changed());
 }
 
 TEST_CASE("other keys are reported if they changed, appeared or disappeared") {
@@ -119,14 +125,54 @@ TEST_CASE("a limiter's state is reported with its meaning and the limits of each
         .keys = {"{k}:60s", "{k}:3600s"}, .limits = plan.limits, .now = 1767225660s};
     rlctl::limiter::Checker checker(connection, algorithm);
     (void)checker.check(request);
-    const KeyWatch watch(connection, plan, request.keys, request.now);
+    const std::vector<std::string> keys(request.keys.begin(), request.keys.end());
+    const auto there = look(plan, connection, keys, request.now);
     (void)checker.check(request);
-    const auto changes = watch.changes(connection);
-    REQUIRE(changes.size() == 2);
-    CHECK(changes[0].changed);
-    CHECK(changes[0].before->content == "1 of 5 used");
-    CHECK(changes[0].after->content == "2 of 5 used");
-    CHECK(changes[1].after->content == "2 of 9 used");
+    const auto all = changes(keys, there, look(plan, connection, keys, request.now));
+    REQUIRE(all.size() == 2);
+    CHECK(all[0].changed);
+    CHECK(all[0].before->content == "1 of 5 used");
+    CHECK(all[0].after->content == "2 of 5 used");
+    CHECK(all[1].after->content == "2 of 9 used");
+  }
+}
+
+TEST_CASE("keys in this process are shown as those of a server") {
+  using rlctl::keyspace::Keyspace;
+  const auto state_after = [](const Plan& plan, const std::vector<Command>& commands) {
+    Keyspace keys(1767225660s);
+    std::string reply;
+    for (const auto& command : commands) keys.call(command, false, reply);
+    REQUIRE(reply.find('-') != 0);
+    const auto states = look(plan, keys);
+    REQUIRE(states.size() == 1);
+    return text_of(states.begin()->second.text);
+  };
+  const Plan plan;
+  CHECK(state_after(plan, {{"SET", "k", std::string(100, 'x') + "\n"}, {"PEXPIRE", "k", "1500"}}) ==
+        "string, \"" + std::string(40, 'x') + "...\" (101 bytes), ttl 1.5 s");
+  CHECK(state_after(plan, {{"RPUSH", "k", "a", "b", "c", "d"}}) ==
+        "list, 4 elements: \"a\", \"b\", \"c\", ..., no ttl");
+  CHECK(state_after(plan, {{"HSET", "k", "f", "1"}}) == "hash, 1 field: \"f\" = \"1\", no ttl");
+  CHECK(state_after(plan, {{"ZADD", "k", "1.5", "m"}}) == "zset, 1 member: \"m\" at 1.5, no ttl");
+  CHECK(state_after(plan, {{"SADD", "k", "m"}}) == "set, 1 member: \"m\", no ttl");
+  for (const auto& algorithm : rlctl::limiter::algorithms()) {
+    if (!rlctl::limiter::counts_requests(algorithm)) continue;
+    CAPTURE(algorithm.name);
+    Plan call{.algorithm = &algorithm, .limits = {{.limit = 5, .window = 60s}}};
+    rlctl::limiter::CheckCommand command(algorithm);
+    const std::vector<std::string> names = {"k"};
+    const auto words =
+        command.of({.keys = names, .limits = call.limits, .now = 1767225660s}).arguments;
+    call.debuggee = {.name = "limiter",
+                     .source = std::string(algorithm.script),
+                     .keys = names,
+                     .arguments = {words.begin(), words.end()}};
+    Keyspace keys(1767225660s);
+    (void)rlctl::debugger::count_lines(call.debuggee, keys, nullptr, 1000);
+    CHECK(look(call, keys).at("k").text.content == "1 of 5 used");
+    (void)rlctl::debugger::count_lines(call.debuggee, keys, nullptr, 1000);
+    CHECK(look(call, keys).at("k").text.content == "2 of 5 used");
   }
 }
 

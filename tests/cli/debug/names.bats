@@ -51,7 +51,7 @@ END
   # There are ARGV, or the script uses none.
   run -0 --separate-stderr rlctl debug -q set.lua k l --trace , 5
   assert_equal "$stderr" ''
-  echo "return redis.call('NOSUCH')" >none.lua
+  echo "return nil + 1" >none.lua
   run -5 --separate-stderr rlctl debug -q none.lua k l --trace
   assert_equal "$stderr" ''
 }
@@ -123,7 +123,7 @@ debug_in() { sed -n '1s/^# rlctl burst /rlctl debug -q /p' "$1"; }
   assert_line --partial '= "own#ann"'
   run -0 --separate-stderr rlctl debug -q echo --limit 5/60s --trace
   assert_line --partial '= "ann|b#5|two words"'
-  run -2 --separate-stderr rlctl debug -q echo.lua --attach --trace --args '{key}'
+  run -2 --separate-stderr rlctl debug --ldb -q echo.lua --attach --args '{key}'
   assert_regex "$stderr" 'no KEY given.*rlctl debug echo.lua KEY'
 }
 

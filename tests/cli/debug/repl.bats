@@ -18,9 +18,6 @@ session() {
   local status=$1 name=$2
   shift 2
   run "-$status" --separate-stderr debug "$@" --commands "$sessions/$name"
-  # The replies of calls in a free run are known only on Valkey 9, where the script is stepped.
-  # shellcheck disable=SC2001
-  output=$(sed 's/^\(|   redis> .*[^ ]\)      .*/\1/' <<<"$output")
   if [[ ${RLCTL_TEST_WRITE-} ]]; then printf '%s\n' "$output" >"$sessions/$name.out"; fi
   diff -u "$sessions/$name.out" - <<<"$output"
   nothing_is_left
@@ -69,16 +66,10 @@ session() {
   assert_line --partial '= aborted at line 1'
 }
 
-@test "an endless evaluation is cut off with status 1, and restart works again" {
-  run -1 debug loop.lua k <<<$'n\neval while true do end\nstep\nredis GET k\nagain'
-  assert_line --partial 'no answer within 2s'
-  assert_equal "$(grep -c "^!   the script has ended; 'again' calls it on the state that it left, 'restart' starts" \
-    <<<"$output")" 2
-  assert_line "!   again: the server is gone, with its state; 'restart' starts over"
-  nothing_is_left
-  run -2 debug loop.lua k <<<$'eval while true do end\nrestart\nc'
+@test "an endless evaluation ends after a second, and the session goes on" {
+  run -2 debug loop.lua k <<<$'n\neval while true do end\nc'
+  assert_line '!   it did not end within 100000000 instructions'
   assert_line '= {6, 20}'
-  nothing_is_left
 }
 
 @test "restart begins with the same state, whatever was changed, and keeps the breakpoints" {
@@ -144,35 +135,17 @@ session() {
   (($(date +%s) - ${told%.*} < 60))
 }
 
-@test "a caught abort is reported" {
+@test "abort ends a script that catches errors" {
   printf "local ok = pcall(function()\n  redis.call('INCR', KEYS[1])\nend)\nreturn 1\n" >caught.lua
   run -0 debug caught.lua k <<<$'b 2\nc\nabort'
-  assert_line '!   the script caught the error meant to end it, and continued'
-  assert_line '= 1'
+  assert_line '= aborted at line 2'
 }
 
-@test "with --attach --sync an abandoned script runs to its end, and debug says so" {
-  start_server
-  printf "local a = 1\nredis.call('SET', KEYS[1], 5)\nreturn a\n" >write.lua
-  run -0 --separate-stderr rlctl debug -q write.lua k --attach --sync --yes <<<$'s\nquit'
-  assert_equal "$stderr" 'rlctl: debug: the script continues to its end in the server, and what it writes is kept'
-  assert_equal "$(cli GET k)" 5
-  run -0 --separate-stderr rlctl debug -q write.lua k --attach --sync --yes <<<$'s\nabort'
-  assert_equal "$stderr" ''
-}
-
-@test "with --attach a signal stops a long continue, and the server keeps serving" {
-  start_server --lua-time-limit 200
-  printf 'local n = 0\nwhile true do\n  n = n + 1\nend\n' >endless.lua
-  printf 'continue\nprint n > 1000\nquit\n' >commands
-  : >out
-  run ends_by INT '(($(work "$server_pid") >= 100)) && redis-cli -s "$socket" PING >/dev/null' bash -c \
-    'exec rlctl debug -q endless.lua --attach --commands commands >out 2>&1'
-  assert_output 'exit 0'
-  run -0 cat out
-  assert_line --regexp '^\* endless.lua:[0-9], stopped$'
-  assert_line '= true'
-  assert_equal "$(cli PING)" PONG
+@test "what this process does not have ends the script, and names --ldb" {
+  printf "redis.call('SET', KEYS[1], 1)\nreturn redis.call('SORT', KEYS[1])\n" >sort.lua
+  run -2 debug sort.lua k <<<$'c\nredis SORT k'
+  assert_line '= ended early at line 2: SORT is not implemented here; --ldb runs the script on a server'
+  assert_line '!   redis: SORT is not implemented here'
 }
 
 # Commands, and edits of files between them: a line that begins with ! is run by the shell, once the answers
@@ -231,25 +204,6 @@ END
   assert_line '= 2'
   assert_line '= 12'
   nothing_is_left
-}
-
-@test "with --attach --sync, restart checks an edited script before it leaves the old one" {
-  start_server
-  printf 'local n = 1\nreturn n\n' >my.lua
-  edited_session <<'END' | rlctl -s "$socket" debug -q my.lua --attach --sync --yes >out 2>&1 || status=$?
-step
-!printf 'local = 2\n' >my.lua
-restart
-print n
-!printf 'return 5\n' >my.lua
-restart
-continue
-END
-  assert_equal "$status" 2
-  run -0 cat out
-  assert_line '!   restart: the script does not compile'
-  assert_line '= 1'
-  assert_line '= 5'
 }
 
 @test "again calls the script on the state that it left, restart on the original state" {

@@ -46,7 +46,7 @@ $ rlctl debug tally.lua k , 'b c' 2 'b c' 1 --trace
 + tally.lua:14  return {names, 2.75, {'a', -0.5}}
 = {1, 2 (cut from 2.75), {"a", 0 (cut from -0.5)}}    14 lines, 3 redis calls; 1 key was changed
   'k': not there → hash, 1 field: "b c" = "2", no ttl
-! rlctl: debug: using a private server ([..]); SERVER has no 'k'
+! rlctl: debug: running in this process; SERVER has no 'k'
 
 ## a trace as JSON has an event for each line, call, message, variable and key
 $ write incr.lua
@@ -57,7 +57,7 @@ $ write incr.lua
 < return count / 2
 $ rlctl debug incr.lua k --trace --json -q
 {"event":"line","line":1,"source":"local count = redis.call('INCR', KEYS[1])"}
-{"event":"call","line":1,"command":["INCR","k"],"exact":true,"reply":"1","error":null}
+{"event":"call","line":1,"command":["INCR","k"],"reply":"1","error":null}
 {"event":"local","line":1,"name":"count","value":"1","exact":true}
 {"event":"line","line":2,"source":"redis.debug(count)"}
 {"event":"debug","line":2,"message":"1"}
@@ -66,7 +66,7 @@ $ rlctl debug incr.lua k --trace --json -q
 {"event":"line","line":4,"source":"redis.log(0, \"\\27[31m\")"}
 {"event":"log","line":4,"level":"debug","message":"\u001b[31m"}
 {"event":"line","line":5,"source":"return count / 2"}
-{"event":"result","ending":"returned","value":"0","error":null,"error_line":null,"lines":5,"calls":1,"exact":true}
+{"event":"result","ending":"returned","value":"0","error":null,"error_line":null,"lines":5,"calls":1}
 {"event":"key","key":"k","before":null,"after":"string, \"1\", no ttl","changed":true}
 $ rlctl debug incr.lua k --trace -q
 + incr.lua:1  local count = redis.call('INCR', KEYS[1])
@@ -90,7 +90,7 @@ $ rlctl debug reply.lua --trace -q
 = {0, -5, "a\n", nil, +FINE, -MY no, {}}    1 line, 0 redis calls; nothing was changed
 $ rlctl debug reply.lua --trace -q --json
 {"event":"line","line":1,"source":"return {0, -5, 'a\\n', false, {ok = 'FINE'}, {err = 'MY no'}, {}}"}
-{"event":"result","ending":"returned","value":"{0, -5, \"a\\n\", nil, +FINE, -MY no, {}}","error":null,"error_line":null,"lines":1,"calls":0,"exact":true}
+{"event":"result","ending":"returned","value":"{0, -5, \"a\\n\", nil, +FINE, -MY no, {}}","error":null,"error_line":null,"lines":1,"calls":0}
 $ write reply.lua
 < return nil
 $ rlctl debug reply.lua --trace -q
@@ -109,7 +109,7 @@ $ rlctl debug wrong.lua k --trace
 + wrong.lua:2  return n + 1
 [..]   attempt to perform arithmetic on local 'n' (a boolean value)
 = error at line 2: attempt to perform arithmetic on local 'n' (a boolean value)    2 lines, 1 redis call; nothing was changed
-! rlctl: debug: using a private server ([..]); SERVER has no 'k'
+! rlctl: debug: running in this process; SERVER has no 'k'
 [5]
 $ write wrong.lua
 < return redis.error_reply('MYERR no')
@@ -124,7 +124,7 @@ $ rlctl debug wrong.lua --trace -q
 = does not compile, line 2: unexpected symbol near '='    0 lines, 0 redis calls; nothing was changed
 [5]
 $ rlctl debug wrong.lua --coverage
-! rlctl: debug: using a private server ([..]); there are no keys to copy
+! rlctl: debug: running in this process; there are no keys to copy
 ! rlctl: debug: wrong.lua:2: unexpected symbol near '='
 [5]
 $ rlctl debug wrong.lua -q
@@ -142,7 +142,7 @@ $ rlctl debug counter.lua --trace -q
 $ rlctl debug counter.lua --limit 3/10s --trace -q
 + counter.lua:2  return ARGV
 = {"3", "10000"}    1 line, 0 redis calls; nothing was changed
-$ rlctl debug counter.lua --attach -s SERVER k --trace -q
+$ rlctl debug --ldb counter.lua --attach -s SERVER k -q
 ! rlctl: debug: --limit is missing: keys or args contain {limit} or {window}
 ! Try 'rlctl debug --help'.
 [2]

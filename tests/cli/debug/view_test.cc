@@ -10,15 +10,15 @@
 namespace rlctl::cli::debug::view_test {
 namespace {
 
-using ldb::Call;
-using ldb::Ending;
-using ldb::TracedLine;
-using ldb::TraceResult;
-using ldb::Value;
+using debugger::Call;
+using debugger::Ending;
+using debugger::RunResult;
+using debugger::TracedLine;
+using lua::Value;
 
 constexpr Look kPlain{.columns = 40, .colour = false, .utf8 = true};
 
-const ldb::Debuggee kDebuggee{
+const debugger::Debuggee kDebuggee{
     .name = "limit.lua",
     .source = "local len = redis.call('LLEN', key)\r\n\tlocal s = '\x1b[31m'\r\nreturn 1"};
 
@@ -28,9 +28,9 @@ std::string text_of(const TracedLine& line, const Look& look = kPlain, bool cuts
   return out;
 }
 
-std::string text_of(const TraceResult& result) {
+std::string text_of(const RunResult& result) {
   std::string out;
-  View(out, kPlain, kDebuggee, {.maxlen = 0}).traced_result(result, {}, "");
+  View(out, kPlain, kDebuggee, {.maxlen = 0}).traced_result(result, {});
   return out;
 }
 
@@ -40,18 +40,18 @@ std::string json_of(const TracedLine& line) {
   return recorded("debug", std::move(out));
 }
 
-std::string json_of(const TraceResult& result) {
+std::string json_of(const RunResult& result) {
   std::string out;
-  View(out, kPlain, kDebuggee, {.json = true}).traced_result(result, {}, "");
+  View(out, kPlain, kDebuggee, {.json = true}).traced_result(result, {});
   return recorded("debug", std::move(out));
 }
 
 }  // namespace
 
 TEST_CASE("a table that was cut is marked as such") {
-  const TracedLine line{.line = 3,
-                        .changed = {{.local = {.name = "t"},
-                                     .value = {.kind = Value::Kind::kTable, .is_cut = true}}}};
+  const TracedLine line{
+      .line = 3,
+      .changed = {{.name = "t", .value = {.kind = Value::Kind::kTable, .is_cut = true}}}};
   CHECK(text_of(line) == "+ limit.lua:3  return 1\n|   t: {...}\n");
   CHECK(json_of(line).ends_with(
       R"({"event":"local","line":3,"name":"t","value":"{...}","exact":false})"
@@ -62,8 +62,6 @@ TEST_CASE("a failed call shows its error on a separate line") {
   const Call failed{.words = {"INCR", "k"}, .reply = "\"-WRONGTYPE no\"", .error = "WRONGTYPE no"};
   CHECK(text_of(TracedLine{.line = 3, .calls = {failed}}) ==
         "+ limit.lua:3  return 1\n|   redis> INCR k\n!   WRONGTYPE no\n");
-  CHECK(text_of(TracedLine{.line = 3, .calls = {{.words = {"GET"}}}}) ==
-        "+ limit.lua:3  return 1\n|   redis> GET\n!   it was refused\n");
 }
 
 TEST_CASE("words of a call are quoted if necessary") {
@@ -73,9 +71,6 @@ TEST_CASE("words of a call are quoted if necessary") {
         "+ limit.lua:3  return 1\n"
         R"(|   redis> SET "" "a b" "q\"\\" "\x00\n" "\xff" é "it's"      "+OK")"
         "\n");
-  const Call raw{.words = {"SET a b ..."}, .raw = true, .reply = "\"+OK\""};
-  CHECK(text_of(TracedLine{.line = 3, .calls = {raw}}) ==
-        "+ limit.lua:3  return 1\n|   redis> SET a b ...      \"+OK\"\n");
 }
 
 TEST_CASE("a source's control bytes are escaped, and its tabs become blanks") {
@@ -97,7 +92,7 @@ TEST_CASE("lines are cut only for a terminal") {
 
 TEST_CASE("a result shows how and where a script ended") {
   const auto of = [](Ending ending, int line) {
-    TraceResult result{.ending = ending, .message = "why", .error_line = line, .lines = 2};
+    RunResult result{.ending = ending, .message = "why", .error_line = line, .lines = 2};
     return text_of(result);
   };
   const std::string counts = "    2 lines, 0 redis calls; nothing was changed\n";
@@ -106,11 +101,13 @@ TEST_CASE("a result shows how and where a script ended") {
   CHECK(of(Ending::kAborted, 3) == "= aborted at line 3" + counts);
   CHECK(of(Ending::kCutOff, 3) == "= cut off at line 3: why" + counts);
   CHECK(of(Ending::kRefused, 0) == "= refused: why" + counts);
+  CHECK(of(Ending::kNotImplemented, 3) ==
+        "= ended early at line 3: why; --ldb runs the script on a server" + counts);
   CHECK(of(Ending::kLost, 0) == "= lost: why" + counts);
-  CHECK(json_of(TraceResult{
+  CHECK(json_of(RunResult{
             .ending = Ending::kRunTimeError, .message = "why", .error_line = 12, .lines = 2}) ==
         R"({"event":"result","ending":"run_time_error","value":null,"error":"why",)"
-        R"("error_line":12,"lines":2,"calls":0,"exact":true})"
+        R"("error_line":12,"lines":2,"calls":0})"
         "\n");
 }
 
@@ -119,15 +116,10 @@ TEST_CASE("an error is shown only once, at its line") {
   View text(out, kPlain, kDebuggee, {.maxlen = 0});
   text.traced({.line = 3, .calls = {{.words = {"GET"}, .error = "why"}}});
   text.traced_result(
-      {.ending = Ending::kRunTimeError, .message = "why", .error_line = 3, .lines = 1}, {}, "");
+      {.ending = Ending::kRunTimeError, .message = "why", .error_line = 3, .lines = 1}, {});
   CHECK(out ==
         "+ limit.lua:3  return 1\n|   redis> GET\n!   why\n"
         "= error at line 3: why    1 line, 0 redis calls; nothing was changed\n");
-}
-
-TEST_CASE("a trace without probes is marked as such") {
-  CHECK(text_of(TraceResult{.exact = false}).find("\nvariables are not shown: ") !=
-        std::string::npos);
 }
 
 }  // namespace rlctl::cli::debug::view_test

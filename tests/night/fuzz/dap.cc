@@ -12,7 +12,7 @@
 #include "cli/commands/debug/dap/launch.h"
 #include "cli/commands/debug/dap/members.h"
 #include "cli/commands/debug/dap/messages.h"
-#include "ldb/breakpoint.h"
+#include "debugger/breakpoint.h"
 #include "night/fuzz/fuzz.h"
 
 namespace fuzz::dap {
@@ -40,10 +40,11 @@ std::vector<std::optional<std::string>> messages_in(std::string_view bytes, std:
 }
 
 void test_breakpoint(std::string_view text) {
-  const auto hit = accepted<UsageError>([&] { return rlctl::ldb::HitCondition(text); },
+  const auto hit = accepted<UsageError>([&] { return rlctl::debugger::HitCondition(text); },
                                         5 * text.size() + kLongest);
   if (hit) require(hit->lua().starts_with("n"), "a hit count is Lua of n");
-  const auto message = accepted<UsageError>([&] { return rlctl::ldb::LogMessage(text); }, kLongest);
+  const auto message =
+      accepted<UsageError>([&] { return rlctl::debugger::LogMessage(text); }, kLongest);
   if (!message) return;
   require(message->text({}).size() <= text.size() + 3 * message->expressions().size(),
           "a message is the text, with values");
@@ -61,11 +62,8 @@ void test(std::string_view input) {
           "what is sent can be read");
   for (const auto& body : whole) {
     const auto json = body ? rlctl::parse_json(*body) : Json();
-    for (const bool attaches : {false, true}) {
-      (void)accepted<UsageError>(
-          [&] { return read_launch(json, {}, {}, attaches).operands.size(); },
-          10 * input.size() + kLongest);
-    }
+    (void)accepted<UsageError>([&] { return read_launch(json, {}, {}).operands.size(); },
+                               10 * input.size() + kLongest);
   }
 }
 

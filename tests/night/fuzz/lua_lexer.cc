@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <array>
 
-#include "ldb/evaluation.h"
+#include "debugger/debugger.h"
+#include "ldb/redis_debugger.h"
 #include "lua/calls.h"
+#include "lua/stop_lines.h"
 #include "lua/substitute.h"
 #include "night/fuzz/fuzz.h"
 
@@ -61,10 +63,10 @@ void test(std::string_view input) {
   const std::array<std::string_view, 1> words{input};
   (void)needed_substitutes(input, words);
   (void)needed_substitutes("return redis.call(ARGV[1])", words);
-  (void)rlctl::ldb::parse_path(input);
-  (void)rlctl::ldb::names_in(input);
-  (void)rlctl::ldb::assigned_in(input);
+  (void)rlctl::debugger::parse_assignment(input);
   (void)rlctl::ldb::may_be_endless(input);
+  const auto stops = stop_lines(input);
+  require(stops.empty() || *stops.begin() >= 1, "lines begin with 1");
 }
 
 const Target kTarget("lua_lexer", test);

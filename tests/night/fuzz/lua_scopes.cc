@@ -1,8 +1,7 @@
-// The declarations of a source refer to each other and to its text; with probes or substitutes it
+// The declarations of a source refer to each other and to its text; with substitutes it
 // is Lua still, and its lines are those of the source.
 #include "lua/scopes.h"
 
-#include "ldb/probes.h"
 #include "lua/substitute.h"
 #include "night/fuzz/fuzz.h"
 
@@ -38,28 +37,6 @@ void require_consistent(const Scopes& scopes, std::string_view source) {
   for (const auto name : scopes.names) require(!name.starts_with(unused), "a name is unused");
 }
 
-// Unless the main function is wrapped, `redis` and what probes and `server` need are locals of it.
-bool has_room(const Scopes& scopes, const rlctl::ldb::ProbeOptions& options) {
-  const auto& main = scopes.functions[0];
-  const std::size_t own = options.probes || main.globals.contains("server") ? 2 : 1;
-  return main.most_locals + own <= kMaxLocals;
-}
-
-void test_probes(std::string_view source, const Scopes& scopes, rlctl::ldb::ProbeOptions options) {
-  options.wrapped = options.wrapped || !has_room(scopes, options);
-  const auto probed = rlctl::ldb::add_probes(source, options);
-  if (!probed) return;
-  require(find_scopes(probed->text).has_value(), "with probes it is Lua", probed->text);
-  const auto lines = static_cast<int>(source_lines(source).size());
-  int last = 0;
-  for (const int line : probed->lines) {
-    if (line == 0) continue;
-    require(line >= last && line <= lines + 1, "lines are the source's", probed->text);
-    last = line;
-  }
-  require(probed->text.size() <= 1'000'000 + 400 * source.size(), "its size is bounded");
-}
-
 // A digit for what is made of the source, on a line, and the source.
 void test(std::string_view input) {
   Parts parts(input);
@@ -70,20 +47,10 @@ void test(std::string_view input) {
   if (!scopes) return;
   require_consistent(*scopes, source);
   const bool variant = what % 2 == 1;
-  if (what < 2) {
-    test_probes(source, *scopes, {.wrapped = variant});
-  } else if (what < 4) {
-    test_probes(source, *scopes,
-                {.wrapped = variant,
-                 .probes = false,
-                 .now = std::chrono::microseconds{1'700'000'000'000'000}});
-  } else {
-    const Substitutes all{.time = true, .expiry = true, .other_keys = variant};
-    const auto text =
-        what < 6 ? with_substitutes(source, all) : library_with_substitutes(source, all);
-    require(!text || find_scopes(*text).has_value(), "with substitutes it is Lua",
-            text.value_or(""));
-  }
+  const Substitutes all{.time = true, .expiry = true, .other_keys = variant};
+  const auto text =
+      what < 6 ? with_substitutes(source, all) : library_with_substitutes(source, all);
+  require(!text || find_scopes(*text).has_value(), "with substitutes it is Lua", text.value_or(""));
 }
 
 const Target kTarget("lua_scopes", test);

@@ -75,7 +75,7 @@ void test_messages(ReplyView reply) {
             "an error is one line without control bytes", what);
     require(what.size() <= 4 * reply.text().size() + 200, "its length is bounded", what);
   }
-  const auto explained = rlctl::ldb::explain_error(reply, kScript, {}, 1);
+  const auto explained = rlctl::ldb::explain_error(reply, kScript, 1);
   require(!has_control(explained.message), "so is a script's", explained.message);
 }
 

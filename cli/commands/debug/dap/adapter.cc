@@ -100,9 +100,7 @@ void Adapter::answer(const Json& request) {
   if (found->needs != Needs::kNothing && state_ == State::kNone) {
     throw UsageError("no script has been launched; launch comes first");
   }
-  // An evaluation may have ended a script that was stopped.
-  const bool is_stopped = state_ == State::kStopped && script_->debugger().running();
-  if (found->needs == Needs::kStop && !is_stopped) {
+  if (found->needs == Needs::kStop && state_ != State::kStopped) {
     throw UsageError(state_ == State::kRunning       ? "the script is running: pause it first"
                      : state_ == State::kConfiguring ? "the script has not started"
                                                      : "the script has ended");
@@ -114,6 +112,10 @@ void Adapter::answer(const Json& request) {
   const auto* arguments = member(request, "arguments");
   static const Json kNone = Json::object();
   if (found->answer == nullptr) {
+    if (command == "attach") {
+      throw UsageError(
+          "rlctl attaches to no server: launch runs the script in this process, on copies of keys");
+    }
     if (state_ != State::kNone || launch_request_) throw UsageError("a script was launched");
     launch_request_ = request;
     return;
@@ -128,8 +130,8 @@ void Adapter::launch() {
   const auto request = *std::exchange(launch_request_, std::nullopt);
   try {
     const auto* arguments = member(request, "arguments");
-    auto launch = read_launch(arguments == nullptr ? Json() : *arguments, given_,
-                              invocation_.connection, request["command"] == "attach");
+    auto launch =
+        read_launch(arguments == nullptr ? Json() : *arguments, given_, invocation_.connection);
     stops_on_entry_ = launch.stops_on_entry;
     breaks_on_deny_ = wants_breaks_on_deny_ = launch.breaks_on_deny;
     Invocation invocation{.command = invocation_.command,
@@ -142,8 +144,8 @@ void Adapter::launch() {
                           .interrupt = invocation_.interrupt,
                           .out = out_};
     auto plan = make_plan(std::move(launch.plan), invocation);
-    run_session(plan, invocation, [&](Place& place) {
-      drive(plan, place, request);
+    run_session(plan, invocation, [&](const EngineKeys& keys) {
+      drive(plan, keys, request);
       return ExitStatus::kDone;
     });
   } catch (const OutputClosed&) {
@@ -162,35 +164,34 @@ void Adapter::launch() {
 }
 
 /// Serves the client while there is a script.
-void Adapter::drive(const Plan& plan, Place& place, const Json& request) {
-  script_.emplace(
-      plan, place, counting_, [this] { return wants_stop(); },
-      [this](int line, const std::string& text) {
-        client_.log(escaped_message(text), script_->source(), counting_.line(line));
-      });
-  script_->debugger().set_counts_probes(breaks_on_deny_);
+void Adapter::drive(const Plan& plan, const EngineKeys& keys, const Json& request) {
+  debugger::Debugger::Options options;
+  options.wants_stop = [this] { return wants_stop(); };
+  options.on_message = [this](int line, const std::string& text) {
+    client_.log(escaped_message(text), script_->source(), counting_.line(line));
+  };
+  options.stops_at_errors = true;
+  options.interrupt = &invocation_.interrupt;
+  script_.emplace(plan, keys, counting_, std::move(options));
   variables_.emplace(*script_);
-  // The place, which the script uses, is gone after this, in whatever way it ends.
+  // The keys, which the script uses, are gone after this, in whatever way it ends.
   const std::unique_ptr<Adapter, void (*)(Adapter*)> at_end(this, [](Adapter* adapter) {
     adapter->variables_.reset();
     adapter->script_.reset();
   });
   state_ = State::kConfiguring;
   client_.respond(request, nullptr);
-  client_.output("console", place.where());
+  client_.output("console", keys.where);
   client_.event("initialized");
   while (!is_over_) {
     if (std::exchange(is_beginning_, false)) {
       begin();
     } else if (const auto move = std::exchange(move_, nullptr)) {
       run(move);
-    } else if (state_ == State::kStopped && !script_->debugger().running()) {
-      end_run();  // an evaluation has ended it
     } else {
       receive(true);
     }
   }
-  warn_of_leaving();
 }
 
 void Adapter::begin() {
@@ -198,30 +199,27 @@ void Adapter::begin() {
   auto halt = script_->stepper().begin();
   auto& debugger = script_->debugger();
   for (auto& body : drop_lost_breakpoints(*script_)) client_.event("breakpoint", std::move(body));
-  if (debugger.running() && !debugger.knows_locals()) {
-    client_.output("console", kStopsAtLinesOnly);
-  }
   if (!debugger.running() || stops_on_entry_) return halted(halt);
   report(halt);
   if (auto reason = debugger.reason_to_halt()) return after_stop(*std::move(reason), true);
-  run(&ldb::Debugger::go_on);
+  run(&debugger::Debugger::go_on);
 }
 
 void Adapter::run(Move move) {
   state_ = State::kRunning;
-  runs_freely_ = move == &ldb::Debugger::go_on;
+  runs_freely_ = move == &debugger::Debugger::go_on;
   after_stop((script_->debugger().*move)(), runs_freely_);
 }
 
 /// Continues if the script was stopped only for a request that had to wait.
-void Adapter::after_stop(ldb::Halt halt, bool is_free) {
+void Adapter::after_stop(debugger::Halt halt, bool is_free) {
   auto& debugger = script_->debugger();
   runs_freely_ = is_free;
-  while (halt.why == ldb::Halt::Why::kStopped && !is_paused_ && !is_over_) {
+  while (halt.why == debugger::Halt::Why::kStopped && !is_paused_ && !is_over_) {
     report(halt);
     halt = {.why = halt.why, .line = halt.line};
     state_ = State::kStopped;
-    if (answer_waiting() || !debugger.running()) return;
+    if (answer_waiting()) return;
     if (!is_free) break;
     state_ = State::kRunning;
     halt = debugger.go_on();
@@ -246,7 +244,7 @@ bool Adapter::wants_stop() {
   return is_paused_ || is_over_ || waits_in_vain || (runs_freely_ && !waiting_.empty());
 }
 
-void Adapter::halted(const ldb::Halt& halt) {
+void Adapter::halted(const debugger::Halt& halt) {
   report(halt);
   variables_->forget();
   if (is_over_) return;
@@ -254,12 +252,12 @@ void Adapter::halted(const ldb::Halt& halt) {
   state_ = State::kStopped;
   is_paused_ = false;
   error_.reset();
-  if (halt.why == ldb::Halt::Why::kError) error_ = halt.error;
+  if (halt.why == debugger::Halt::Why::kError) error_ = halt.error;
   client_.event("stopped", stopped_body(halt));
 }
 
 /// Shows what the script did since its last stop.
-void Adapter::report(const ldb::Halt& halt) {
+void Adapter::report(const debugger::Halt& halt) {
   client_.output("stdout", done_text(halt));
 }
 
@@ -269,16 +267,12 @@ bool Adapter::repeats_denied_run() {
   auto& stepper = script_->stepper();
   if (!breaks_on_deny_ || !stepper.was_denied()) return false;
   breaks_on_deny_ = false;
-  const auto count = stepper.debugger().result().probe_count;
-  if (count == 0) {
-    client_.output("console", "denied; the script has no room for what could stop it there");
-    return false;
-  }
+  const auto count = stepper.debugger().result().lines;
   client_.output("console", "denied: it runs again, on the same state, up to its last line");
   state_ = State::kRunning;
   stepper.rewind();
   static_cast<void>(stepper.begin());
-  auto halt = stepper.debugger().go_on_to_probe(count);
+  auto halt = stepper.debugger().go_on_to(count);
   halt.calls.clear();
   halt.messages.clear();
   halt.calls_before = 0;
@@ -301,13 +295,7 @@ void Adapter::end() {
   state_ = State::kEnded;
   is_paused_ = false;
   variables_->forget();
-  // A script in a private server ends with it. Some clients kill rlctl at the event.
-  if (script_->plan().is_private()) script_->place().discard();
   client_.event("terminated");
-}
-
-void Adapter::warn_of_leaving() {
-  if (script_->stepper().runs_on_if_left()) warn(kRunsOn, invocation_.command);
 }
 
 // ---- Requests: the session ----
@@ -359,7 +347,6 @@ Json Adapter::exception_info() const {
 
 Json Adapter::terminate() {
   if (state_ == State::kEnded) throw UsageError("the script has ended");
-  if (script_->stepper().runs_on_if_left()) client_.output("stderr", kRunsOn);
   script_->debugger().leave();
   is_beginning_ = false;
   move_ = nullptr;
@@ -368,7 +355,6 @@ Json Adapter::terminate() {
 }
 
 Json Adapter::disconnect() {
-  if (script_ && script_->stepper().runs_on_if_left()) client_.output("stderr", kRunsOn);
   is_over_ = true;
   return nullptr;
 }
@@ -384,7 +370,7 @@ Json Adapter::begin_move(Move move) {
   if (move_ != nullptr) throw UsageError("the script is running: pause it first");
   move_ = move;
   variables_->forget();
-  if (move != &ldb::Debugger::go_on) return nullptr;
+  if (move != &debugger::Debugger::go_on) return nullptr;
   return {{"allThreadsContinued", true}};
 }
 
@@ -398,7 +384,7 @@ Json Adapter::pause() {
 
 std::span<const Adapter::Row> Adapter::rows() {
   using A = Adapter;
-  using D = ldb::Debugger;
+  using D = debugger::Debugger;
   using J = const Json;
   static constexpr Row kRows[] = {
       {"initialize", Needs::kNothing, [](A& a, J& given) { return a.initialize(given); }},

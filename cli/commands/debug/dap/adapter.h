@@ -11,9 +11,9 @@
 #include "cli/commands/debug/dap/members.h"
 #include "cli/commands/debug/dap/script.h"
 #include "cli/commands/debug/dap/variables.h"
-#include "cli/commands/debug/place.h"
+#include "cli/commands/debug/engine_keys.h"
 #include "cli/commands/debug/plan.h"
-#include "ldb/debugger.h"
+#include "debugger/debugger.h"
 
 namespace rlctl::cli::debug::dap {
 
@@ -53,7 +53,7 @@ class Adapter {
   };
   static std::span<const Row> rows();
 
-  using Move = ldb::Halt (ldb::Debugger::*)();
+  using Move = debugger::Halt (debugger::Debugger::*)();
 
   // ---- Messages ----
 
@@ -67,16 +67,15 @@ class Adapter {
   // ---- From launch to end ----
 
   void launch();
-  void drive(const Plan& plan, Place& place, const Json& request);
+  void drive(const Plan& plan, const EngineKeys& keys, const Json& request);
   void begin();
   void run(Move move);
-  void after_stop(ldb::Halt halt, bool is_free);
-  void halted(const ldb::Halt& halt);
-  void report(const ldb::Halt& halt);
+  void after_stop(debugger::Halt halt, bool is_free);
+  void halted(const debugger::Halt& halt);
+  void report(const debugger::Halt& halt);
   bool repeats_denied_run();
   void end_run();
   void end();
-  void warn_of_leaving();
 
   // ---- Requests ----
 

@@ -7,15 +7,15 @@
 #include <utility>
 
 #include "base/error.h"
-#include "ldb/debugger.h"
+#include "debugger/debugger.h"
 
 namespace rlctl::cli::debug::dap {
 namespace {
 
-using Breakpoints = std::map<int, ldb::Breakpoint>;
+using Breakpoints = std::map<int, debugger::Breakpoint>;
 
 /// The line nearest to this one at which the script stops, the later of two; 0 if none is known.
-int nearest_stop(const ldb::Debugger& debugger, int line) {
+int nearest_stop(const debugger::Debugger& debugger, int line) {
   const auto& lines = debugger.stop_lines();
   const auto after = lines.lower_bound(line);
   if (after == lines.begin()) return after == lines.end() ? 0 : *after;
@@ -33,7 +33,7 @@ Json set_breakpoint(Script& script, const Breakpoints& before, const Json& wante
   if (debugger.breakpoints().contains(line)) {
     throw UsageError(fmt::format("line {} has a breakpoint", line));
   }
-  ldb::Breakpoint breakpoint{.line = line, .condition = text_member(wanted, "condition")};
+  debugger::Breakpoint breakpoint{.line = line, .condition = text_member(wanted, "condition")};
   if (const auto text = text_member(wanted, "hitCondition"); !text.empty()) {
     breakpoint.hit_condition.emplace(text);
   }

@@ -11,25 +11,24 @@
 namespace rlctl::cli::debug::dap {
 namespace {
 
-std::string call_line(const ldb::Call& call) {
-  auto line = "redis> " + command_text(call);
-  if (call.failed()) return line + "      ! " + call.error.value_or("it was refused");
-  return line + "      " + (call.reply ? escaped_message(*call.reply) : "(ran freely)");
+std::string call_line(const debugger::Call& call) {
+  return "redis> " + command_text(call) + "      " +
+         (call.error ? "! " + *call.error : escaped_message(call.reply));
 }
 
 }  // namespace
 
-Json stopped_body(const ldb::Halt& halt) {
-  // In the order of ldb::Halt::Why, before kEnded.
+Json stopped_body(const debugger::Halt& halt) {
+  // In the order of debugger::Halt::Why, before kEnded.
   static constexpr std::array kReasons{
       "entry",           "step",  "breakpoint",          "breakpoint",
       "data breakpoint", "pause", "function breakpoint", "exception"};
   Json body{{"reason", kReasons.at(static_cast<std::size_t>(halt.why))},
             {"threadId", kThread},
             {"allThreadsStopped", true}};
-  if (halt.why == ldb::Halt::Why::kCalledFor) body["description"] = "redis.breakpoint()";
-  if (halt.why == ldb::Halt::Why::kCall) body["description"] = "before " + halt.call;
-  if (halt.why == ldb::Halt::Why::kError) {
+  if (halt.why == debugger::Halt::Why::kCalledFor) body["description"] = "redis.breakpoint()";
+  if (halt.why == debugger::Halt::Why::kCall) body["description"] = "before " + halt.call;
+  if (halt.why == debugger::Halt::Why::kError) {
     body["description"] = "an error that nothing catches";
     body["text"] = escaped_message(halt.error);
   }
@@ -39,7 +38,7 @@ Json stopped_body(const ldb::Halt& halt) {
   return body;
 }
 
-std::string done_text(const ldb::Halt& halt) {
+std::string done_text(const debugger::Halt& halt) {
   std::string text;
   if (halt.calls_before > 0) text += fmt::format("{} calls before these\n", halt.calls_before);
   for (const auto& call : halt.calls) text += call_line(call) + '\n';

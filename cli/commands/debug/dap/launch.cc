@@ -28,7 +28,7 @@ void read_state(const Json& arguments, Plan& plan) {
 }
 
 /// What the command line refuses when it is parsed.
-void require_compatible(const Plan& plan, const Json& arguments) {
+void require_compatible(const Plan& plan) {
   const auto& files = plan.log.files;
   const bool has_log = !files.empty();
   if (std::find(files.begin(), files.end(), kStandardInput) != files.end()) {
@@ -39,25 +39,6 @@ void require_compatible(const Plan& plan, const Json& arguments) {
   }
   if (has_log && plan.now) {
     throw UsageError("\"now\" and \"replay\" cannot be combined: the log has the times");
-  }
-  if (plan.attach && has_log) {
-    throw UsageError(
-        "attach and \"replay\" cannot be combined: a log is replayed on a private server");
-  }
-  if (plan.attach && plan.script_options.find("setup") != nullptr) {
-    throw UsageError(
-        "attach and \"setup\" cannot be combined: the keys of a server that is in use stay as they "
-        "are");
-  }
-  if (member(arguments, "sync") != nullptr && !plan.attach) {
-    throw UsageError("\"sync\" requires attach: a private server has no other clients");
-  }
-  // The editor waits for an answer, not for somebody at the terminal.
-  if (plan.sync && !plan.yes) {
-    throw UsageError(
-        "\"sync\" stops all of the server at every line: it serves no other client meanwhile, and "
-        "what the script writes is kept",
-        "with \"yes\": true, it does");
   }
 }
 
@@ -70,14 +51,10 @@ void require_no_fifo(const std::string& file) {
 
 }  // namespace
 
-Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOptions& connection,
-                   bool attaches) {
+Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOptions& connection) {
   Launch launch{.plan = given, .connection = connection};
   auto& plan = launch.plan;
   plan.quiet = true;
-  plan.attach = plan.attach || attaches;
-  plan.sync = flag_member(arguments, "sync", plan.sync);
-  plan.yes = flag_member(arguments, "yes", plan.yes);
   auto script = text_member(arguments, "program");
   if (const auto other = text_member(arguments, "script"); !other.empty()) {
     if (!script.empty()) throw UsageError("\"script\" and \"program\" mean the same: omit one");
@@ -112,13 +89,8 @@ Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOpt
   read_state(arguments, plan);
   std::ranges::for_each(plan.log.files, require_no_fifo);
   if (const auto* setup = plan.script_options.find("setup")) require_no_fifo(*setup);
-  require_compatible(plan, arguments);
+  require_compatible(plan);
   launch.breaks_on_deny = flag_member(arguments, "breakOnDeny", false);
-  if (launch.breaks_on_deny && !plan.is_private()) {
-    throw UsageError(
-        "\"breakOnDeny\" requires a private server: in another, the script cannot run again on the "
-        "same state");
-  }
   return launch;
 }
 

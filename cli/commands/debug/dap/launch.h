@@ -18,9 +18,7 @@ struct Launch {
   bool breaks_on_deny = false;
 };
 
-/// Adds what `arguments` name to the options that rlctl was started with. `attaches`: as --attach.
-/// Throws UsageError.
-Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOptions& connection,
-                   bool attaches);
+/// Adds what `arguments` name to the options that rlctl was started with. Throws UsageError.
+Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOptions& connection);
 
 }  // namespace rlctl::cli::debug::dap

@@ -52,11 +52,7 @@ Json set_function_breakpoints(Script& script, const Json& arguments) {
   auto set = Json::array();
   for (const auto& one : *wanted) {
     try {
-      auto name = call_named(one);
-      if (script.debugger().running() && !script.debugger().knows_locals()) {
-        throw UsageError(kStopsAtLinesOnly);
-      }
-      calls.insert(std::move(name));
+      calls.insert(call_named(one));
       set.push_back({{"id", kFirstCallId + static_cast<int>(set.size())}, {"verified", true}});
     } catch (const UsageError& error) {
       set.push_back({{"verified", false}, {"message", error.what()}});

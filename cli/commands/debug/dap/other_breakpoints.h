@@ -7,15 +7,10 @@
 
 namespace rlctl::cli::debug::dap {
 
-/// Why none of these stops a script.
-inline constexpr const char* kStopsAtLinesOnly =
-    "the script has no room for probes: it stops at lines only";
-
 /// The filters of setExceptionBreakpoints, for the answer to initialize.
 Json exception_filters();
 
-/// Answer the requests. Throw UsageError; for a call that cannot be stopped at, the answer says
-/// why.
+/// Answer the requests. Throw UsageError; for what is not the name of a call, the answer says so.
 Json set_function_breakpoints(Script& script, const Json& arguments);
 Json set_exception_breakpoints(Script& script, const Json& arguments);
 

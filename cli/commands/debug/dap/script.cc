@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "ldb/debugger.h"
+#include "debugger/debugger.h"
 
 namespace rlctl::cli::debug::dap {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 constexpr int kSourceReference = 1;  // the sourceReference of a script that has no file
 
 /// The file of a plan's script; empty if it has none.
-std::string script_file(const Plan& plan, const ldb::Debuggee& debuggee) {
+std::string script_file(const Plan& plan, const debugger::Debuggee& debuggee) {
   if (plan.algorithm != nullptr) return bundled_file(debuggee);
   std::error_code failed;
   const auto path = std::filesystem::canonical(plan.path, failed);
@@ -27,21 +27,15 @@ std::string script_file(const Plan& plan, const ldb::Debuggee& debuggee) {
 
 }  // namespace
 
-Script::Script(const Plan& plan, Place& place, Counting counting, std::function<bool()> wants_stop,
-               Stepper::OnMessage on_message)
-    : plan_(plan),
-      place_(place),
-      counting_(counting),
-      stepper_(plan, place, std::move(wants_stop), std::move(on_message), true),
+Script::Script(const Plan& plan, const EngineKeys& keys, Counting counting,
+               debugger::Debugger::Options options)
+    : counting_(counting),
+      stepper_(plan, keys, std::move(options)),
       view_(text_, Look{.utf8 = true}, stepper_.debuggee()),
-      path_(script_file(plan, stepper_.debuggee())) {
-  stepper_.debugger().find_stop_lines();
-}
+      path_(script_file(plan, stepper_.debuggee())) {}
 
 void Script::reset() {
-  if (!stepper_.reset()) return;
-  view_.read_source();
-  debugger().find_stop_lines();
+  if (stepper_.reset()) view_.read_source();
 }
 
 std::string Script::end_text() {
@@ -87,8 +81,7 @@ Json source(const Script& script, const Json& arguments) {
 
 Json stack_trace(Script& script, const Json& arguments) {
   auto& debugger = script.debugger();
-  auto frames = debugger.backtrace();
-  if (frames.empty()) frames.push_back({.name = "top level", .line = debugger.line()});
+  const auto frames = debugger.backtrace();
   const auto first = std::max<std::int64_t>(integer_member(arguments, "startFrame", 0), 0);
   const auto levels = integer_member(arguments, "levels", 0);
   auto shown = Json::array();

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/commands/debug/dap/members.h"
-#include "cli/commands/debug/place.h"
+#include "cli/commands/debug/engine_keys.h"
 #include "cli/commands/debug/plan.h"
 #include "cli/commands/debug/stepper.h"
 #include "cli/commands/debug/view.h"
@@ -19,21 +19,18 @@ struct Counting {
   int line(int of_script) const noexcept { return of_script - 1 + first_line; }
 };
 
-/// The script that was launched, on its server, and what the client calls it.
+/// The script that was launched, and what the client calls it.
 class Script {
  public:
-  /// The plan and the place must outlive this. `wants_stop`, `on_message`: see
-  /// ldb::Debugger::Options.
-  Script(const Plan& plan, Place& place, Counting counting, std::function<bool()> wants_stop,
-         Stepper::OnMessage on_message);
+  /// The plan and the keys must outlive this.
+  Script(const Plan& plan, const EngineKeys& keys, Counting counting,
+         debugger::Debugger::Options options);
   Script(const Script&) = delete;
   Script& operator=(const Script&) = delete;
 
-  const Plan& plan() const noexcept { return plan_; }
-  Place& place() noexcept { return place_; }
   Stepper& stepper() noexcept { return stepper_; }
-  ldb::Debugger& debugger() noexcept { return stepper_.debugger(); }
-  const ldb::Debuggee& debuggee() const noexcept { return stepper_.debuggee(); }
+  debugger::Debugger& debugger() noexcept { return stepper_.debugger(); }
+  const debugger::Debuggee& debuggee() const noexcept { return stepper_.debuggee(); }
   const Counting& counting() const noexcept { return counting_; }
 
   /// Reads the script's file again, if it has changed, and prepares for another run. Throws as
@@ -51,8 +48,6 @@ class Script {
   bool is_at(const Json& source) const;
 
  private:
-  const Plan& plan_;
-  Place& place_;
   const Counting counting_;
   Stepper stepper_;
   std::string text_;  ///< what the view has written

@@ -1,5 +1,7 @@
 #include "cli/commands/debug/dap/variables.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -9,8 +11,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands/debug/keys.h"
-#include "ldb/debugger.h"
-#include "ldb/evaluation.h"
+#include "debugger/debugger.h"
+#include "lua/frames.h"
+#include "lua/value.h"
 
 namespace rlctl::cli::debug::dap {
 namespace {
@@ -21,8 +24,8 @@ Json plain_variable(const std::string& name, const std::string& value) {
 }
 
 /// A value as an editor shows it. It has no control characters.
-std::string shown_text(const ldb::Value& value) {
-  return ldb::text_of(value, ldb::Characters::kUtf8);
+std::string shown_text(const lua::Value& value) {
+  return lua::text_of(value, lua::Characters::kUtf8);
 }
 
 /// The frame of a request, from the innermost. Script's stack_trace() gives their numbers.
@@ -39,10 +42,10 @@ std::string field_path(const std::string& table, const std::string& field) {
 
 }  // namespace
 
-/// Lets the debugger look at a frame; returns why its variables are not known.
-std::string Variables::select_frame(std::size_t frame) {
+/// Lets the debugger look at a frame.
+void Variables::select_frame(std::size_t frame) {
   frame_ = frame;
-  return script_.debugger().select_frame(frame);
+  script_.debugger().select_frame(frame);
 }
 
 const Variables::Node& Variables::node_of(const Json& arguments) const {
@@ -77,9 +80,9 @@ Json Variables::scopes(const Json& arguments) {
 }
 
 /// "value", "type" and "variablesReference" of a value, for its variable or its evaluation.
-Json Variables::value_fields(const char* name, const ldb::Value& value, const std::string& path) {
-  using Kind = ldb::Value::Kind;
-  // In the order of ldb::Value::Kind.
+Json Variables::value_fields(const char* name, const lua::Value& value, const std::string& path) {
+  using Kind = lua::Value::Kind;
+  // In the order of lua::Value::Kind.
   static constexpr std::array kTypes{"nil", "boolean", "number", "string", "table", "table"};
   const bool is_table = value.kind == Kind::kTable && (!value.fields.empty() || value.is_cut);
   auto text = shown_text(value);
@@ -94,7 +97,7 @@ Json Variables::value_fields(const char* name, const ldb::Value& value, const st
                 : 0}};
 }
 
-Json Variables::variable(const std::string& name, const ldb::Value& value,
+Json Variables::variable(const std::string& name, const lua::Value& value,
                          const std::string& path) {
   auto fields = value_fields("value", value, path);
   fields["name"] = name;
@@ -102,11 +105,10 @@ Json Variables::variable(const std::string& name, const ldb::Value& value,
   return fields;
 }
 
-Json Variables::fields_of(const ldb::Value& table, const std::string& path) {
+Json Variables::fields_of(const lua::Value& table, const std::string& path) {
   auto fields = Json::array();
   for (const auto& [key, value] : table.fields) {
-    const bool is_name =
-        key.kind == ldb::Value::Kind::kString && ldb::names_in(key.text).contains(key.text);
+    const bool is_name = key.kind == lua::Value::Kind::kString && lua::is_name(key.text);
     const auto text = is_name ? key.text : "[" + shown_text(key) + "]";
     fields.push_back(variable(text, value, path.empty() ? path : field_path(path, text)));
   }
@@ -114,25 +116,17 @@ Json Variables::fields_of(const ldb::Value& table, const std::string& path) {
   return fields;
 }
 
-Json Variables::locals(bool are_upvalues, const std::string& why_not) {
-  auto& debugger = script_.debugger();
+Json Variables::locals(bool are_upvalues) {
   auto shown = Json::array();
-  if (!are_upvalues && !why_not.empty()) shown.push_back(plain_variable("not known", why_not));
-  const auto& all = debugger.locals();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto& [local, value] = all[i];
-    const bool is_hidden =
-        std::any_of(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end(),
-                    [&name = local.name](const auto& later) { return later.local.name == name; });
-    if (is_hidden || (local.function != debugger.function()) != are_upvalues) continue;
-    shown.push_back(variable(local.name, value, local.name));
+  for (const auto& [name, value, is_upvalue] : script_.debugger().variables()) {
+    if (is_upvalue == are_upvalues) shown.push_back(variable(name, value, name));
   }
   return shown;
 }
 
 Json Variables::global(const char* name) {
-  const auto found = script_.debugger().print(name);
-  if (found.outcome != ldb::Evaluation::Outcome::kValues || found.values.empty()) {
+  const auto found = script_.debugger().evaluate(name);
+  if (found.outcome != lua::Evaluation::Outcome::kValues || found.values.empty()) {
     throw UsageError(std::string(name) + ": " + found.message);
   }
   return fields_of(found.values.front(), name);
@@ -140,16 +134,12 @@ Json Variables::global(const char* name) {
 
 Json Variables::keys_in_redis() {
   auto shown = Json::array();
-  const auto call = [&](const std::vector<std::string>& words) -> std::optional<ldb::Call> {
-    if (!script_.debugger().running()) return std::nullopt;
-    return script_.debugger().call(words);
-  };
+  const auto call = [&](const auto& words) { return script_.debugger().call(words); };
   for (const auto& key : script_.debuggee().keys) {
     const auto text = read_key(call, key);
-    if (!text) break;
-    shown.push_back(plain_variable(escaped_message(key), text->type == "none"
+    shown.push_back(plain_variable(escaped_message(key), text.type == "none"
                                                              ? "no such key"
-                                                             : escaped_message(text_of(*text))));
+                                                             : escaped_message(text_of(text))));
   }
   return shown;
 }
@@ -157,11 +147,11 @@ Json Variables::keys_in_redis() {
 Json Variables::variables(const Json& arguments) {
   using Kind = Node::Kind;
   const auto node = node_of(arguments);
-  const auto why_not = select_frame(node.frame);
+  select_frame(node.frame);
   switch (node.kind) {
     case Kind::kLocals:
     case Kind::kUpvalues:
-      return {{"variables", locals(node.kind == Kind::kUpvalues, why_not)}};
+      return {{"variables", locals(node.kind == Kind::kUpvalues)}};
     case Kind::kKeys:
       return {{"variables", global("KEYS")}};
     case Kind::kArgv:
@@ -178,33 +168,23 @@ Json Variables::evaluate(const Json& arguments) {
   auto& debugger = script_.debugger();
   const auto code = text_member(arguments, "expression");
   const auto context = text_member(arguments, "context");
-  const bool is_path = ldb::parse_path(code).has_value();
+  const bool is_path = debugger::is_path(code);
   if (code.empty()) throw UsageError("\"expression\" is missing");
   if (context != "repl" && context != "watch" && !is_path) {
     throw UsageError("only variables and their fields are evaluated here");
   }
-  if (context != "repl" && ldb::may_be_endless(code)) {
-    throw UsageError("loops, functions and rep() are refused here: they may not end");
+  const auto why_not = context == "watch" ? lua::why_not_expression(code) : "";
+  if (!why_not.empty()) {
+    throw UsageError(fmt::format("'{}' is not an expression: {}", code, why_not));
   }
   const auto frame = frame_of(arguments);
-  if (const auto assignment = ldb::parse_assignment(code);
-      context == "repl" && assignment && assignment->has_sign) {
-    const auto root = ldb::parse_path(assignment->variable).value_or(ldb::VariablePath{}).root;
-    if (debugger.declared_at(root) > 0) {
-      return set(frame, assignment->variable, assignment->expression, "result");
-    }
+  const auto assignment = debugger::parse_assignment(code);
+  if (context == "repl" && assignment && assignment->has_sign) {
+    return set(frame, assignment->variable, assignment->expression, "result");
   }
-  if (const auto name = ldb::assigned_in(code); debugger.declared_at(name) > 0) {
-    throw UsageError("only a copy of '" + name +
-                     "' would change: the console sets one variable, with 'NAME = EXPRESSION'");
-  }
-  if (const auto why_not = select_frame(frame); frame > 0 && !why_not.empty()) {
-    for (const auto& name : ldb::names_in(code)) {
-      if (debugger.declared_at(name) > 0) throw UsageError("not known: " + why_not);
-    }
-  }
-  const auto found = debugger.print(code);
-  if (found.outcome != ldb::Evaluation::Outcome::kValues) throw UsageError(found.message);
+  select_frame(frame);
+  const auto found = debugger.evaluate(code);
+  if (found.outcome != lua::Evaluation::Outcome::kValues) throw UsageError(found.message);
   if (found.values.size() == 1) {
     return value_fields("result", found.values.front(), is_path ? code : "");
   }
@@ -219,17 +199,16 @@ Json Variables::evaluate(const Json& arguments) {
 Json Variables::set(std::size_t frame, const std::string& path, const std::string& expression,
                     const char* name) {
   auto& debugger = script_.debugger();
-  if (frame > 0) throw UsageError("only the innermost function's variables can be set");
-  static_cast<void>(select_frame(frame));
+  select_frame(frame);
   const auto found = debugger.set(path, expression);
-  if (found.outcome != ldb::Evaluation::Outcome::kValues) throw UsageError(found.message);
+  if (found.outcome != lua::Evaluation::Outcome::kValues) throw UsageError(found.message);
   // The client may ask again for what it has shown.
   for (auto& node : nodes_) {
-    if (node.frame > 0 || node.path.empty() || !debugger.running()) continue;
-    const auto now = debugger.print(node.path);
+    if (node.frame != frame || node.path.empty()) continue;
+    const auto now = debugger.evaluate(node.path);
     if (now.values.size() == 1) node.value = now.values.front();
   }
-  return value_fields(name, found.values.empty() ? ldb::Value{} : found.values.front(), path);
+  return value_fields(name, found.values.empty() ? lua::Value{} : found.values.front(), path);
 }
 
 Json Variables::set_variable(const Json& arguments) {

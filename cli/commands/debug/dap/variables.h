@@ -7,7 +7,7 @@
 
 #include "cli/commands/debug/dap/members.h"
 #include "cli/commands/debug/dap/script.h"
-#include "ldb/value.h"
+#include "lua/value.h"
 
 namespace rlctl::cli::debug::dap {
 
@@ -32,17 +32,17 @@ class Variables {
   struct Node {
     enum class Kind { kLocals, kUpvalues, kKeys, kArgv, kRedis, kValue } kind;
     std::size_t frame = 0;  ///< from the innermost
-    ldb::Value value = {};  ///< kValue: a table
+    lua::Value value = {};  ///< kValue: a table
     std::string path = {};  ///< kValue: the expression that it is the value of; empty: none
   };
 
   const Node& node_of(const Json& arguments) const;
-  std::string select_frame(std::size_t frame);
+  void select_frame(std::size_t frame);
   std::int64_t reference_to(Node node);
-  Json value_fields(const char* name, const ldb::Value& value, const std::string& path);
-  Json variable(const std::string& name, const ldb::Value& value, const std::string& path);
-  Json fields_of(const ldb::Value& table, const std::string& path);
-  Json locals(bool are_upvalues, const std::string& why_not);
+  Json value_fields(const char* name, const lua::Value& value, const std::string& path);
+  Json variable(const std::string& name, const lua::Value& value, const std::string& path);
+  Json fields_of(const lua::Value& table, const std::string& path);
+  Json locals(bool are_upvalues);
   Json global(const char* name);
   Json keys_in_redis();
   Json set(std::size_t frame, const std::string& path, const std::string& expression,

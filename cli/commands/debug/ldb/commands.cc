@@ -15,7 +15,6 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "cli/commands/debug/command_lines.h"
-#include "ldb/evaluation.h"
 
 namespace rlctl::cli::debug {
 namespace {
@@ -95,7 +94,7 @@ void show_move(LdbCommands& on, const Pieces& pieces) {
 
 void abort_script(LdbCommands& on) {
   on.debugger.abort_script();
-  if (on.debugger.session().ending() == ldb::Ending::kAborted) return;
+  if (on.debugger.session().ending() == debugger::Ending::kAborted) return;
   on.text.error("the script caught the error meant to end it, and continued");
 }
 

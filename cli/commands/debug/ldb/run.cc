@@ -20,21 +20,25 @@
 #include "cli/commands/debug/pieces.h"
 #include "cli/commands/debug/place.h"
 #include "cli/commands/debug/plan.h"
+#include "cli/commands/debug/setup.h"
 #include "cli/errors/failure.h"
 #include "ldb/redis_debugger.h"
+#include "lua/substitute.h"
+#include "redis/error.h"
+#include "script/script.h"
 
 namespace rlctl::cli::debug {
 namespace {
 
-using ldb::Ending;
+using debugger::Ending;
 using After = LdbCommands::After;
 
 class LdbRun {
  public:
-  LdbRun(const Plan& plan, Invocation& invocation, Place& place)
+  LdbRun(const Plan& plan, Invocation& invocation)
       : plan_(plan),
         invocation_(invocation),
-        place_(place),
+        place_(plan, invocation),
         debuggee_(plan.debuggee),
         lines_(plan, invocation),
         debugger_([this] { return lines_.wants_stop(); }),
@@ -42,7 +46,12 @@ class LdbRun {
         commands_{.debugger = debugger_,
                   .text = text_,
                   .keys = debuggee_.keys,
-                  .may_hang = plan.is_private()} {}
+                  .may_hang = plan.is_private()} {
+    if (lua::read_shebang(debuggee_.source)) debuggee_.source = accepted_source();
+    if (!has_setup(plan)) return;
+    auto connection = place_.connect();
+    prepare(plan, connection);
+  }
 
   ExitStatus run() {
     lines_.open([this](std::string_view line) { return commands_.complete(line); });
@@ -74,12 +83,30 @@ class LdbRun {
         "omit --attach to use a private server with the same keys, or add --sync");
   }
 
+  /// Returns the source in the form that the server accepts, or unchanged if it accepts none, or if
+  /// this user may not load scripts.
+  std::string accepted_source() {
+    const auto& debuggee = plan_.debuggee;
+    auto connection = place_.connect();
+    try {
+      script::ScriptServer server(connection);
+      auto accepted = script::load_accepted(server, debuggee.source, debuggee.name);
+      if (!accepted.change.empty() && !plan_.quiet) {
+        warn(fmt::format("warning: {}: {}", escape(debuggee.name), accepted.change),
+             invocation_.command);
+      }
+      return std::move(accepted.source);
+    } catch (const redis::Error&) {
+      return debuggee.source;
+    }
+  }
+
   void begin() {
     require_whole_in_fork();
     if (plan_.is_private()) {
       if (!first_state_) first_state_ = place_.keep();
       auto connection = place_.connect();
-      key_watch_.emplace(connection, plan_, debuggee_.keys, plan_.now);
+      before_ = look(plan_, connection, debuggee_.keys, plan_.now);
     }
     text_.pieces(debugger_.start(open_session(), debuggee_));
     if (debugger_.running()) return text_.stop(debugger_, true);
@@ -141,7 +168,8 @@ class LdbRun {
   void show_keys() {
     auto connection = place_.connect();
     bool has_changed = false;
-    for (const auto& change : key_watch_->changes(connection)) {
+    const auto after = look(plan_, connection, debuggee_.keys, plan_.now);
+    for (const auto& change : changes(debuggee_.keys, before_, after)) {
       if (!change.changed) continue;
       has_changed = true;
       text_.say("  " + text_of(change, invocation_.out.look().utf8));
@@ -178,21 +206,21 @@ class LdbRun {
 
   const Plan& plan_;
   Invocation& invocation_;
-  Place& place_;
-  ldb::Debuggee debuggee_;
+  Place place_;
+  debugger::Debuggee debuggee_;
   CommandLines lines_;
   ldb::RedisDebugger debugger_;
   LdbText text_;
   LdbCommands commands_;
   /// What restart() restores on a private server; not set before the first run.
   std::optional<std::vector<stored::SavedKey>> first_state_;
-  std::optional<KeyWatch> key_watch_;
+  KeyStates before_;  ///< the last run
 };
 
 }  // namespace
 
-ExitStatus run_ldb(const Plan& plan, Invocation& invocation, Place& place) {
-  return LdbRun(plan, invocation, place).run();
+ExitStatus run_ldb(const Plan& plan, Invocation& invocation) {
+  return LdbRun(plan, invocation).run();
 }
 
 }  // namespace rlctl::cli::debug

@@ -11,7 +11,7 @@
 namespace rlctl::cli::debug {
 namespace {
 
-using ldb::Ending;
+using debugger::Ending;
 
 /// Whether a text of Redis's debugger has a number, outside of strings, with as many digits as it
 /// shows at most.
@@ -33,7 +33,7 @@ bool may_be_rounded(std::string_view text) {
 
 }  // namespace
 
-LdbText::LdbText(std::string& out, const Look& look, const ldb::Debuggee& debuggee)
+LdbText::LdbText(std::string& out, const Look& look, const debugger::Debuggee& debuggee)
     : out_(out), look_(look), debuggee_(debuggee), listing_(debuggee, look) {}
 
 std::string LdbText::cut(std::string_view text) const {
@@ -128,7 +128,7 @@ void LdbText::end(const ldb::RedisDebugger& debugger) {
   const auto ending = session.ending();
   ldb::ScriptError error{.message = session.why()};
   if (ending != Ending::kReturned && session.reply()) {
-    error = ldb::explain_error(*session.reply(), debuggee_.source, {}, debugger.last_line());
+    error = ldb::explain_error(*session.reply(), debuggee_.source, debugger.last_line());
   }
   const bool is_good = status_of(ending, session.reply()) == ExitStatus::kDone;
   const auto text = ending == Ending::kReturned ? reply_text(*session.reply())

@@ -22,7 +22,7 @@ namespace rlctl::cli::debug {
 class LdbText {
  public:
   /// Appends to `out` and reads `debuggee`; both must outlive this.
-  LdbText(std::string& out, const Look& look, const ldb::Debuggee& debuggee);
+  LdbText(std::string& out, const Look& look, const debugger::Debuggee& debuggee);
 
   /// Reads the source of the debuggee again, after it has changed.
   void read_source() { listing_.read_source(); }
@@ -58,7 +58,7 @@ class LdbText {
 
   std::string& out_;
   Look look_;
-  const ldb::Debuggee& debuggee_;
+  const debugger::Debuggee& debuggee_;
   Listing listing_;
   std::size_t maxlen_ = 256;
   bool has_warned_ = false;  ///< of rounded numbers

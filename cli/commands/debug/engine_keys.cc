@@ -1,0 +1,125 @@
+#include "cli/commands/debug/engine_keys.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "base/table.h"
+#include "base/text.h"
+#include "base/time.h"
+#include "cli/commands/debug/keys.h"
+#include "cli/commands/debug/pieces.h"
+#include "cli/commands/debug/place.h"
+#include "cli/errors/failure.h"
+#include "cli/server/connection.h"
+#include "cli/server/needs.h"
+#include "redis/error.h"
+#include "redis/scan.h"
+
+namespace rlctl::cli::debug {
+namespace {
+
+/// A command of a keyspace that adds elements to a key.
+struct Writer {
+  std::string_view name;  ///< of the type
+  std::string_view command;
+  bool swaps_pairs = false;  ///< the reply has the score behind the member
+};
+constexpr Writer kWriters[] = {{"string", "SET"},
+                               {"list", "RPUSH"},
+                               {"set", "SADD"},
+                               {"hash", "HSET"},
+                               {"zset", "ZADD", true}};
+
+redis::Reply ask(redis::Connection& connection, const std::vector<std::string_view>& words) {
+  auto reply = connection.call(words);
+  if (reply.is_error()) throw redis::to_error(reply);
+  return reply;
+}
+
+void write(keyspace::Keyspace& keys, std::vector<std::string_view> words) {
+  std::string reply;
+  keys.call(words, false, reply);
+  if (reply.starts_with('-')) throw std::logic_error("a key could not be copied: " + reply);
+}
+
+/// The words of a command that writes what a reply has.
+std::vector<std::string_view> words_to_write(const Writer& writer, std::string_view key,
+                                             const redis::Reply& reply) {
+  std::vector<std::string_view> words{writer.command, key};
+  if (writer.name == "string") words.push_back(reply.text());
+  if (writer.name == "string") return words;
+  for (std::size_t i = 0; i < reply.size(); ++i) words.push_back(reply[i].text());
+  for (std::size_t i = 2; writer.swaps_pairs && i + 1 < words.size(); i += 2) {
+    std::swap(words[i], words[i + 1]);
+  }
+  return words;
+}
+
+/// Copies a key; returns false if there is none.
+bool copy_key(redis::Connection& connection, const std::string& key, keyspace::Keyspace& keys) {
+  constexpr int kAll = -1;
+  const auto type = std::string(ask(connection, {"TYPE", key}).text());
+  if (type == "none") return false;
+  const auto* const writer = find_by_name(kWriters, type);
+  if (writer == nullptr) {
+    throw UsageError(
+        fmt::format("{} is a {}, which this process does not have", quoted_and_masked(key), type),
+        kOnServer);
+  }
+  const auto read = command_to_read(type, key, kAll);
+  const auto reply = ask(connection, {read.begin(), read.end()});
+  const auto words = words_to_write(*writer, key, reply);
+  if (reply.is_nil() || words.size() < 3) return false;  // it has expired meanwhile
+  write(keys, words);
+  const auto ttl = ask(connection, {"PTTL", key}).integer();
+  if (ttl >= 0) write(keys, {"PEXPIRE", key, std::to_string(ttl)});
+  return true;
+}
+
+}  // namespace
+
+EngineKeys copy_keys(const Plan& plan, Invocation& invocation) {
+  EngineKeys copy;
+  // A log has times of its own.
+  if (!plan.replay) copy.keyspace.set_time(plan.now.value_or(system_time()));
+  const auto say = [&](std::string message) {
+    copy.where = "running in this process" + std::move(message);
+    if (!plan.quiet) warn(copy.where, invocation.command);
+  };
+  if (plan.replay) {
+    refuse_server(invocation.connection);
+    say(", on no keys at first");
+    return copy;
+  }
+  Connector connector(invocation.connection, invocation.configuration, invocation.interrupt,
+                      [] { return needs_of("debug"); });
+  if (connector.is_private()) {
+    say(", on no keys");
+    return copy;
+  }
+  try {
+    auto source = open_source(connector, invocation.interrupt);
+    if (!source) {
+      say(fmt::format(", on no keys: no server at {}", connector.name()));
+      return copy;
+    }
+    CopiedKeys copied;
+    for (const auto& key : redis::each_once(plan.debuggee.keys)) {
+      (copy_key(*source, key, copy.keyspace) ? copied.there : copied.missing).push_back(key);
+    }
+    copy.copied_from = connector.name();
+    say(copied_text(copied, connector.name()));
+  } catch (const redis::Error& error) {
+    throw ProblemError(drop_in_doubt_note(describe(error)));  // the server was only read
+  }
+  return copy;
+}
+
+}  // namespace rlctl::cli::debug
