@@ -32,7 +32,8 @@ std::vector<Use> uses() {
       {"reset --restore", together(restore_look, {"RESTORE"})},
       {"scripts load", {"SCRIPT LOAD"}},
       {"burst", together(script, {"UNLINK"})},
-      {"debug", together(script, {"TYPE", "TIME", "PTTL", "DUMP"})},
+      {"debug", {"TYPE", "PTTL", "GET", "HGETALL", "LRANGE", "SMEMBERS", "ZRANGE"}},
+      {"debug --ldb", together(script, {"TYPE", "TIME", "PTTL", "DUMP"})},
   };
 }
 

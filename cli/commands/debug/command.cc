@@ -69,8 +69,7 @@ void add_place(Options& options, Plan& plan) {
   options.group("Place");
   options
       .flag("--attach", plan.attach,
-            "debug in a fork of the server itself (what the script writes is not kept)")
-      .excludes("--replay", "a log is replayed on a private server")
+            "with --ldb, debug in a fork of the server (what the script writes is not kept)")
       .excludes("--setup", "the keys of a server that is in use stay as they are")
       .needs("--ldb", "only Redis's debugger runs a script on a server");
   options.flag("--sync", plan.sync,
@@ -187,20 +186,20 @@ const Command kCommand{
                      "debug SCRIPT --replay FILE [--skip NUMBER] [--trace] [options]\n"
                      "[connection] debug --dap[=PATH] [options]",
          .about =
-             "Runs a bundled script, a file, or a script that the configuration names, in the\n"
-             "server's debugger: step by step ('help' lists the commands), or with --trace all\n"
-             "at once, showing each line, its calls, their replies, and the variables it\n"
-             "changed. It runs on a private server with copies of the script's keys from the\n"
-             "server that the connection names, which is neither changed nor blocked.",
+             "Runs a bundled script, a file, or a script that the configuration names, step by\n"
+             "step ('help' lists the commands), or with --trace all at once, showing each\n"
+             "line, its calls, their replies, and the variables it changed. It runs in this\n"
+             "process, as in Redis 7, on copies of the script's keys from the server that the\n"
+             "connection names, which is only read; with --ldb, in Redis's own debugger.",
          .brief = "--ldb --limit --policy --keys --args --allowed-when --replay "
                   "--attach --commands --trace --coverage --dap",
          .statuses =
              {
                  "the script returned, or you left or aborted it",
-                 "it was cut off (100000 lines, no line in 5 seconds, an evaluation of 2),\n"
-                 "--sync was not confirmed, or the coverage is below --fail-under",
-                 "wrong usage or input, a command that failed, or output that\n"
-                 "cannot be written",
+                 "it was cut off (after 100000 lines; with --ldb, after seconds), --sync was\n"
+                 "not confirmed, or the coverage is below --fail-under",
+                 "wrong usage or input, a command that failed or is not implemented here,\n"
+                 "or output that cannot be written",
                  kStatusUnreachable,
                  kStatusRefused,
                  "it raised an error, replied with one, or does not compile",

@@ -63,8 +63,8 @@ std::string kept_text(ldb::Mode mode, Ending ending) {
 
 std::string ending_text(Ending ending, int line, std::string_view message) {
   // In the order of debugger::Ending, after kReturned.
-  static constexpr std::array kTexts{"refused", "does not compile", "error",
-                                     "aborted", "cut off",          "lost"};
+  static constexpr std::array kTexts{"refused", "does not compile", "error", "aborted", "cut off",
+                                     "lost",    "ended early"};
   std::string text = kTexts.at(static_cast<std::size_t>(ending) - 1);
   if (line > 0) {
     text += ending == Ending::kCompileError ? ", line " : " at line ";

@@ -100,7 +100,7 @@ void require_consent(const Plan& plan, const std::string& server, const Interrup
 Place::Place(const Plan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {
   connector_ = std::make_unique<Connector>(
       invocation.connection, invocation.configuration, invocation.interrupt,
-      [copies = plan.is_private()] { return copies ? needs_of("debug") : redis::Needs{}; });
+      [copies = plan.is_private()] { return copies ? needs_of("debug --ldb") : redis::Needs{}; });
   try {
     if (plan.is_private()) {
       start_copy();

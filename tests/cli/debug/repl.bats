@@ -30,7 +30,7 @@ session() {
 
 @test "an invalid command prints an error, and the session continues" {
   session 2 wrong loop.lua lim
-  assert_equal "$stderr" "rlctl: debug: 39 of the commands failed; the first is line 1 of $sessions/wrong: 'frobnicate'"
+  assert_equal "$stderr" "rlctl: debug: 38 of the commands failed; the first is line 1 of $sessions/wrong: 'frobnicate'"
 }
 
 @test "a pipe gets no prompt, no colour and no raw escape sequences of a script" {
@@ -63,7 +63,7 @@ session() {
   assert_line --regexp "^= error at line 2: .*attempt to index"
   run -0 debug wrong.lua <<<$'c\nrestart\nquit'
   run -0 debug wrong.lua <<<$'abort'
-  assert_line --partial '= aborted at line 1'
+  assert_line --partial '= aborted at line 2'
 }
 
 @test "an endless evaluation ends after a second, and the session goes on" {

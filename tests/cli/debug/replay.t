@@ -22,6 +22,6 @@ $ rlctl debug all.lua --replay four.log --skip 2 --keys 'a:{key}' --keys b --arg
 + all.lua:4  return table.concat(KEYS, '|') .. '#' .. table.concat(ARGV, '|')
 = "a:ann|b#1767225662000|2|3|3"    4 lines, 2 redis calls; 1 key was changed
   'a:ann': list, 1 element: "1767225660.0" → 2 elements: "1767225660.0", "1767225662.0", no ttl
-! rlctl: debug: using a private server ([..]), empty at first
+! rlctl: debug: running in this process, on no keys at first
 ! rlctl: debug: warning: request 2 ended in an error, as others may: user_script:2: second; request 2 had KEYS 'a:bob' 'b' and ARGV '1767225661500' '1' '2' '3'
 ! rlctl: debug: debugging request 3 of 4, of 2026-01-01T00:01:02Z, for 'ann'

@@ -42,7 +42,7 @@ std::vector<std::optional<std::string>> messages_in(std::string_view bytes, std:
 void test_breakpoint(std::string_view text) {
   const auto hit = accepted<UsageError>([&] { return rlctl::debugger::HitCondition(text); },
                                         5 * text.size() + kLongest);
-  if (hit) require(hit->lua().starts_with("n"), "a hit count is Lua of n");
+  if (hit) (void)hit->accepts(1);
   const auto message =
       accepted<UsageError>([&] { return rlctl::debugger::LogMessage(text); }, kLongest);
   if (!message) return;

@@ -179,7 +179,9 @@ Json Variables::evaluate(const Json& arguments) {
   }
   const auto frame = frame_of(arguments);
   const auto assignment = debugger::parse_assignment(code);
-  if (context == "repl" && assignment && assignment->has_sign) {
+  const bool is_assignment = context == "repl" && assignment && assignment->has_sign &&
+                             lua::why_not_expression(assignment->expression).empty();
+  if (is_assignment) {
     return set(frame, assignment->variable, assignment->expression, "result");
   }
   select_frame(frame);
