@@ -81,9 +81,10 @@ void add_place(Options& options, Plan& plan) {
 void add_ldb(Options& options, Plan& plan) {
   options.group("Debugger");
   options
-      .flag("--ldb", plan.ldb,
-            "step through the script in Redis's own debugger, as redis-cli --ldb does (without a "
-            "named server, on an empty private one)")
+      .flag(
+          "--ldb", plan.ldb,
+          "use Redis's own debugger, as redis-cli --ldb does (without a named server, on an empty "
+          "private one)")
       .excludes_each({"--trace", "--coverage", "--lcov", "--fail-under", "--replay", "--dap"},
                      "Redis's debugger only steps", "leave out --ldb")
       .excludes("--json", "the answers are text", "--trace --json prints objects");
@@ -191,8 +192,8 @@ const Command kCommand{
              "line, its calls, their replies, and the variables it changed. It runs in this\n"
              "process, as in Redis 7, on copies of the script's keys from the server that the\n"
              "connection names, which is only read; with --ldb, in Redis's own debugger.",
-         .brief = "--ldb --limit --policy --keys --args --allowed-when --replay "
-                  "--attach --commands --trace --coverage --dap",
+         .brief =
+             "--ldb --limit --policy --keys --args --replay --commands --trace --coverage --dap",
          .statuses =
              {
                  "the script returned, or you left or aborted it",

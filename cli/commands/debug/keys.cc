@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/time.h"
+#include "keyspace/value.h"
 #include "redis/reply.h"
 #include "redis/scan.h"
 #include "stored/backup.h"
@@ -168,11 +169,14 @@ stored::KeySample sample_of(const keyspace::Value& value) {
     sample.first.member = list->front();
     sample.last.member = list->back();
   } else if (const auto* set = std::get_if<keyspace::SortedSet>(&value)) {
-    sample.first = {set->front().member, fmt::format("{:.17g}", set->front().score)};
-    sample.last = {set->back().member, fmt::format("{:.17g}", set->back().score)};
+    const auto edge_of = [](const keyspace::Scored& scored) -> stored::KeySample::Edge {
+      return {scored.name, fmt::format("{:.17g}", scored.score)};
+    };
+    sample.first = edge_of(*set->begin());
+    sample.last = edge_of(*set->at(set->size() - 1));
   } else if (const auto* hash = std::get_if<keyspace::Hash>(&value)) {
     for (const auto& field : *hash) sample.fields.emplace(field.name, field.value);
-    sample.size = std::ssize(*hash);
+    sample.size = static_cast<std::int64_t>(hash->size());
   }
   return sample;
 }
@@ -186,8 +190,8 @@ void count_entries(const keyspace::Value& value, stored::InspectionBuilder& buil
     for (const auto& time : *list) times.push_back(stored::entry_time(form, time));
   } else if (const auto* set = std::get_if<keyspace::SortedSet>(&value)) {
     // The member that stores the limit of leases comes first.
-    for (auto i = static_cast<std::size_t>(state.most_leases ? 1 : 0); i < set->size(); ++i) {
-      times.push_back(stored::entry_time(form, fmt::format("{:.17g}", (*set)[i].score)));
+    for (auto at = set->at(state.most_leases ? 1 : 0); at != set->end(); ++at) {
+      times.push_back(stored::entry_time(form, fmt::format("{:.17g}", at->score)));
     }
   }
   if (times.empty()) return;
@@ -227,7 +231,10 @@ std::string state_text(const Plan& plan, const keyspace::Keyspace& keys, const s
 }
 
 std::string quoted_score(const keyspace::Scored& scored) {
-  return fmt::format("{} at {:.17g}", in_quotes(scored.member), scored.score);
+  return fmt::format("{} at {:.17g}", in_quotes(scored.name), scored.score);
+}
+std::string quoted_member(const keyspace::Member& member) {
+  return in_quotes(member.name);
 }
 std::string quoted_field(const keyspace::Field& field) {
   return in_quotes(field.name) + " = " + in_quotes(field.value);
@@ -236,9 +243,11 @@ std::string quoted_field(const keyspace::Field& field) {
 /// Formats a count and some of the elements: 3 elements: "a", "b", ...
 template <typename Collection, typename Text>
 std::string elements_of(const Collection& all, std::string_view unit, Text text) {
-  auto out = counted(std::ssize(all), unit);
-  const auto shown = std::min(all.size(), kMaxElements);
-  for (std::size_t i = 0; i < shown; ++i) out += (i == 0 ? ": " : ", ") + text(all[i]);
+  auto out = counted(static_cast<std::int64_t>(all.size()), unit);
+  std::size_t shown = 0;
+  for (auto at = all.begin(); at != all.end() && shown < kMaxElements; ++at, ++shown) {
+    out += (shown == 0 ? ": " : ", ") + text(*at);
+  }
   return out + (all.size() > kMaxElements ? ", ..." : "");
 }
 
@@ -254,7 +263,7 @@ std::string content_of(const keyspace::Value& value) {
     return elements_of(*hash, "field", quoted_field);
   }
   if (const auto* set = std::get_if<keyspace::Set>(&value)) {
-    return elements_of(*set, "member", in_quotes);
+    return elements_of(*set, "member", quoted_member);
   }
   return elements_of(std::get<keyspace::SortedSet>(value), "member", quoted_score);
 }
