@@ -13,7 +13,7 @@ namespace rlctl::simulation {
 namespace {
 
 constexpr const char* kOnServer =
-    "a server has it: burst, adversary and debug run scripts there with -u private:";
+    "a server has it: burst and adversary run scripts there with -u private:, debug with --ldb";
 
 redis::Reply parsed_reply(redis::ReplyReader& reader, std::string_view bytes) {
   reader.feed(bytes);
