@@ -86,6 +86,7 @@ class LdbRun {
     script::ScriptServer server(connection);
     auto accepted = accepted_source(server, debuggee_);
     debuggee_.source = std::move(accepted.source);
+    text_.read_source();
     warn_of_change(plan_, accepted.change, invocation_.command);
   }
 
