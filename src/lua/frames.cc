@@ -15,6 +15,7 @@
 #include "base/wait.h"
 #include "lua/lexer.h"
 #include "lua/sandbox.h"
+#include "lua/substitute.h"
 
 namespace rlctl::lua {
 
@@ -107,8 +108,9 @@ Value take_part(lua_State* state, TableReading& reading) {
 
 // ---- Variables ----
 
-bool is_own_name(std::string_view name) {
-  return name.starts_with('(');  // "(for index)" and the like are Lua's own
+/// Whether a variable is not the script's: "(for index)" and the like are Lua's own.
+bool is_added(std::string_view name) {
+  return name.starts_with('(') || name == kLibraryLocal;
 }
 
 /// Where a variable of an active function is; `index` is 0 if there is none.
@@ -389,7 +391,7 @@ std::vector<Variable> Stack::variables(std::size_t frame) const {
   std::vector<Variable> variables;
   const auto add = [&](const char* name, bool is_upvalue) {
     auto value = take_value(found.state);
-    if (is_own_name(name)) return;
+    if (is_added(name)) return;
     const auto same = std::ranges::find(variables, name, &Variable::name);
     if (same != variables.end() && is_upvalue) return;
     if (same != variables.end()) variables.erase(same);

@@ -64,7 +64,7 @@ class NotImplementedHere : public std::runtime_error {
  public:
   /// Where a server would do it.
   static constexpr const char* kOnServer =
-      "a server has it: burst, adversary and debug run scripts there with -u private:";
+      "a server has it: burst and adversary run scripts there with -u private:, debug with --ldb";
 
   explicit NotImplementedHere(const std::string& what, const char* hint = kOnServer)
       : std::runtime_error(what), hint_(hint) {}

@@ -10,9 +10,8 @@
 #include "lua/lexer.h"
 
 // Which local variables a Lua source declares, in which functions, and where its statements begin.
-// ldb/probes.cc needs this to insert the calls that report variables, and substitute.cc to put a
-// local in place of `redis` without exceeding Lua's limits. The debugger and script/script.cc also
-// use it to tell, without a server, whether a text is Lua.
+// substitute.cc needs this to put a local in place of `redis` without exceeding Lua's limits, and
+// script/script.cc to tell, without a server, whether a text is Lua.
 
 namespace rlctl::lua {
 

@@ -17,6 +17,14 @@ namespace rlctl::lua {
 
 namespace {
 
+/// The chunks for TIME and for absolute expiry, each on one line: called with `redis`, the seconds
+/// and the microseconds, they return what takes the place of `redis`.
+std::span<const std::string> virtual_clock_chunks() {
+  static const std::array kChunks{one_line(embedded::k_virtual_time.text),
+                                  one_line(embedded::k_absolute_expiry.text)};
+  return kChunks;
+}
+
 constexpr std::string_view kFlags = "flags=", kName = "name=";
 constexpr std::string_view kBlanks = " \t\v\f\r";
 
@@ -268,12 +276,6 @@ std::string one_line(std::string_view text) {
     if (!part.empty()) line.append(part).append(" ");
   }
   return line;
-}
-
-std::span<const std::string> virtual_clock_chunks() {
-  static const std::array kChunks{one_line(embedded::k_virtual_time.text),
-                                  one_line(embedded::k_absolute_expiry.text)};
-  return kChunks;
 }
 
 Substitutes needed_substitutes(std::string_view source, std::span<const std::string_view> words) {

@@ -7,9 +7,9 @@
 #include <vector>
 
 // Changes of a script's text before it is sent to a server: flags and a first line that the server
-// does not know (script::load_accepted()), a clock that rlctl sets (script/script.cc, and
-// ldb/probes.cc for the debugger), and a library of functions as a script. Lines keep their numbers
-// through all of them.
+// does not know (script::load_accepted()), a clock that rlctl sets (script/script.cc),
+// and a library of functions as a script, for debuggers. Lines keep their numbers through all of
+// them.
 
 namespace rlctl::lua {
 
@@ -81,12 +81,6 @@ inline constexpr std::string_view kLibraryLocal = "__rl_library";
 /// line after the last; the lines of the library keep their numbers. An unknown name is an error
 /// when the script runs.
 std::string library_as_script(std::string_view source, std::string_view function);
-
-// ---- Pieces of Lua, for the debugger's probes ----
-
-/// The chunks for TIME and for absolute expiry, each on one line: called with `redis`, the seconds
-/// and the microseconds, they return what takes the place of `redis`.
-std::span<const std::string> virtual_clock_chunks();
 
 /// A Lua text as one line, without its comments and indentation. No string in it may contain "--".
 std::string one_line(std::string_view text);

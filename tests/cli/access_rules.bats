@@ -211,8 +211,13 @@ bursts() {
 }
 
 debugs() {
-  fills
-  limiter debug gcra login:gcra --limit 5/1000d --trace
+  cli RPUSH login:list a >/dev/null
+  cli SADD login:set a >/dev/null
+  cli HSET login:hash a 1 >/dev/null
+  cli ZADD login:zset 1 a >/dev/null
+  cli SET login:text a >/dev/null
+  echo 'return 1' >"$BATS_TEST_TMPDIR/one.lua"
+  limiter debug "$BATS_TEST_TMPDIR/one.lua" login:{list,set,hash,zset,text} --trace
 }
 
 # uses: a line for each way to use a command: the function, its rules, those that are optional, those whose lack is but a

@@ -195,12 +195,12 @@ p{
   assert_equal "$(grep -c '^allowed ' <<<"$output")" 60
 }
 
-@test "debug --attach runs on the node that has the key" {
+@test "debug --ldb --attach runs on the node that has the key" {
   attaches() {
     local key
     for key in key:{1..6}; do
       run -0 rlctl check "$key" --limit 5/60s --algorithm gcra
-      run -0 rlctl debug gcra "$key" --limit 5/60s --attach --trace
+      run -0 rlctl debug --ldb gcra "$key" --limit 5/60s --attach <<<continue
     done
   }
   on_both attaches

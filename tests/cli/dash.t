@@ -18,7 +18,7 @@ $ rlctl debug one.lua --trace -- -
 + one.lua:1  return redis.call('EXISTS', KEYS[1])
 |   redis> EXISTS -      1
 = 1    1 line, 1 redis call; nothing was changed
-! rlctl: debug: using a private server [..] with '-' copied from SERVER
+! rlctl: debug: running in this process with '-' copied from SERVER
 $ rlctl reset --limit 5/60s -- -
 removed key=- algorithm=gcra
 $ rlctl settle --limit 5/60s -- - id 1

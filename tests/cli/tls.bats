@@ -43,7 +43,7 @@ configure() {
 }
 
 @test "a fork of the server cannot be debugged over TLS" {
-  run -2 --separate-stderr rlctl "${ca[@]}" debug gcra k --limit 5/60s --trace --attach
+  run -2 --separate-stderr rlctl "${ca[@]}" debug --ldb gcra k --limit 5/60s --attach
   assert_regex "${stderr_lines[0]}" '--attach: a fork of the server cannot be reached over TLS'
   run -0 rlctl "${ca[@]}" debug gcra k --limit 5/60s --trace
 }

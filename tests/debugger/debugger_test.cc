@@ -232,7 +232,7 @@ TEST_CASE("next passes over functions, also those called instead of returning, a
   for (auto halt = bench.halt; halt.why != Why::kEnded; halt = bench->next()) {
     lines.push_back(halt.line);
   }
-  CHECK(lines == Lines{1, 7, 10, 11, 12, 16, 13, 17, 18});
+  CHECK(lines == Lines{1, 7, 10, 11, 12, 13, 16, 13, 17, 18});
 }
 
 TEST_CASE("finish returns to a line of a caller, and from the main function to the end") {

@@ -154,6 +154,10 @@ class Session {
   Session(Plan& plan, Invocation& invocation) : plan_(plan), invocation_(invocation) {
     // Read the log before a server is asked.
     if (plan.replay) replay_.emplace(plan, invocation);
+    simulation::Engine engine(invocation.interrupt);
+    auto accepted = accepted_source(engine, plan.debuggee);
+    plan.debuggee.source = std::move(accepted.source);
+    warn_of_change(plan, accepted.change, invocation.command);
     keys_ = copy_keys(plan, invocation);
     if (!replay_ && has_setup(plan)) prepare(plan, keys_.keyspace, invocation.interrupt);
   }

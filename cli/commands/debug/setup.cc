@@ -1,5 +1,7 @@
 #include "cli/commands/debug/setup.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <memory>
 #include <string>
@@ -7,6 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
+#include "cli/errors/failure.h"
+#include "cli/terminal/output.h"
+#include "cli/terminal/terminal.h"
+#include "lua/substitute.h"
+#include "redis/error.h"
 #include "redis/scan.h"
 #include "script/key_aging.h"
 #include "script/script.h"
@@ -68,6 +76,23 @@ void end_virtual_time(redis::Connection& connection, script::KeyAging& aging,
 }
 
 }  // namespace
+
+script::AcceptedScript accepted_source(script::ScriptHost& host,
+                                       const debugger::Debuggee& debuggee) {
+  if (lua::read_shebang(debuggee.source)) {
+    try {
+      return script::load_accepted(host, debuggee.source, debuggee.name);
+    } catch (const redis::Error&) {
+      // Running it tells the reason.
+    }
+  }
+  return {.source = debuggee.source};
+}
+
+void warn_of_change(const Plan& plan, std::string_view change, std::string_view command) {
+  if (change.empty() || plan.quiet) return;
+  warn(fmt::format("warning: {}: {}", escape(plan.debuggee.name), change), command);
+}
 
 bool has_setup(const Plan& plan) {
   return plan.is_private() && plan.foreign && !plan.foreign->setup.empty();

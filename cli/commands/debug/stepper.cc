@@ -5,10 +5,12 @@
 #include <utility>
 
 #include "base/error.h"
+#include "cli/commands/debug/setup.h"
 #include "cli/commands/debug/view.h"
 #include "limiter/check.h"
 #include "redis/error.h"
 #include "script/reply.h"
+#include "simulation/engine.h"
 
 namespace rlctl::cli::debug {
 namespace {
@@ -37,6 +39,9 @@ debugger::Halt Stepper::begin() {
 bool Stepper::reset() {
   auto debuggee = debuggee_;
   read_again(plan_, debuggee);
+  const Interrupt never;
+  simulation::Engine engine(never);
+  debuggee.source = accepted_source(engine, debuggee).source;
   require_compiles(debuggee);
   rewind();
   if (debuggee.source == debuggee_.source) return false;

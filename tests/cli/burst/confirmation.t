@@ -105,7 +105,7 @@ $ write any.lua
 < return redis.call('SPOP', KEYS[1]) and 1
 $ rlctl burst any.lua --limit 2/10s --args '{now_ms}' -q
 ! rlctl: burst: any.lua:2: SPOP of a random member is not implemented here; request 1 had KEYS '1' and ARGV '1767225609990'
-!   hint: a server has it: burst, adversary and debug run scripts there with -u private:
+!   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
 [2]
 $ rlctl burst any.lua --limit 2/10s --args '{now_ms}' -q -u private:
 
@@ -159,7 +159,7 @@ $ write resp.lua
 < return has_resp3 and 1 or 0
 $ rlctl burst resp.lua --limit 2/10s --args '{now_ms}' -q
 ! rlctl: burst: resp.lua:1: redis.setresp(3) is not implemented here; request 1 had KEYS '1' and ARGV '1767225609990'
-!   hint: a server has it: burst, adversary and debug run scripts there with -u private:
+!   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
 [2]
 $ write sort.lua
 < local n = redis.call('INCR', KEYS[1])
@@ -167,13 +167,13 @@ $ write sort.lua
 < return n <= 2 and 1 or 0
 $ rlctl lint sort.lua --limit 2/10s --args '{now_ms}'
 ! rlctl: lint: sort.lua:2: SORT is not implemented here; request 1 had KEYS 'ann' and ARGV '1767225600748'
-!   hint: a server has it: burst, adversary and debug run scripts there with -u private:
+!   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
 [3]
 $ write packed.lua
 < return cmsgpack.pack(1) and 1
 $ rlctl burst packed.lua --limit 2/10s --args '{now_ms}' -q
 ! rlctl: burst: packed.lua:1: cmsgpack is not implemented here; request 1 had KEYS '1' and ARGV '1767225609990'
-!   hint: a server has it: burst, adversary and debug run scripts there with -u private:
+!   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
 [2]
 
 ## each limiter has a server of its own, with its random numbers and its functions

@@ -31,7 +31,7 @@ $ write select.lua
 < return redis.call('SELECT', 1)
 $ rlctl burst select.lua --limit 5/60s --args '{now_ms}' -q
 ! rlctl: burst: select.lua:1: SELECT is not implemented here; request 1 had KEYS '1' and ARGV '1767225659990'
-!   hint: a server has it: burst, adversary and debug run scripts there with -u private:
+!   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
 [2]
 
 ## keys that grow too large are refused with the bound and a way out
@@ -41,7 +41,7 @@ $ write large.lua
 < return 1
 $ rlctl burst large.lua --limit 5/60s --args '{now_ms}' -q
 ! rlctl: burst: large.lua:2: the keys of the script hold more than 128 MiB; request 1 had KEYS '1' and ARGV '1767225659990'
-!   hint: a server has more memory: burst, adversary and debug run scripts there with -u private:
+!   hint: a server has more memory: burst and adversary run scripts there with -u private:, debug with --ldb
 [2]
 
 ## a script that needs too much memory learns the bound
@@ -49,7 +49,7 @@ $ write memory.lua
 < return #('x'):rep(100000000)
 $ rlctl burst memory.lua --limit 5/60s --args '{now_ms}' -q
 ! rlctl: burst: memory.lua: it needs more than the 64 MiB of memory that rlctl gives it; request 1 had KEYS '1' and ARGV '1767225659990'
-!   hint: a server has it: burst, adversary and debug run scripts there with -u private:
+!   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
 [2]
 
 ## so does one whose words are too large together
@@ -58,7 +58,7 @@ $ write words.lua
 < return redis.call('MSET', 'a', text, 'b', text, 'c', text, 'd', text)
 $ rlctl burst words.lua --limit 5/60s --args '{now_ms}' -q
 ! rlctl: burst: words.lua:2: it needs more than the 64 MiB of memory that rlctl gives it; request 1 had KEYS '1' and ARGV '1767225659990'
-!   hint: a server has it: burst, adversary and debug run scripts there with -u private:
+!   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
 [2]
 
 ## an error that is a table without a message says so

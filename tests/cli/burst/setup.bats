@@ -112,7 +112,7 @@ count_allowed() { rlctl burst steady --requests 24 "$@" --json 2>/dev/null | goj
   printf '%s\n' '1700000000 a' '1700000001 b' '1700000002 a' >log
   run -0 rlctl debug etc/limiter.lua --setup 'HSET {key} rate 1' --replay log --skip 2 --trace
   assert_line --partial '= 0'
-  run -2 rlctl debug etc/limiter.lua a --setup 'HSET {key} rate 1' --attach
+  run -2 rlctl debug etc/limiter.lua a --ldb --setup 'HSET {key} rate 1' --attach
 }
 
 @test "the head of a script prepares nothing by a file to which a link beside it leads" {

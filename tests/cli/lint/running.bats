@@ -88,7 +88,7 @@ Search for requests that exceed the limit:
 @test "what the engine does not have is named, and so is a server that lint would not ask" {
   echo 'return redis.call("GEOADD", KEYS[1], 1, 2, "x")' >geo.lua
   is_unknown '^rlctl: lint: geo\.lua:1: GEOADD is not implemented here; request 1 had KEYS' geo.lua
-  assert_regex "${stderr_lines[1]}" 'burst, adversary and debug run scripts there with -u private:$'
+  assert_regex "${stderr_lines[1]}" 'burst and adversary run scripts there with -u private:, debug with --ldb$'
   is_unknown '^rlctl: lint: lint runs scripts in this process, never on a server$' geo.lua -u private:
 }
 

@@ -23,8 +23,6 @@
 #include "cli/commands/debug/setup.h"
 #include "cli/errors/failure.h"
 #include "ldb/redis_debugger.h"
-#include "lua/substitute.h"
-#include "redis/error.h"
 #include "script/script.h"
 
 namespace rlctl::cli::debug {
@@ -47,7 +45,7 @@ class LdbRun {
                   .text = text_,
                   .keys = debuggee_.keys,
                   .may_hang = plan.is_private()} {
-    if (lua::read_shebang(debuggee_.source)) debuggee_.source = accepted_source();
+    accept_source();
     if (!has_setup(plan)) return;
     auto connection = place_.connect();
     prepare(plan, connection);
@@ -83,22 +81,13 @@ class LdbRun {
         "omit --attach to use a private server with the same keys, or add --sync");
   }
 
-  /// Returns the source in the form that the server accepts, or unchanged if it accepts none, or if
-  /// this user may not load scripts.
-  std::string accepted_source() {
-    const auto& debuggee = plan_.debuggee;
+  void accept_source() {
     auto connection = place_.connect();
-    try {
-      script::ScriptServer server(connection);
-      auto accepted = script::load_accepted(server, debuggee.source, debuggee.name);
-      if (!accepted.change.empty() && !plan_.quiet) {
-        warn(fmt::format("warning: {}: {}", escape(debuggee.name), accepted.change),
-             invocation_.command);
-      }
-      return std::move(accepted.source);
-    } catch (const redis::Error&) {
-      return debuggee.source;
-    }
+    script::ScriptServer server(connection);
+    auto accepted = accepted_source(server, debuggee_);
+    debuggee_.source = std::move(accepted.source);
+    text_.read_source();
+    warn_of_change(plan_, accepted.change, invocation_.command);
   }
 
   void begin() {
