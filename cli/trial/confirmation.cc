@@ -55,12 +55,12 @@ std::size_t LoggedDecider::decide(std::span<const traffic::Arrival> arrivals,
 void Confirmer::ask_server(const script::Candidate& candidate, const traffic::Traffic& names,
                            const std::function<void(exec::ClockedDecider&)>& ask) {
   if (!confirmation_.why_not.empty()) return;
-  if (!redis::PrivateServer::is_installed()) {
-    confirmation_.why_not = "none is installed";
-    return;
-  }
   bool has_started = false;
   try {
+    if (!redis::PrivateServer::is_installed()) {
+      confirmation_.why_not = "none is installed";
+      return;
+    }
     exec::ClockedDecider decider(candidate, names, kTimeout, interrupt_);
     if (confirmation_.server.empty()) confirmation_.server = decider.server_name();
     has_started = true;

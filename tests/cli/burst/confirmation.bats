@@ -56,3 +56,8 @@ adversary=(rlctl adversary slow.lua --limit 2/10s --tries 300 --args '{window_ms
   run -0 rlctl adversary --limit 2/10s --exhaustive 3 fixed-window --json
   assert_equal "$(gojq '.confirmation.requests > 600' <<<"$output")" true
 }
+
+@test "a server program that does not exist costs the confirmation alone" {
+  RLCTL_REDIS_SERVER=/nowhere/redis-server run -0 --separate-stderr "${burst[@]}"
+  assert_line 'server     not confirmed on a server'
+}
