@@ -89,10 +89,11 @@ void Confirmer::compare(exec::ClockedDecider& server, const script::Candidate& c
        .message = fmt::format("a fault of rlctl: it {} request {} of {}{}, and {} {}",
                               allowed ? "allowed" : "denied", number, of, name_of(candidate),
                               confirmation_.server, difference),
-       .hint =
-           fmt::format("please report it with the script and this command: {}; a server decides "
-                       "all of it with -u private:",
-                       command_line(command_))});
+       .hint = fmt::format(
+           "unless the script depends on os.clock() or on the order of a set's members, "
+           "please report it with the script and this command: {}; a server decides "
+           "all of it with -u private:",
+           command_line(command_))});
 }
 
 std::optional<double> Confirmer::confirm(const script::Candidate& candidate,

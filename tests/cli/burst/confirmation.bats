@@ -44,6 +44,10 @@ adversary=(rlctl adversary slow.lua --limit 2/10s --tries 300 --args '{window_ms
 }
 
 @test "a signal while a server confirms ends the command by it, with a report that says so" {
+  confirm rlctl TERM "${burst[@]}"
+  assert_equal "$status" 143
+  grep '^server     not confirmed on a server  interrupted' report
+  run -1 grep 'the beginning' report
   confirm rlctl TERM "${burst[@]}" --json
   assert_equal "$status" 143
   assert_equal "$(gojq -c '[.interrupted, .confirmation.why_not]' report)" '[true,"interrupted"]'
