@@ -191,7 +191,8 @@ class ScriptTrial final : public Trial {
   std::size_t schedules_ = 1;  ///< in the last run_once()
   /// The schedule of the last run_once() that named each key first.
   std::unordered_map<std::string, std::uint32_t> owners_;
-  bool are_shared_ = false;                               ///< two schedules have named the same key
+  /// Whether two schedules have named the same key.
+  bool are_shared_ = false;
   std::int64_t requests_sent_ = 0, requests_resent_ = 0;  ///< for the first time; once more
   std::set<std::uint32_t> stalled_;  ///< the schedules that stalled in the last run_with_slack()
 };
