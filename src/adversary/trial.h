@@ -60,9 +60,15 @@ class Branching {
   /// Answers each branch independently of the others. Throws what the limiter throws.
   virtual void run(std::span<Branch> branches) = 0;
   /// The requests that were sent, with those that are sent again to reach a state.
-  virtual std::int64_t requests_sent() const = 0;
+  std::int64_t requests_sent() const { return requests_sent_; }
   /// How many branches are worth giving to one run().
   virtual std::size_t at_once() const { return 1; }
+
+ protected:
+  void add_sent(std::int64_t requests) { requests_sent_ += requests; }
+
+ private:
+  std::int64_t requests_sent_ = 0;
 };
 
 /// A limiter on trial.
