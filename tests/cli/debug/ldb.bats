@@ -1,6 +1,6 @@
 # needs: server
 load ../../support/common
-load ../../support/debug_prompt
+load prompt
 
 # `rlctl debug --ldb` at a terminal, and on a server that is in use. ldb.t has its commands.
 

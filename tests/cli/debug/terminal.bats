@@ -1,6 +1,6 @@
 # needs: server
 load ../../support/common
-load ../../support/debug_prompt
+load prompt
 
 # `rlctl debug` controlled by hand at a terminal: keys, completion, history, Ctrl-C, and window sizes.
 
