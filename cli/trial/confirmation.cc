@@ -55,12 +55,12 @@ std::size_t LoggedDecider::decide(std::span<const traffic::Arrival> arrivals,
 void Confirmer::ask_server(const script::Candidate& candidate, const traffic::Traffic& names,
                            const std::function<void(exec::ClockedDecider&)>& ask) {
   if (!confirmation_.why_not.empty()) return;
-  if (!redis::PrivateServer::is_installed()) {
-    confirmation_.why_not = "none is installed";
-    return;
-  }
   bool has_started = false;
   try {
+    if (!redis::PrivateServer::is_installed()) {
+      confirmation_.why_not = "none is installed";
+      return;
+    }
     exec::ClockedDecider decider(candidate, names, kTimeout, interrupt_);
     if (confirmation_.server.empty()) confirmation_.server = decider.server_name();
     has_started = true;
@@ -89,10 +89,11 @@ void Confirmer::compare(exec::ClockedDecider& server, const script::Candidate& c
        .message = fmt::format("a fault of rlctl: it {} request {} of {}{}, and {} {}",
                               allowed ? "allowed" : "denied", number, of, name_of(candidate),
                               confirmation_.server, difference),
-       .hint =
-           fmt::format("please report it with the script and this command: {}; a server decides "
-                       "all of it with -u private:",
-                       command_line(command_))});
+       .hint = fmt::format(
+           "unless the script depends on os.clock() or on the order of a set's members, "
+           "please report it with the script and this command: {}; a server decides "
+           "all of it with -u private:",
+           command_line(command_))});
 }
 
 std::optional<double> Confirmer::confirm(const script::Candidate& candidate,

@@ -78,7 +78,7 @@ void Server::require_writable() {
 
 std::string Server::next_prefix() {
   if (is_private()) {
-    if (auto* const server = private_server()) server->remove_keys();
+    if (auto* const server = connector_.private_server()) server->remove_keys();
     return {};
   }
   return prefix_ + std::to_string(++runs_) + ':';

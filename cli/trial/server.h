@@ -32,8 +32,6 @@ class Server {
   redis::Connection& connection();
   /// Whether everything on the server belongs to this process.
   bool is_private() const { return connector_.is_private(); }
-  /// Null if it is not private, and before connection().
-  redis::PrivateServer* private_server() const { return connector_.private_server(); }
   /// A new prefix for the next run, which must not find keys that an earlier run failed to remove.
   /// Empty for a private server, which is emptied: scripts use other keys there too.
   std::string next_prefix();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -20,6 +22,12 @@ std::string limits_text(const Plan& plan) {
     out += fmt::format("{} per {}", limit.limit, window_text(limit));
   }
   return out;
+}
+
+/// Whether each limiter got all of its requests, so that an interrupt cost the confirmation alone.
+bool is_whole(const Report& report) {
+  return !report.failed && report.runs.size() == report.plan.candidates.size() &&
+         std::ranges::none_of(report.runs, [](const Run& run) { return run.outcome.interrupted; });
 }
 
 /// What a report lacks that was ended early.
@@ -71,7 +79,9 @@ Document begin_document(const Report& report, std::vector<HeadFact> traffic,
   if (plan.reserve) facts.push_back({{"units", reservations_text(plan)}});
   add_limiters(facts, plan);
   facts.push_back({{"clock", plan.is_real() ? "real time" : "virtual time"}});
-  if (report.interrupted) facts.push_back({{"", Text(ended_text(report), Tone::kWarning)}});
+  if (report.interrupted && !is_whole(report)) {
+    facts.push_back({{"", Text(ended_text(report), Tone::kWarning)}});
+  }
   return document;
 }
 

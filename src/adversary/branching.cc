@@ -27,7 +27,7 @@ class ModelBranching final : public Branching {
   }
 
   void run(std::span<Branch> branches) override {
-    requests_sent_ += static_cast<std::int64_t>(branches.size());
+    add_sent(std::ssize(branches));
     for (auto& branch : branches) {
       const auto& from = branch.from ? *branch.from : *empty_;
       const auto& model = *static_cast<const Left&>(from).model;
@@ -46,8 +46,6 @@ class ModelBranching final : public Branching {
     }
   }
 
-  std::int64_t requests_sent() const override { return requests_sent_; }
-
  private:
   struct Left final : State {
     explicit Left(std::unique_ptr<limiter::KeyModel> key) : model(std::move(key)) {}
@@ -55,7 +53,6 @@ class ModelBranching final : public Branching {
   };
 
   limiter::Limit limit_;
-  std::int64_t requests_sent_ = 0;
   std::shared_ptr<State> empty_;
 };
 
@@ -106,13 +103,11 @@ class HolderModelBranching final : public Branching {
         branch.answers.push_back(
             std::visit([&](auto& its) { return answer_to(its, limit_, request); }, model));
       }
-      requests_sent_ += std::ssize(branch.requests);
+      add_sent(std::ssize(branch.requests));
       if (!branch.is_kept) continue;
       branch.state = std::make_shared<Left>(std::move(model), branch.requests.back().at);
     }
   }
-
-  std::int64_t requests_sent() const override { return requests_sent_; }
 
  private:
   using Model = std::variant<limiter::LeaseModel, limiter::BudgetModel>;
@@ -127,7 +122,6 @@ class HolderModelBranching final : public Branching {
 
   limiter::Limit limit_;
   Model empty_;
-  std::int64_t requests_sent_ = 0;
 };
 
 // ---- Scripts in the engine ----
@@ -145,8 +139,6 @@ class EngineBranching final : public Branching {
       if (branch.is_kept) branch.state = std::make_shared<Left>(decider_.state());
     }
   }
-
-  std::int64_t requests_sent() const override { return requests_sent_; }
 
  private:
   struct Left final : State {
@@ -173,12 +165,11 @@ class EngineBranching final : public Branching {
       if (decider_.decide({&arrival, 1}, {&decision, 1}) == 0) throw Interrupted();
       answers.push_back(answer_of(decision));
     }
-    requests_sent_ += std::ssize(requests);
+    add_sent(std::ssize(requests));
     return answers;
   }
 
   simulation::EngineDecider& decider_;
-  std::int64_t requests_sent_ = 0;
 };
 
 // ---- Any other limiter ----
@@ -196,7 +187,7 @@ class ReplayBranching final : public Branching {
       if (branch.from) schedule = static_cast<const Reached&>(*branch.from).schedule;
       schedule.insert(schedule.end(), branch.requests.begin(), branch.requests.end());
     }
-    requests_sent_ += requests_of(schedules);
+    add_sent(requests_of(schedules));
     auto answers = trial_.run(schedules);
     for (std::size_t i = 0; i < branches.size(); ++i) {
       auto& branch = branches[i];
@@ -206,7 +197,6 @@ class ReplayBranching final : public Branching {
     }
   }
 
-  std::int64_t requests_sent() const override { return requests_sent_; }
   std::size_t at_once() const override { return 512; }
 
  private:
@@ -216,7 +206,6 @@ class ReplayBranching final : public Branching {
   };
 
   Trial& trial_;
-  std::int64_t requests_sent_ = 0;
 };
 
 }  // namespace

@@ -37,6 +37,9 @@ class SampledTrial final : public Trial {
   std::vector<microseconds> ttls(const Schedule& schedule) override {
     return trial_.ttls(schedule);
   }
+  bool leaves_endless_key(const Schedule& schedule) override {
+    return trial_.leaves_endless_key(schedule);
+  }
   void confirm(const Schedule& schedule, const Answers& answers) override {
     trial_.confirm(schedule, answers);
   }

@@ -60,9 +60,15 @@ class Branching {
   /// Answers each branch independently of the others. Throws what the limiter throws.
   virtual void run(std::span<Branch> branches) = 0;
   /// The requests that were sent, with those that are sent again to reach a state.
-  virtual std::int64_t requests_sent() const = 0;
+  std::int64_t requests_sent() const { return requests_sent_; }
   /// How many branches are worth giving to one run().
   virtual std::size_t at_once() const { return 1; }
+
+ protected:
+  void add_sent(std::int64_t requests) { requests_sent_ += requests; }
+
+ private:
+  std::int64_t requests_sent_ = 0;
 };
 
 /// A limiter on trial.
@@ -191,7 +197,8 @@ class ScriptTrial final : public Trial {
   std::size_t schedules_ = 1;  ///< in the last run_once()
   /// The schedule of the last run_once() that named each key first.
   std::unordered_map<std::string, std::uint32_t> owners_;
-  bool are_shared_ = false;                               ///< two schedules have named the same key
+  /// Whether two schedules have named the same key.
+  bool are_shared_ = false;
   std::int64_t requests_sent_ = 0, requests_resent_ = 0;  ///< for the first time; once more
   std::set<std::uint32_t> stalled_;  ///< the schedules that stalled in the last run_with_slack()
 };

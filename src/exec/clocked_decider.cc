@@ -58,15 +58,7 @@ limiter::Decision ClockedDecider::answer(const traffic::Arrival& arrival) {
       throw script::without_answer(error, *script_, arrival, calls_, false);
     }
   }();
-  try {
-    const auto decision = script_->parse(reply, arrival, calls_);
-    const bool is_read =
-        arrival.event == traffic::Event::kRequest || arrival.event == traffic::Event::kReserve;
-    if (is_read) replies_.add(reply, arrival, decision.allowed, script_->limit());
-    return decision;
-  } catch (const redis::Error& error) {
-    throw script_->with_request(error, arrival, calls_);
-  }
+  return simulation::read_decision(*script_, reply, arrival, calls_, replies_);
 }
 
 std::optional<double> ClockedDecider::bytes_per_key() {

@@ -98,15 +98,7 @@ limiter::Decision EngineDecider::answer(const traffic::Arrival& arrival) {
   AnsweredKeys answered(keys, answer_call_, engine_);
   lua::Commands& commands = answer_call_ ? static_cast<lua::Commands&>(answered) : keys;
   const auto reply = run(script_->call(arrival), arrival, commands);
-  try {
-    const auto decision = script_->parse(reply, arrival, state_.calls);
-    const bool is_read =
-        arrival.event == traffic::Event::kRequest || arrival.event == traffic::Event::kReserve;
-    if (is_read) replies_.add(reply, arrival, decision.allowed, script_->limit());
-    return decision;
-  } catch (const redis::Error& error) {
-    throw script_->with_request(error, arrival, state_.calls);
-  }
+  return read_decision(*script_, reply, arrival, state_.calls, replies_);
 }
 
 redis::Reply EngineDecider::prepare(const limiter::ScriptCall& call, keyspace::Keyspace& keys) {

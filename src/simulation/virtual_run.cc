@@ -44,6 +44,19 @@ std::size_t fill(traffic::Traffic& traffic, std::span<traffic::Arrival> arrivals
 
 }  // namespace
 
+Decision read_decision(const script::Script& script, redis::ReplyView reply,
+                       const traffic::Arrival& arrival, std::int64_t number, RepliesSeen& replies) {
+  try {
+    const auto decision = script.parse(reply, arrival, number);
+    const bool is_read =
+        arrival.event == traffic::Event::kRequest || arrival.event == traffic::Event::kReserve;
+    if (is_read) replies.add(reply, arrival, decision.allowed, script.limit());
+    return decision;
+  } catch (const redis::Error& error) {
+    throw script.with_request(error, arrival, number);
+  }
+}
+
 ModelDecider::ModelDecider(const script::Candidate& candidate) : candidate_(candidate) {
   if (candidate_.foreign) {
     throw UsageError("there is no model of " + std::string(name_of(candidate_)) +
@@ -241,14 +254,10 @@ Decision ScriptDecider::answer(const traffic::Arrival& arrival) {
   ++answers_;
   answered_key_ = arrival.key;
   try {
-    const auto decision = script_.parse(reply, arrival, answers_);
-    const bool is_read =
-        arrival.event == traffic::Event::kRequest || arrival.event == traffic::Event::kReserve;
-    if (is_read) replies_.add(reply, arrival, decision.allowed, script_.limit());
-    return decision;
-  } catch (const redis::Error& error) {
+    return read_decision(script_, reply, arrival, answers_, replies_);
+  } catch (const redis::Error&) {
     skip_answers();
-    throw script_.with_request(error, arrival, answers_);
+    throw;
   }
 }
 

@@ -63,6 +63,13 @@ class ForgetfulDecider : public Decider {
   virtual bool has_endless_key() { return false; }
 };
 
+/// What the reply to a script's call for a request decides. Adds the reply to those seen, unless it
+/// is to a renewal, a release or a settle. `number`: of the call, from 1. Throws what
+/// Script::parse() throws, with details of the request.
+limiter::Decision read_decision(const script::Script& script, redis::ReplyView reply,
+                                const traffic::Arrival& arrival, std::int64_t number,
+                                RepliesSeen& replies);
+
 /// Uses the models in C++, without a server. Memory grows with the number of keys and the contents
 /// of their windows.
 class ModelDecider final : public Decider {

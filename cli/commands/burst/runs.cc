@@ -307,7 +307,7 @@ class Runs {
     std::unique_ptr<script::Script> script;
     std::optional<Cleaning> cleaning;
     std::unique_ptr<simulation::Decider> decider;
-    // What a script in this process decided; null for any other limiter.
+    // The decisions of a script that runs in this process; null for any other limiter.
     const trial::DecisionLog* log = nullptr;
     if (candidate.program) {
       decider = std::make_unique<exec::ProgramDecider>(candidate, *traffic, session_.programs());

@@ -50,7 +50,7 @@ class CommandLines {
   bool is_typed_;
   std::optional<BreakKey> key_;
   std::unique_ptr<LineSource> lines_;
-  std::int64_t number_ = 0;       ///< of the current line
+  std::int64_t number_ = 0;       ///< the number of the current line
   std::int64_t wrong_count_ = 0;  ///< commands that failed
   std::int64_t first_wrong_ = 0;  ///< the line of the first command that failed
   std::string wrong_line_;

@@ -44,6 +44,10 @@ adversary=(rlctl adversary slow.lua --limit 2/10s --tries 300 --args '{window_ms
 }
 
 @test "a signal while a server confirms ends the command by it, with a report that says so" {
+  confirm rlctl TERM "${burst[@]}"
+  assert_equal "$status" 143
+  grep '^server     not confirmed on a server  interrupted' report
+  run -1 grep 'the beginning' report
   confirm rlctl TERM "${burst[@]}" --json
   assert_equal "$status" 143
   assert_equal "$(gojq -c '[.interrupted, .confirmation.why_not]' report)" '[true,"interrupted"]'
@@ -55,4 +59,9 @@ adversary=(rlctl adversary slow.lua --limit 2/10s --tries 300 --args '{window_ms
 @test "of an exhaustive search, a server repeats a sample of the schedules that were tried" {
   run -0 rlctl adversary --limit 2/10s --exhaustive 3 fixed-window --json
   assert_equal "$(gojq '.confirmation.requests > 600' <<<"$output")" true
+}
+
+@test "a server program that does not exist costs the confirmation alone" {
+  RLCTL_REDIS_SERVER=/nowhere/redis-server run -0 --separate-stderr "${burst[@]}"
+  assert_line 'server     not confirmed on a server'
 }

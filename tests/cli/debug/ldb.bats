@@ -1,5 +1,6 @@
 # needs: server
 load ../../support/common
+load prompt
 
 # `rlctl debug --ldb` at a terminal, and on a server that is in use. ldb.t has its commands.
 
@@ -11,23 +12,6 @@ setup() {
   printf 'local n = 0\nwhile true do\n  n = n + 1\nend\n' >endless.lua
 }
 
-has() { (($(grep -acF -- "$2" "$screen") >= $1)); }
-until_shown() { wait_until has "$@"; }
-debugger() { pgrep -P "$(<pid)"; }
-# Types a command once the terminal has asked for the command of this number.
-typed=0
-type_at_prompt() {
-  typed=$((typed + 1))
-  until_shown "$typed" 'debug> '
-  wait_until eval 'sleeps "$(debugger)"'
-  printf '%b' "$1"
-}
-# Waits until an endless script has run for a while, or has stopped.
-until_it_runs() {
-  local before
-  before=$(work "$(debugger)")
-  wait_until eval "((\$(work \$(debugger)) >= $before + 30)) || has $((typed + 1)) 'debug> '"
-}
 # ldb_in_terminal KEYS WORD…: at_terminal. The file `screen` has what it showed.
 ldb_in_terminal() {
   local keys=$1
@@ -36,7 +20,6 @@ ldb_in_terminal() {
   TERM=xterm at_terminal "wait_until test -s pid; $keys" "stty cols 80 rows 24; echo \$\$ >pid
     rlctl debug -q --ldb $*; status=\$?; exit \$status"
 }
-plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
 
 @test "lines are edited, completed and recalled, and the output has colours" {
   needs_terminal

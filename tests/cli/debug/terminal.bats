@@ -1,5 +1,6 @@
 # needs: server
 load ../../support/common
+load prompt
 
 # `rlctl debug` controlled by hand at a terminal: keys, completion, history, Ctrl-C, and window sizes.
 
@@ -12,27 +13,6 @@ setup() {
   needs_terminal
 }
 
-# until_shown COUNT WORDS: waits until the terminal has shown at least COUNT lines with these words.
-has() { (($(grep -acF -- "$2" "$screen") >= $1)); }
-until_shown() { wait_until has "$@"; }
-# The process of rlctl, under the terminal's shell.
-debugger() { pgrep -P "$(<pid)"; }
-# Types a command once the terminal has asked for the command of this number.
-typed=0
-type_at_prompt() {
-  typed=$((typed + 1))
-  until_shown "$typed" 'debug> '
-  wait_until eval 'sleeps "$(debugger)"'
-  printf '%b' "$1"
-}
-# until_it_runs [TICKS]: waits until an endless script has run for this many hundredths of a second, or has
-# been cut off.
-until_it_runs() {
-  local before
-  before=$(work "$(debugger)")
-  wait_until eval "((\$(work \$(debugger)) >= $before + ${1:-30})) || has $((typed + 1)) 'debug> '"
-}
-
 # debug_in_terminal KEYS SCRIPT WORD…: at_terminal with 80 columns. The file `screen` has what it showed.
 debug_in_terminal() {
   local keys=$1
@@ -41,7 +21,6 @@ debug_in_terminal() {
   TERM=${term-xterm} at_terminal "wait_until test -s pid; $keys" "stty cols 80 rows 24; stty -g >before
     echo \$\$ >pid; rlctl -u private: debug -q $*; status=\$?; stty -g >after; exit \$status"
 }
-plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
 
 @test "lines are edited, recalled and completed" {
   run -0 debug_in_terminal 'type_at_prompt "stxp\002\be\r"
@@ -58,7 +37,6 @@ plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
 @test "the output is coloured unless NO_COLOR is set" {
   run -0 debug_in_terminal 'type_at_prompt "q\r"' loop.lua k
   grep -q $'\e\\[32m' screen
-  typed=0
   NO_COLOR=1 run -0 debug_in_terminal 'type_at_prompt "q\r"' loop.lua k
   run -1 grep $'\e\\[32m' screen
 }
@@ -68,12 +46,10 @@ plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
   assert_equal "$(cat state/rlctl/history)" $'p 1\nq'
   assert_equal "$(stat -c %a state/rlctl/history)" 600
   assert_equal "$(stat -c %a state/rlctl)" 700
-  typed=0
   run -0 debug_in_terminal 'type_at_prompt "\033[A\033[A\r"; until_shown 1 "= 1"; printf "q\r"' loop.lua k
   run -0 plain_screen
   assert_line '= 1'
   seq 2000 | sed 's/^/p /' >state/rlctl/history
-  typed=0
   run -0 debug_in_terminal 'type_at_prompt "q\r"' loop.lua k
   assert_equal "$(head -n 1 state/rlctl/history) $(wc -l <state/rlctl/history)" 'p 1001 1001'
   assert_equal "$(stat -c %a state/rlctl/history)" 600
@@ -107,7 +83,6 @@ plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
 
 @test "Ctrl-D ends the session with status 0, also after the end of the script" {
   run -0 debug_in_terminal 'type_at_prompt "\004"' loop.lua k
-  typed=0
   run -0 debug_in_terminal 'type_at_prompt "c\r"; type_at_prompt "\004"' loop.lua k
   run -0 plain_screen
   assert_line '= {6, 20}'
@@ -145,7 +120,6 @@ plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
 @test "typed text is UTF-8 in any locale" {
   local locale
   for locale in C.UTF-8 C POSIX; do
-    typed=0
     LC_ALL=$locale run -0 debug_in_terminal 'type_at_prompt "p \"\303\266\" == \"\\\\195\\\\182\"\r"; type_at_prompt "q\r"' loop.lua k
     run -0 plain_screen
     assert_line '= true'
@@ -163,7 +137,6 @@ plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }
   run -143 debug_in_terminal 'type_at_prompt "ab"; until_shown 1 "debug> ab"; pkill -TERM -P "$(<pid)"' loop.lua k
   assert_equal "$(<after)" "$(<before)"
   nothing_is_left
-  typed=0
   run -0 debug_in_terminal 'type_at_prompt "q\r"' loop.lua k
   assert_equal "$(<after)" "$(<before)"
 }

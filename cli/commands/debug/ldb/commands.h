@@ -11,7 +11,7 @@ namespace rlctl::cli::debug {
 
 /// The commands of Redis's own debugger, with its letters. Use one object per session.
 struct LdbCommands {
-  /// What happens to the session after a command.
+  /// How the debugger goes on after a command.
   enum class After {
     kGoOn,     ///< read the next command
     kEnded,    ///< the command ended the script
@@ -21,8 +21,8 @@ struct LdbCommands {
 
   ldb::RedisDebugger& debugger;
   LdbText& text;
-  std::vector<std::string> keys = {};  ///< of the script
-  /// Whether code that never ends harms nobody, since the server is rlctl's own.
+  std::vector<std::string> keys = {};  ///< the names of the script's KEYS
+  /// Whether the server is rlctl's own, so that code which never ends blocks nobody else.
   bool may_hang = false;
 
   // ---- What run() sets ----

@@ -185,7 +185,8 @@ class LdbRun {
     return {.was_wrong = commands_.was_wrong, .goes_on = after != After::kQuit};
   }
 
-  /// How the last run ended; kDone if the user left it, or made it end.
+  /// The exit status that the last run of the script deserves; kDone if the user left or aborted
+  /// it.
   ExitStatus script_status() const {
     if (debugger_.running()) return ExitStatus::kDone;
     const auto& session = debugger_.session();
@@ -201,7 +202,7 @@ class LdbRun {
   ldb::RedisDebugger debugger_;
   LdbText text_;
   LdbCommands commands_;
-  /// What restart() restores on a private server; not set before the first run.
+  /// The keys before the first run, which restart() restores on a private server.
   std::optional<std::vector<stored::SavedKey>> first_state_;
   KeyStates before_;  ///< the last run
 };

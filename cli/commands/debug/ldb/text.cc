@@ -20,9 +20,12 @@ bool may_be_rounded(std::string_view text) {
   bool is_quoted = false;
   int digits = 0;
   for (std::size_t i = 0; i < text.size() && digits < kMaxDigits; ++i) {
-    if (text[i] == '\\') ++i;
+    if (text[i] == '\\') {
+      ++i;  // what follows is a part of the string
+      continue;
+    }
     if (text[i] == '"') is_quoted = !is_quoted;
-    if (is_quoted || i >= text.size() || text[i] == '.') continue;
+    if (is_quoted || text[i] == '.') continue;
     const bool is_digit = std::isdigit(static_cast<unsigned char>(text[i])) != 0;
     if (text[i] == 'e' && digits > 0) return true;
     // Zeros at the start of a number are no digits of its value.
