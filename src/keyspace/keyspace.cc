@@ -216,8 +216,8 @@ void Keyspace::reserve(std::size_t bytes) {
     if (bytes_at_most_ + bytes > kMostBytes) {
       throw NotImplementedHere(
           fmt::format("the keys of the script hold more than {} MiB", kMostBytes >> 20),
-          "a server has more memory: burst, adversary and debug run scripts there with -u "
-          "private:");
+          "a server has more memory: burst and adversary run scripts there with -u private:, debug "
+          "with --ldb");
     }
   }
   bytes_at_most_ += bytes;

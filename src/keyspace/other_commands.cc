@@ -96,8 +96,8 @@ const char* error_of_other_command(std::span<const std::string_view> words) {
   for (const auto& [version, names] : kNewer) {
     if (!names.contains(name)) continue;
     throw NotImplementedHere(fmt::format("{} is a command of Redis {} or newer", name, version),
-                             "add -u URL of such a server: burst, adversary and debug run scripts "
-                             "there");
+                             "add -u URL of such a server: burst and adversary run scripts there, "
+                             "debug with --ldb");
   }
   if (kNotHere.contains(name)) refuse(name);
   return unknown;

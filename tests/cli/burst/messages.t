@@ -23,7 +23,7 @@ $ write newer.lua
 < return redis.call('HEXPIRE', KEYS[1], 5, 'FIELDS', 1, 'a')
 $ rlctl burst newer.lua --limit 5/60s --args '{now_ms}' -q
 ! rlctl: burst: newer.lua:1: HEXPIRE is a command of Redis 7.4 or newer; request 1 had KEYS '1' and ARGV '1767225659990'
-!   hint: add -u URL of such a server: burst, adversary and debug run scripts there
+!   hint: add -u URL of such a server: burst and adversary run scripts there, debug with --ldb
 [2]
 
 ## a command that Redis 7 has and rlctl does not is refused by name
