@@ -28,7 +28,7 @@ fill() {
   cli ZADD zset 1.5 m >/dev/null
   cli PEXPIRE hash 3600000 >/dev/null
   local i
-  for i in 1 2 3 4; do rlctl check -q login:ann --limit 5/60s; done
+  for _ in 1 2 3 4; do rlctl check -q login:ann --limit 5/60s; done
 }
 
 # The commands called since CONFIG RESETSTAT, except cli's own.
