@@ -27,7 +27,6 @@ fill() {
   cli HSET hash f v >/dev/null
   cli ZADD zset 1.5 m >/dev/null
   cli PEXPIRE hash 3600000 >/dev/null
-  local i
   for _ in 1 2 3 4; do rlctl check -q login:ann --limit 5/60s; done
 }
 
