@@ -101,8 +101,8 @@ my @stages = (
   {name => 'adversary --exec', command => [qw(adversary -q --timeout 120s --exec), $exec->('ignores_term')],
     ready => $exists->('requests')},
   {name => 'debug --trace', command => ['debug', $loop, qw(k --trace)], ready => $printed->(100)},
-  {name => 'debug --attach', command => ['debug', $loop, qw(k --attach -q --trace)], ready => $printed->(1000),
-    also => sub { !wait_for(sub { !`pgrep -P $ENV{server_pid}` }) }},
+  {name => 'debug --ldb --attach', command => [qw(debug --ldb --attach -q), $loop, 'k'], before => $input->(''),
+    ready => sub { $_[0]{out} ne '' }, also => sub { !wait_for(sub { !`pgrep -P $ENV{server_pid}` }) }},
   {name => 'debug, which waits for a command', command => [qw(-u private: debug -q), $loop, 'k'], before => $input->(''),
     ready => sub { $_[0]{out} ne '' }},
   {name => 'debug --replay', command => ['debug', $loop, '--replay', $log, qw(--skip 1 --trace -q)], ready => $worked->(30)});

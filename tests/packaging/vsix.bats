@@ -66,23 +66,17 @@ extension/readme.md'
   assert_equal "$(files_in rlctl.vsix)" "$(files_in official.vsix)"
 }
 
-@test "the attributes of a launch and of attach are those of rlctl-debug(1), and rlctl reads each" {
-  local request attribute
-  for request in launch attach; do
-    gojq -r ".contributes.debuggers[0].configurationAttributes.$request.properties | keys[]" "$manifest" | sort >"$request"
-  done
+@test "the attributes of a launch are those of rlctl-debug(1), and rlctl reads each" {
+  local attribute
+  gojq -r '.contributes.debuggers[0].configurationAttributes.launch.properties | keys[]' "$manifest" | sort >launch
   diff launch <(sed -n '/^# IN AN EDITOR/,/^# OPTIONS/p' "$project/man/rlctl-debug.1.scd" |
     grep -E '^\*[a-zA-Z]+\*.*\([^)]*\)$' | sed 's/([^)]*)//g' | grep -oE '[a-zA-Z]+\*' | tr -d '*' | sort)
-  # Some are for a private server alone, and two for a server in use.
-  diff attach <(grep -vxE 'setup|replay|skip|format|breakOnDeny' launch | cat - <(printf '%s\n' sync yes) | sort)
   echo 'return 1' >script.lua
   # No attribute takes such a value.
-  for request in launch attach; do
-    [[ -s $request ]]
-    for attribute in $(<"$request"); do
-      run -0 client "$request" "$attribute" '{"wrong": [7]}'
-      assert_output --partial "\"$attribute\" must be"
-    done
+  [[ -s launch ]]
+  for attribute in $(<launch); do
+    run -0 client launch "$attribute" '{"wrong": [7]}'
+    assert_output --partial "\"$attribute\" must be"
   done
 }
 
@@ -131,7 +125,7 @@ for launch in launches:
         assert c.stopped()["reason"] == "entry"
 print(len(launches))
 END
-  assert_output 6
+  assert_output 5
 }
 
 @test "the debugger starts the program rlctl with --dap" {

@@ -343,12 +343,12 @@ sub commands {
     {name => 'burst', command => $burst->(), also => 5},
     {name => 'burst --clock real', command => $burst->(qw(--clock real --rate 1000/s)), also => 5},
     {name => 'debug', reads => 1, command => [qw(debug gcra none --limit 5/60s --trace -q)], varies => 1},
-    {name => 'debug --attach', reads => 1, command => [qw(debug --attach gcra none --limit 5/60s --trace -q)], many => 1, also => 1},
+    {name => 'debug --attach', command => [qw(debug --ldb --attach gcra none --limit 5/60s -q)], stdin => "continue\n", many => 1, also => 1},
     {name => 'scripts load', command => [qw(scripts load gcra)]});
   for my $case (@cases) {
     $case->{lost} //= 3;
     $case->{server} = $server;
-    $case->{json} = $case->{name} ne 'audit';  # which may print nothing
+    $case->{json} = $case->{name} !~ /^(audit|debug --attach)$/;  # audit may print nothing, and --ldb prints text alone
     $case->{fresh} = sub {
       $fresh->();
       ask($server, 'DEL', $case->{without}) if $case->{without};

@@ -25,12 +25,12 @@ class Session extends DebugClient {
     this.on('output', ({body}) => (this.output += body.output));
   }
 
-  // Starts rlctl and launches, or attaches, loop.lua.
-  async begin({breakpoints = [], request = 'launch', ...how}) {
+  // Starts rlctl and launches loop.lua.
+  async begin({breakpoints = [], ...how}) {
     await this.start();
     this.ended = once(this._adapterProcess, 'exit').then(([code]) => code);
     await this.initializeRequest();
-    await Promise.all([this.waitForEvent('initialized'), this.send(request, {program: kScript, keys: ['k'], ...how})]);
+    await Promise.all([this.waitForEvent('initialized'), this.launch({program: kScript, keys: ['k'], ...how})]);
     const {body} = await this.setBreakpointsRequest({source: {path: kScript}, breakpoints});
     await this.setExceptionBreakpointsRequest({filters: ['uncaught']});
     return body.breakpoints;
@@ -85,8 +85,8 @@ const sessions = {
     assert.deepEqual(await s.values('Keys in Redis'), {k: 'string, "1", no ttl'});
   },
 
-  async attach(s) {
-    await s.begin({request: 'attach', server: process.env.RLCTL_URL, breakpoints: [{line: 14}]});
+  async copies(s) {
+    await s.begin({server: process.env.RLCTL_URL, breakpoints: [{line: 14}]});
     assert.equal(await s.stops('breakpoint', 'configurationDone', {}), 14);
     assert.equal(await s.value("redis.call('GET', KEYS[1])"), '"47"');
   },
