@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/debug/keys.h"
-#include "cli/commands/debug/pieces.h"
 #include "cli/commands/debug/place.h"
 #include "cli/errors/failure.h"
 #include "cli/server/connection.h"

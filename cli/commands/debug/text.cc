@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/options/options.h"
-#include "ldb/session.h"
 #include "lua/lexer.h"
 #include "lua/value.h"
 #include "redis/error.h"
@@ -36,10 +35,52 @@ std::string word_text(std::string_view word) {
   return '"' + escaped_message(quoted) + '"';
 }
 
-/// Formats how a run ended, not escaped: "{1, 4}", "error at line 12: ...".
-std::string outcome_text(const debugger::RunResult& result) {
-  if (result.ending == Ending::kReturned) return returned_text(result, true).value_or("");
-  const auto text = ending_text(result.ending, result.error_line, result.message);
+/// The element of a table that an array's element comes from; null if it is not known.
+const lua::Value* element(const lua::Value* table, std::size_t index) {
+  if (table == nullptr || index >= table->fields.size()) return nullptr;
+  const auto& [key, field] = table->fields[index];
+  return key.number == static_cast<double>(index + 1) ? &field : nullptr;
+}
+
+/// Formats a reply in Lua's notation: {0, "a", nil, +OK, -ERR no}. `from`: the value that the
+/// script returned; null if it is not known.
+std::string reply_text(redis::ReplyView reply, const lua::Value* from) {
+  switch (reply.type()) {
+    case ReplyType::kNil:
+      return "nil";
+    case ReplyType::kInteger:
+      if (from != nullptr && from->kind == lua::Value::Kind::kNumber &&
+          from->number != static_cast<double>(reply.integer())) {
+        return fmt::format("{} (cut from {})", reply.integer(), lua::text_of(*from));
+      }
+      return std::to_string(reply.integer());
+    case ReplyType::kString:
+      return lua::text_of({.kind = lua::Value::Kind::kString, .text = std::string(reply.text())});
+    case ReplyType::kStatus:
+    case ReplyType::kError:
+      return (reply.is_error() ? "-" : "+") + escaped_message(reply.text());
+    case ReplyType::kArray:
+      break;
+  }
+  std::string out;
+  for (std::size_t i = 0; i < reply.size(); ++i) {
+    out.append(i == 0 ? "" : ", ").append(reply_text(reply[i], element(from, i)));
+  }
+  return '{' + out + '}';
+}
+
+/// Formats how a run ended that did not return, not escaped: "error at line 12: ...".
+std::string ending_text(const debugger::RunResult& result) {
+  // In the order of debugger::Ending, after kReturned.
+  static constexpr std::array kTexts{"refused", "does not compile", "error", "aborted", "cut off",
+                                     "lost",    "ended early"};
+  std::string text = kTexts.at(static_cast<std::size_t>(result.ending) - 1);
+  if (result.error_line > 0) {
+    text += result.ending == Ending::kCompileError ? ", line " : " at line ";
+    text += std::to_string(result.error_line);
+  }
+  if (result.ending == Ending::kAborted) return text;
+  text += ": " + result.message;
   return result.ending == Ending::kNotImplemented ? fmt::format("{}; {}", text, kOnServer) : text;
 }
 
@@ -65,6 +106,26 @@ std::string count_text(std::int64_t hits) {
 
 // ---- How a run ended ----
 
+std::optional<Problem> problem_of(const debugger::RunResult& result) {
+  if (result.ending == Ending::kLost) {
+    return Problem{
+        .status = ExitStatus::kUnreachable, .code = "unreachable", .message = result.message};
+  }
+  if (result.ending != Ending::kRefused) return std::nullopt;
+  if (result.reply && result.reply->is_error()) return describe(redis::to_error(*result.reply));
+  return Problem{.status = ExitStatus::kRejected, .code = "rejected", .message = result.message};
+}
+
+ExitStatus status_of(const debugger::RunResult& result) {
+  if (result.ending == Ending::kCutOff) return ExitStatus::kDenied;
+  if (result.ending == Ending::kNotImplemented) return ExitStatus::kUsage;
+  if (const auto problem = problem_of(result)) return problem->status;
+  // As in other commands, an error reply of a script means rejected.
+  const bool is_good =
+      result.ending == Ending::kReturned && result.reply && !result.reply->is_error();
+  return is_good ? ExitStatus::kDone : ExitStatus::kRejected;
+}
+
 std::string command_text(const debugger::Call& call) {
   std::string out;
   for (const auto& word : call.words) {
@@ -84,6 +145,15 @@ View::View(std::string& out, const Look& look, const debugger::Debuggee& debugge
     : out_(out), look_(look), debuggee_(debuggee), listing_(debuggee, look), options_(options) {}
 
 // ---- Pieces ----
+
+std::string View::shortened(std::string text) const {
+  const auto maxlen = options_.maxlen;
+  if (maxlen == 0 || text.size() <= maxlen) return text;
+  auto size = maxlen;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
+  text.resize(size);
+  return text.append(" ...");
+}
 
 std::string View::value_text(const lua::Value& value) const {
   return shortened(escaped_message(lua::text_of(value)));
@@ -126,6 +196,7 @@ void View::halt(const debugger::Halt& halt, const Breakpoints& breakpoints) {
   }
   for (const auto& one : halt.calls) call(one);
   for (const auto& one : halt.messages) message(one);
+  for (const auto& one : halt.errors) error(one);
   for (const auto& change : halt.changed) variable(change);
   for (const auto& change : halt.watches) {
     out_ += bar() + tone(fmt::format("watch {}:", change.watch.number), Tone::kWarning) + " " +
@@ -188,8 +259,10 @@ void View::evaluation(const lua::Evaluation& evaluation) {
 }
 
 std::string View::outcome_line(const debugger::RunResult& result) const {
+  const auto text = result.ending == Ending::kReturned ? returned_text(result, true).value_or("")
+                                                       : ending_text(result);
   return tone("=", status_of(result) == ExitStatus::kDone ? Tone::kGood : Tone::kBad) + " " +
-         escaped_message(outcome_text(result));
+         escaped_message(text);
 }
 
 void View::result(const debugger::RunResult& result) {

@@ -12,7 +12,7 @@
 
 #include "base/json_object.h"
 #include "cli/commands/debug/keys.h"
-#include "cli/commands/debug/pieces.h"
+#include "cli/commands/debug/listing.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/terminal.h"
 #include "debugger/debugger.h"
@@ -26,9 +26,9 @@ extern const JsonOutput kJson;
 
 // ---- How a run ended ----
 
-inline ExitStatus status_of(const debugger::RunResult& result) {
-  return status_of(result.ending, result.reply);
-}
+/// Returns the problem if no script answered: the server refused, or the connection broke.
+std::optional<Problem> problem_of(const debugger::RunResult& result);
+ExitStatus status_of(const debugger::RunResult& result);
 /// Formats the words of a call, those that need it in quotes, escaped.
 std::string command_text(const debugger::Call& call);
 /// Formats what a script returned in Lua's notation, not escaped: {0, 5, "a\n", nil, +OK, -ERR no}.
@@ -106,9 +106,7 @@ class View {
   void reading(const ReplyAsRead& reading);
 
   /// Returns `text` cut to maxlen() bytes, at a character boundary.
-  std::string shortened(std::string text) const {
-    return debug::shortened(std::move(text), maxlen());
-  }
+  std::string shortened(std::string text) const;
   void set_maxlen(std::size_t bytes) { options_.maxlen = bytes; }
   std::size_t maxlen() const noexcept { return options_.maxlen; }
   int line_count() const noexcept { return listing_.line_count(); }
