@@ -227,7 +227,7 @@ Halt RedisDebugger::start() {
   line_ = 0;
   last_line_ = 0;
   messages_.clear();
-  auto halt = arrive(session_->start(debuggee_, debuggee_.source), {});
+  auto halt = arrive(session_->start(debuggee_), {});
   if (!running()) return halt;
   halt.why = Halt::Why::kStarted;
   ask({"maxlen", "0"});

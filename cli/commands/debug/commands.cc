@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/shell.h"
 #include "base/text.h"
-#include "cli/commands/debug/command_lines.h"
 #include "cli/commands/debug/keys.h"
 #include "cli/options/options.h"
 
@@ -41,6 +40,21 @@ std::span<const Row> rows();
 const Row* find(std::string_view word);
 
 // ---- Words ----
+
+/// Returns a text without the blanks around it.
+std::string_view stripped(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
+/// Takes the first word off `rest`, with the blanks around it and at the end.
+std::string_view take_word(std::string_view& rest) {
+  rest = stripped(rest);
+  const auto word = rest.substr(0, rest.find_first_of(" \t"));
+  rest = stripped(rest.substr(word.size()));
+  return word;
+}
 
 std::vector<std::string> split_words(std::string_view rest) {
   std::vector<std::string> words;

@@ -53,11 +53,10 @@ struct KeyState {
 using KeyStates = std::map<std::string, KeyState>;
 
 /// Looks at all keys in this process.
-KeyStates look(const Plan& plan, keyspace::Keyspace& keys);
-/// Looks at a script's own keys on a server and, unless there are very many keys, at all others.
-/// `now` is the script's time; none: the server's clock. Throws redis::Error.
-KeyStates look(const Plan& plan, redis::Connection& connection,
-               const std::vector<std::string>& keys, std::optional<std::chrono::microseconds> now);
+KeyStates look(const Plan& plan, keyspace::Keyspace& keyspace);
+/// Looks at the script's own keys on a server and, unless there are very many keys, at all others.
+/// Throws redis::Error.
+KeyStates look(const Plan& plan, redis::Connection& connection);
 /// Compares two looks: the script's keys in order, changed or not, then other keys that changed.
 std::vector<KeyChange> changes(const std::vector<std::string>& keys, const KeyStates& before,
                                const KeyStates& after);

@@ -79,7 +79,7 @@ debugger::Halt RedisStepper::begin() {
   require_whole_in_fork(plan_, debuggee_);
   if (plan_.is_private()) {
     auto connection = place_.connect();
-    before_ = look(plan_, connection, debuggee_.keys, plan_.now);
+    before_ = look(plan_, connection);
   }
   auto halt = debugger_.start();
   if (debugger_.running()) return halt;
@@ -94,7 +94,9 @@ bool RedisStepper::reset() {
   auto debuggee = debuggee_;
   read_again(plan_, debuggee);
   leave();
-  place_.replace(first_state_, [&](auto& connection) { accept_source(debuggee, connection); });
+  if (plan_.is_private()) place_.replace(first_state_);
+  auto connection = place_.connect();
+  accept_source(debuggee, connection);
   if (debuggee.source == debuggee_.source) return false;
   debuggee_ = std::move(debuggee);
   debugger_.read_source();
@@ -122,7 +124,7 @@ std::vector<std::string> RedisStepper::end(bool utf8) {
     lines.push_back(kept_text(plan_.mode(), ending));
   } else if (place_.is_there()) {
     auto connection = place_.connect();
-    const auto after = look(plan_, connection, debuggee_.keys, plan_.now);
+    const auto after = look(plan_, connection);
     for (auto& line : key_lines(after, utf8)) lines.push_back(std::move(line));
   }
   return lines;
