@@ -28,7 +28,7 @@ ldb_in_terminal() {
   grep -q $'\e\\[32m' screen
   run -0 plain_screen
   assert_line '* incr.lua:2'
-  assert_line '|   n: 1'
+  assert_line '= 1'
   assert_line '|   redis> GET login:ann      "1"'
   assert_line '= 3'
   assert_line "  'login:ann': not there → string, \"1\", no ttl"
@@ -42,7 +42,8 @@ ldb_in_terminal() {
     type_at_prompt "\003"; type_at_prompt "\003"' endless.lua
   run -0 plain_screen
   assert_line --regexp '^\* endless.lua:[0-9], stopped'
-  assert_line --regexp '^\|   n: [1-9]'
+  assert_line --regexp '^= [1-9]'
+  refute_output --partial 'five seconds'
   nothing_is_left
 }
 
@@ -95,7 +96,8 @@ ldb_in_terminal() {
 @test "with --attach an endless script stops after five seconds, and the server keeps serving" {
   start_server --lua-time-limit 200
   run -0 rlctl debug -q --ldb endless.lua --attach <<<$'c\np n\nabort'
-  assert_line --regexp '^\* endless.lua:[0-9], stopped: an infinite loop\?$'
+  assert_line --regexp '^\* endless.lua:[0-9], stopped$'
+  assert_line "(Redis's debugger stops a script that has run for five seconds; leave out --ldb)"
   assert_line --regexp '^= aborted at line [0-9]$'
   assert_equal "$(cli PING)" PONG
 }
@@ -142,7 +144,8 @@ ldb_in_terminal() {
   run -0 cat out
   assert_line --regexp "^= does not compile, line 1: .*near '='"
   assert_line 'my.lua has changed'
-  assert_equal "$(grep -c '^breakpoint at' out)" 3
+  assert_line 'breakpoint at 3 removed: nothing stops at this line now'
+  assert_equal "$(grep -c '^breakpoint at 2' out)" 2
   assert_line '* my.lua:2, breakpoint'
   assert_line '= 7'
   nothing_is_left
