@@ -138,6 +138,9 @@ ldb_in_terminal() {
   wait_until grep -q '^= does not compile' out
   printf "local n = 7\nreturn n\n" >my.lua
   printf 'restart\nbreak\ncontinue\ncontinue\n' >&"$typing"
+  wait_until grep -q '^= 7' out
+  printf '#!lua flags=no-such\nreturn 8\n' >my.lua
+  printf 'restart\ncontinue\n' >&"$typing"
   exec {typing}>&-
   wait "$debugger" || status=$?
   assert_equal "$status" 0
@@ -147,6 +150,6 @@ ldb_in_terminal() {
   assert_line 'breakpoint at 3 removed: nothing stops at this line now'
   assert_equal "$(grep -c '^breakpoint at 2' out)" 2
   assert_line '* my.lua:2, breakpoint'
-  assert_line '= 7'
+  assert_line '= 8'
   nothing_is_left
 }

@@ -557,7 +557,36 @@ $ rlctl -u private: debug -q --ldb clock.lua --now 1000000000000000
 ! Try 'rlctl debug --help'.
 [2]
 
+## info reads the keys at a stop, and again calls the script on the state that it left
+$ write steps.lua
+< local n = redis.call('INCR', KEYS[1])
+< return n
+$ rlctl -u private: debug -q --ldb steps.lua k
+< step
+< info keys
+< continue
+< again
+< continue
+* steps.lua:1, at the beginning
+-> 1  local n = redis.call('INCR', KEYS[1])
+   2  return n
+|   redis> INCR k      1
+* steps.lua:2
+   1  local n = redis.call('INCR', KEYS[1])
+-> 2  return n
+'k': string, "1", no ttl
+= 1
+  'k': not there → string, "1", no ttl
+* steps.lua:1, at the beginning
+-> 1  local n = redis.call('INCR', KEYS[1])
+   2  return n
+= 2
+  'k': string, "1" → "2", no ttl
+
 ## options that Redis's debugger cannot serve are refused
+$ rlctl debug --ldb
+! rlctl: debug: no SCRIPT given
+!   hint: rlctl debug --ldb my.lua KEY , ARG
 $ rlctl debug --ldb gcra k --trace
 ! rlctl: debug: --ldb and --trace cannot be combined: Redis's debugger only steps
 !   hint: leave out --ldb
