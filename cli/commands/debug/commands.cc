@@ -482,7 +482,9 @@ std::vector<std::string> Commands::complete(std::string_view line) const {
   const auto* row = find(command);
   const auto name = row == nullptr ? std::string_view() : row->name;
   if (command.empty() || name == "help") {
-    for (const auto& known : rows()) offer(known.name);
+    for (const auto& known : rows()) {
+      if (engine != nullptr || known.lack.empty()) offer(known.name);
+    }
   } else if (name == "info") {
     for (const auto topic : kTopics) offer(topic);
   } else if (name == "list" || (name == "break" && before.empty())) {

@@ -587,6 +587,7 @@ $ rlctl -u private: debug -q --ldb steps.lua k
 $ rlctl debug --ldb
 ! rlctl: debug: no SCRIPT given
 !   hint: rlctl debug --ldb my.lua KEY , ARG
+[2]
 $ rlctl debug --ldb gcra k --trace
 ! rlctl: debug: --ldb and --trace cannot be combined: Redis's debugger only steps
 !   hint: leave out --ldb
