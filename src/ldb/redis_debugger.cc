@@ -1,6 +1,7 @@
 #include "ldb/redis_debugger.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <chrono>
@@ -68,39 +69,39 @@ std::vector<std::string> words_of_call(std::string_view text) {
   return words;
 }
 
-/// What the items of a message tell.
+/// What the items of a message tell: without a stop, and the results of code.
 struct Told {
-  std::vector<Call> calls = {};
-  std::vector<debugger::ScriptMessage> messages = {};
-  std::vector<std::string> values = {};  ///< the results of code
-  std::vector<std::string> errors = {};  ///< that belong to no call, and what is not known
+  Halt halt = {};
+  std::vector<std::string> values = {};
 };
 
 /// Adds an error to the last call, unless that one has a reply. Valkey 9 tells an error as a reply
 /// first.
-void add_error(Told& told, std::string error) {
-  const bool has_call = !told.calls.empty() && !told.calls.back().error;
-  if (has_call && told.calls.back().reply.find(error) != std::string::npos) {
-    told.calls.back().reply.clear();
+void add_error(Halt& halt, std::string error) {
+  auto* call = halt.calls.empty() ? nullptr : &halt.calls.back();
+  if (call != nullptr && call->reply.find(error) != std::string::npos) call->reply.clear();
+  if (call == nullptr || call->error || !call->reply.empty()) {
+    halt.errors.push_back(std::move(error));
+  } else {
+    call->error = std::move(error);
   }
-  if (!has_call || !told.calls.back().reply.empty()) return told.errors.push_back(std::move(error));
-  told.calls.back().error = std::move(error);
 }
 
 void add(Told& told, std::string_view item) {
+  auto& halt = told.halt;
   if (const auto call = after(item, kCallItem)) {
-    told.calls.push_back({.words = words_of_call(*call)});
+    halt.calls.push_back({.words = words_of_call(*call)});
   } else if (auto error = error_in(item)) {
-    add_error(told, *std::move(error));
+    add_error(halt, *std::move(error));
   } else if (const auto message = after(item, kMessageItem)) {
-    told.messages.push_back({.text = std::string(*message)});
+    halt.messages.push_back({.text = std::string(*message)});
   } else if (const auto value = after(item, kValueItem)) {
     told.values.emplace_back(*value);
-  } else if (const auto reply = after(item, kReplyItem); reply && !told.calls.empty()) {
+  } else if (const auto reply = after(item, kReplyItem); reply && !halt.calls.empty()) {
     // An error that the script catches is told twice: as an error, and as a reply.
-    if (!told.calls.back().error) told.calls.back().reply = *reply;
+    if (!halt.calls.back().error) halt.calls.back().reply = *reply;
   } else {
-    told.errors.emplace_back(reply.value_or(item));
+    halt.errors.emplace_back(reply.value_or(item));
   }
 }
 
@@ -108,11 +109,6 @@ Told told_by(const Message& message) {
   Told told;
   for (const auto& item : message.items) add(told, item);
   return told;
-}
-
-template <typename Item>
-void append(std::vector<Item>& to, std::vector<Item> more) {
-  to.insert(to.end(), std::move_iterator(more.begin()), std::move_iterator(more.end()));
 }
 
 /// The number in "->#12  local a = 1".
@@ -156,32 +152,14 @@ bool may_be_rounded(std::string_view text) {
   return digits >= kMaxDigits;
 }
 
-Halt::Why why_of(Stop::Reason reason) {
-  switch (reason) {
-    case Stop::Reason::kBreakpoint:
-      return Halt::Why::kBreakpoint;
-    case Stop::Reason::kCalledFor:
-      return Halt::Why::kCalledFor;
-    case Stop::Reason::kTimeout:
-      return Halt::Why::kStopped;
-    case Stop::Reason::kStep:
-      break;
-  }
-  return Halt::Why::kStepped;
-}
-
 }  // namespace
 
-// ---- What Redis's debugger lacks ----
-
-void RedisDebugger::note_lack(std::string lack) {
-  if (std::ranges::find(lacks_, lack) == lacks_.end()) lacks_.push_back(std::move(lack));
-}
+// ---- What Redis's debugger prints ----
 
 void RedisDebugger::note_if_rounded(std::string_view text) {
   if (has_rounded_ || !may_be_rounded(text)) return;
   has_rounded_ = true;
-  note_lack("rounds numbers to six digits");
+  lacks_.emplace_back("rounds numbers to six digits");
 }
 
 lua::Value RedisDebugger::printed(std::string_view text) {
@@ -191,21 +169,23 @@ lua::Value RedisDebugger::printed(std::string_view text) {
 
 // ---- Moving ----
 
-/// Adds what a message tells to a halt; if the script has ended, reads how.
-Halt RedisDebugger::arrive(const Message& message, Halt halt) {
-  auto told = told_by(message);
-  append(halt.calls, std::move(told.calls));
-  append(halt.messages, std::exchange(messages_, {}));
-  append(halt.messages, std::move(told.messages));
-  append(halt.errors, std::move(told.errors));
+/// Makes a halt of what a message tells; if the script has ended, reads how.
+Halt RedisDebugger::arrive(const Message& message) {
+  using Why = Halt::Why;
+  // In the order of Stop::Reason.
+  static constexpr std::array kWhys{Why::kStepped, Why::kBreakpoint, Why::kCalledFor,
+                                    Why::kStopped};
+  auto halt = told_by(message).halt;
+  halt.messages.insert(halt.messages.begin(), messages_.begin(), messages_.end());
+  messages_.clear();
   for (const auto& one : halt.messages) note_if_rounded(one.text);
   if (message.stop) {
     line_ = message.stop->line;
     last_line_ = line_;
-    halt.why = why_of(message.stop->reason);
+    halt.why = kWhys.at(static_cast<std::size_t>(message.stop->reason));
   } else {
     read_result();
-    halt.why = Halt::Why::kEnded;
+    halt.why = Why::kEnded;
   }
   halt.line = line_;
   return halt;
@@ -227,7 +207,7 @@ Halt RedisDebugger::start() {
   line_ = 0;
   last_line_ = 0;
   messages_.clear();
-  auto halt = arrive(session_->start(debuggee_), {});
+  auto halt = arrive(session_->start(debuggee_));
   if (!running()) return halt;
   halt.why = Halt::Why::kStarted;
   ask({"maxlen", "0"});
@@ -236,7 +216,7 @@ Halt RedisDebugger::start() {
 }
 
 Halt RedisDebugger::step() {
-  return arrive(session_->step(), {});
+  return arrive(session_->step());
 }
 
 Halt RedisDebugger::go_on() {
@@ -257,17 +237,17 @@ Halt RedisDebugger::go_on() {
   }
   if (all.stop && all.stop->reason == pause) {
     all.stop->reason = Stop::Reason::kTimeout;
-    if (!wants_stop()) note_lack("stops a script that has run for five seconds");
+    if (!wants_stop()) lacks_.emplace_back("stops a script that has run for five seconds");
   }
-  return arrive(all, {});
+  return arrive(all);
 }
 
 Halt RedisDebugger::abort_script() {
   session_->abort_script();
   if (session_->ending() != Ending::kAborted) {
-    note_lack("cannot abort a script that catches errors");
+    lacks_.emplace_back("cannot abort a script that catches errors");
   }
-  return arrive({}, {});
+  return arrive({});
 }
 
 // ---- Looking ----
@@ -306,11 +286,11 @@ lua::Evaluation RedisDebugger::look_up(std::string_view expression) {
     const auto value = after(item, kVariableItem);
     if (!value) continue;
     if (expression != "KEYS" && expression != "ARGV") {
-      note_lack("takes the first variable of this name in a calling function");
+      lacks_.emplace_back("takes the first variable of this name in a calling function");
     }
     return {.values = {printed(*value)}};
   }
-  if (running()) note_lack("shows no upvalues");
+  if (running()) lacks_.emplace_back("shows no upvalues");
   return {.outcome = Outcome::kError,
           .message = "no variable '" + std::string(expression) + "' here"};
 }
@@ -321,14 +301,15 @@ lua::Evaluation RedisDebugger::evaluate(std::string_view code) {
         "on a server that is not private, loops, functions and rep() are refused: nothing could "
         "stop them");
   }
-  auto told = told_by(ask({"eval", std::string(code)}, kLongestEvaluation));
-  append(messages_, std::move(told.messages));
+  const auto told = told_by(ask({"eval", std::string(code)}, kLongestEvaluation));
+  const auto& messages = told.halt.messages;
+  messages_.insert(messages_.end(), messages.begin(), messages.end());
   lua::Evaluation result;
   for (const auto& value : told.values) result.values.push_back(printed(value));
-  if (told.errors.empty()) return result;
-  result = {.outcome = Outcome::kError, .message = told.errors.front()};
+  if (told.halt.errors.empty()) return result;
+  result = {.outcome = Outcome::kError, .message = told.halt.errors.front()};
   if (result.message.find("global variable") != result.message.npos) {
-    note_lack("evaluates globals only");
+    lacks_.emplace_back("evaluates globals only");
   }
   return result;
 }
@@ -337,13 +318,13 @@ Call RedisDebugger::call(const std::vector<std::string>& words) {
   if (!running()) throw Lack("calls Redis only while a script stands still");
   std::vector<std::string> command{"redis"};
   command.insert(command.end(), words.begin(), words.end());
-  auto told = told_by(ask(command));
+  const auto told = told_by(ask(command)).halt;
   Call call{.words = words};
-  for (auto& one : told.calls) {
-    call.reply = std::move(one.reply);
-    call.error = std::move(one.error);
+  if (!told.calls.empty()) {
+    call.reply = told.calls.back().reply;
+    call.error = told.calls.back().error;
   }
-  if (!told.errors.empty()) call.error = std::move(told.errors.front());
+  if (!told.errors.empty()) call.error = told.errors.front();
   return call;
 }
 

@@ -67,12 +67,11 @@ class RedisDebugger final : public debugger::Debugger {
   bool wants_stop() const override { return options_.wants_stop(); }
 
  private:
-  debugger::Halt arrive(const Message& message, debugger::Halt halt);
+  debugger::Halt arrive(const Message& message);
   void read_result();
   Message ask(const std::vector<std::string>& words,
               std::optional<std::chrono::microseconds> limit = {});
   lua::Value printed(std::string_view text);
-  void note_lack(std::string lack);
   void note_if_rounded(std::string_view text);
 
   Options options_;

@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "base/table.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "lua/value.h"
@@ -31,18 +32,13 @@ constexpr std::size_t kMaxElements = 3;  // shown of one key
 
 /// How to read and show the elements of a key of each type.
 struct Elements {
-  std::string_view type, read, unit;  ///< "list", "LRANGE", "element"
+  std::string_view name, read, unit;  ///< "list", "LRANGE", "element"
   std::string_view between = {};      ///< separates the two elements of a pair; empty: no pairs
 };
 constexpr Elements kElements[] = {{"list", "LRANGE", "element"},
                                   {"set", "SMEMBERS", "member"},
                                   {"hash", "HGETALL", "field", " = "},
                                   {"zset", "ZRANGE", "member", " at "}};
-
-const Elements* find_by_type(std::string_view type) {
-  const auto* const row = std::ranges::find(kElements, type, &Elements::type);
-  return row == std::end(kElements) ? nullptr : row;
-}
 
 std::string in_quotes(std::string_view bytes) {
   return '"' + escape(bytes, kMaxBytes) + '"';
@@ -58,14 +54,14 @@ std::string elements_text(const Elements& type, const redis::Reply& all) {
     if (step == 1) continue;
     // A score is a number and needs no quotes.
     out += type.between;
-    out += type.type == "zset" ? std::string(all[i + 1].text()) : in_quotes(all[i + 1].text());
+    out += type.name == "zset" ? std::string(all[i + 1].text()) : in_quotes(all[i + 1].text());
   }
   return out + (shown < all.size() ? ", ..." : "");
 }
 
 /// Formats what the command that reads a key has replied.
 std::string content_text(std::string_view type, const redis::Reply& all) {
-  if (const auto* row = find_by_type(type)) return elements_text(*row, all);
+  if (const auto* row = find_by_name(kElements, type)) return elements_text(*row, all);
   const auto text = all.text();
   return in_quotes(text.substr(0, kMaxBytes + 1)) +
          (text.size() > kMaxBytes ? fmt::format(" ({} bytes)", text.size()) : "");
@@ -89,7 +85,7 @@ std::string limiter_text(const stored::Inspection& inspection) {
 
 std::vector<std::string> command_to_read(std::string_view type, const std::string& key, int last) {
   if (type == "string") return {"GET", key};
-  const auto* row = find_by_type(type);
+  const auto* row = find_by_name(kElements, type);
   if (row == nullptr) return {};
   std::vector<std::string> words{std::string(row->read), key};
   if (type == "list" || type == "zset") words.insert(words.end(), {"0", std::to_string(last)});
@@ -235,23 +231,24 @@ std::string comparable(std::string_view type, const redis::Reply& all) {
 
 KeyState state_of(const Plan& plan, const Read& run, const std::string& key,
                   std::chrono::microseconds now) {
-  KeyState state{.type = std::string(read(run, {"TYPE", key}).text())};
+  KeyState state{.text = {.type = std::string(read(run, {"TYPE", key}).text())}};
+  const auto& type = state.text.type;
   const auto ttl_ms = read(run, {"PTTL", key}).integer();
   const std::chrono::milliseconds ttl(ttl_ms);
-  state.text = {.type = state.type, .ttl = "no ttl"};
+  state.text.ttl = "no ttl";
   if (ttl_ms >= 0) {
     state.text.ttl = "ttl " + wait_text(ttl, Rounding::kTenths);
     state.expires_at = std::chrono::floor<std::chrono::milliseconds>(now) + ttl;
   }
-  if (const auto words = command_to_read(state.type, key, -1); !words.empty()) {
+  if (const auto words = command_to_read(type, key, -1); !words.empty()) {
     const auto all = read(run, words);
-    state.content = comparable(state.type, all);
-    state.text.content = state_text(plan, key, state.type, all, ttl_ms, now);
-    if (state.text.content.empty()) state.text.content = content_text(state.type, all);
-  } else if (state.type != "none") {
+    state.content = comparable(type, all);
+    state.text.content = state_text(plan, key, type, all, ttl_ms, now);
+    if (state.text.content.empty()) state.text.content = content_text(type, all);
+  } else if (type != "none") {
     state.content = read(run, {"DUMP", key}).text();
   }
-  if (state.type == "stream") {
+  if (type == "stream") {
     const auto length = read(run, {"XLEN", key}).integer();
     state.text.content = fmt::format("{} {}", length, length == 1 ? "entry" : "entries");
   }
@@ -265,7 +262,7 @@ KeyStates look(const Plan& plan, const Read& run, const std::vector<std::string>
   KeyStates all;
   for (const auto& key : redis::each_once(keys)) {
     auto state = state_of(plan, run, key, now);
-    if (state.type != "none") all.emplace(key, std::move(state));
+    if (state.text.type != "none") all.emplace(key, std::move(state));
   }
   return all;
 }
@@ -319,7 +316,7 @@ KeyChange compare(const std::string& key, const KeyStates& before, const KeyStat
   const bool same_expiry =
       old.expires_at.has_value() == now.expires_at.has_value() &&
       std::chrono::abs(old.expires_at.value_or(never) - now.expires_at.value_or(never)) < kSameTtl;
-  change.changed = !same_expiry || old.type != now.type || old.content != now.content;
+  change.changed = !same_expiry || old.text.type != now.text.type || old.content != now.content;
   return change;
 }
 

@@ -47,7 +47,7 @@ KeyText read_key(const CallRedis& call, const std::string& key);
 /// A key, with what tells whether it has changed.
 struct KeyState {
   KeyText text = {};
-  std::string type = {}, content = {};  ///< all of it, in a form of the place where it was read
+  std::string content = {};  ///< all of it
   std::optional<std::chrono::milliseconds> expires_at = {};
 };
 using KeyStates = std::map<std::string, KeyState>;

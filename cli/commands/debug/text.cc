@@ -142,7 +142,9 @@ std::optional<std::string> returned_text(const debugger::RunResult& result, bool
 
 View::View(std::string& out, const Look& look, const debugger::Debuggee& debuggee,
            const ViewOptions& options)
-    : out_(out), look_(look), debuggee_(debuggee), listing_(debuggee, look), options_(options) {}
+    : out_(out), look_(look), debuggee_(debuggee), options_(options) {
+  read_source();
+}
 
 // ---- Pieces ----
 
@@ -188,6 +190,34 @@ void View::message(const debugger::ScriptMessage& message) {
           (is_log ? message.level + ": " : "") + shortened(escaped_message(message.text)) + '\n';
 }
 
+// ---- The source ----
+
+void View::read_source() {
+  source_ = lua::source_lines(debuggee_.shown_source());
+}
+
+std::string_view View::bytes(int number) const {
+  const auto index = static_cast<std::size_t>(number) - 1;
+  return index < source_.size() ? source_[index] : std::string_view();
+}
+
+std::string View::source_line(int number) const {
+  std::string out;
+  for (const char c : bytes(number)) {
+    out.append(c == '\t' ? "    " : std::string_view(&c, 1));
+  }
+  return escaped_message(out);
+}
+
+std::string View::statement(int number) const {
+  auto text = source_line(number);
+  return text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
+}
+
+std::string View::place(int number) const {
+  return fmt::format("{}:{}", escaped_message(debuggee_.name), number);
+}
+
 // ---- A stop ----
 
 void View::halt(const debugger::Halt& halt, const Breakpoints& breakpoints) {
@@ -207,14 +237,25 @@ void View::halt(const debugger::Halt& halt, const Breakpoints& breakpoints) {
   if (!halt.condition_error.empty()) {
     error("the breakpoint's condition: " + halt.condition_error);
   }
-  out_ += fmt::format("{} {}{}\n", tone("*", Tone::kGood), listing_.place(halt.line),
+  out_ += fmt::format("{} {}{}\n", tone("*", Tone::kGood), place(halt.line),
                       reason_text(halt, breakpoints));
   constexpr int kAround = 2;  // lines shown before and after the current one
   source(halt.line - kAround, halt.line + kAround, halt.line, breakpoints);
 }
 
 void View::source(int first, int last, int current, const Breakpoints& breakpoints) {
-  listing_.append(out_, first, last, current, [&](int line) { return breakpoints.contains(line); });
+  const int end = std::min(last, line_count());
+  const auto width = std::to_string(line_count()).size();
+  for (int number = std::max(first, 1); number <= end; ++number) {
+    const bool is_current = number == current;
+    out_ += tone(is_current ? "->" : "  ", is_current ? Tone::kGood : Tone::kPlain);
+    out_ += tone(breakpoints.contains(number) ? "#" : " ", Tone::kBad);
+    out_ += tone(fmt::format("{:<{}}", number, width), Tone::kDim);
+    const auto text = source_line(number);
+    if (!text.empty()) out_ += "  " + (is_current ? tone(text, Tone::kLabel) : text);
+    while (out_.ends_with(' ')) out_.pop_back();
+    out_ += '\n';
+  }
 }
 
 // ---- Answers ----
@@ -235,7 +276,7 @@ void View::breakpoint(const debugger::Breakpoint& breakpoint) {
   const auto condition =
       breakpoint.condition.empty() ? "" : " if " + escaped_message(breakpoint.condition);
   out_ += fmt::format("breakpoint at {}{}: {}\n", breakpoint.line, condition,
-                      listing_.statement(breakpoint.line));
+                      statement(breakpoint.line));
 }
 
 void View::watch(const debugger::Watch& watch, bool has_value) {
@@ -244,8 +285,8 @@ void View::watch(const debugger::Watch& watch, bool has_value) {
 }
 
 void View::frame(const lua::Frame& frame) {
-  out_ += fmt::format("{}  in {}: {}\n", listing_.place(frame.line), escaped_message(frame.name),
-                      listing_.statement(frame.line));
+  out_ += fmt::format("{}  in {}: {}\n", place(frame.line), escaped_message(frame.name),
+                      statement(frame.line));
 }
 
 void View::evaluation(const lua::Evaluation& evaluation) {
@@ -274,8 +315,8 @@ void View::result(const debugger::RunResult& result) {
 void View::traced(const debugger::TracedLine& line) {
   if (options_.json) return append_json(line);
   last_error_.clear();
-  auto text = tone("+", Tone::kGood) + " " + tone(listing_.place(line.line), Tone::kDim) + "  " +
-              listing_.line(line.line);
+  auto text = tone("+", Tone::kGood) + " " + tone(place(line.line), Tone::kDim) + "  " +
+              source_line(line.line);
   // Cut the source only: the reader has it, but values and replies appear only here.
   if (options_.cuts_source && display_width(text) > look_.columns) {
     text = cut_to_width(text, look_.columns - 1) + (look_.utf8 ? "…" : ">");

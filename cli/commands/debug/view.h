@@ -12,7 +12,6 @@
 
 #include "base/json_object.h"
 #include "cli/commands/debug/keys.h"
-#include "cli/commands/debug/listing.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/terminal.h"
 #include "debugger/debugger.h"
@@ -80,7 +79,7 @@ class View {
   using Breakpoints = std::map<int, debugger::Breakpoint>;
 
   /// Reads the source of the debuggee again, after it has changed.
-  void read_source() { listing_.read_source(); }
+  void read_source();
   void halt(const debugger::Halt& halt, const Breakpoints& breakpoints);
   /// Shows lines of the source; numbers outside it are skipped.
   void source(int first, int last, int current, const Breakpoints& breakpoints);
@@ -109,13 +108,21 @@ class View {
   std::string shortened(std::string text) const;
   void set_maxlen(std::size_t bytes) { options_.maxlen = bytes; }
   std::size_t maxlen() const noexcept { return options_.maxlen; }
-  int line_count() const noexcept { return listing_.line_count(); }
+  int line_count() const noexcept { return static_cast<int>(source_.size()); }
 
  private:
   std::string tone(std::string_view text, Tone tone) const {
     return toned(text, tone, look_.colour);
   }
   std::string bar() const { return tone("|", Tone::kDim) + "   "; }
+  /// Returns a line of the source as it is; empty for a number outside it.
+  std::string_view bytes(int number) const;
+  /// Returns a line of the source, escaped, with tabs as blanks; empty for a number outside it.
+  std::string source_line(int number) const;
+  /// Returns a line of the source without its indentation.
+  std::string statement(int number) const;
+  /// Formats a place in the source: "limit.lua:24".
+  std::string place(int number) const;
   std::string value_text(const lua::Value& value) const;
   std::string short_text(const lua::Evaluation& evaluation) const;
   std::string outcome_line(const debugger::RunResult& result) const;
@@ -127,7 +134,7 @@ class View {
   std::string& out_;
   Look look_;
   const debugger::Debuggee& debuggee_;
-  Listing listing_;
+  std::vector<std::string_view> source_;  ///< the lines of the debuggee
   ViewOptions options_;
   std::string last_error_;  ///< the last error that the traced line shows
 };

@@ -21,21 +21,6 @@ ldb_in_terminal() {
     rlctl debug -q --ldb $*; status=\$?; exit \$status"
 }
 
-@test "lines are edited, completed and recalled, and the output has colours" {
-  needs_terminal
-  run -0 ldb_in_terminal 'type_at_prompt "stxp\002\be\r"; type_at_prompt "p\t n\t\r"
-    type_at_prompt "redis GET lo\t\r"; type_at_prompt "con\t\r"; type_at_prompt "q\r"' incr.lua login:ann , a b
-  grep -q $'\e\\[32m' screen
-  run -0 plain_screen
-  assert_line '* incr.lua:2'
-  assert_line '= 1'
-  assert_line '|   redis> GET login:ann      "1"'
-  assert_line '= 3'
-  assert_line "  'login:ann': not there → string, \"1\", no ttl"
-  assert_equal "$(head -n 1 state/rlctl/history)" step
-  nothing_is_left
-}
-
 @test "Ctrl-C stops a running script, and two at the prompt end the session by the signal" {
   needs_terminal
   run -130 ldb_in_terminal 'type_at_prompt "c\r"; until_it_runs; printf "\003"; type_at_prompt "p n\r"
@@ -44,12 +29,6 @@ ldb_in_terminal() {
   assert_line --regexp '^\* endless.lua:[0-9], stopped'
   assert_line --regexp '^= [1-9]'
   refute_output --partial 'five seconds'
-  nothing_is_left
-}
-
-@test "Ctrl-D ends the session with status 0" {
-  needs_terminal
-  run -0 ldb_in_terminal 'type_at_prompt "\004"' incr.lua k
   nothing_is_left
 }
 
