@@ -111,6 +111,16 @@ Told told_by(const Message& message) {
   return told;
 }
 
+/// The error of code, or of a call: its own, or that of the last call.
+std::optional<std::string> error_of(const Halt& told) {
+  if (!told.errors.empty()) return told.errors.front();
+  return told.calls.empty() ? std::nullopt : told.calls.back().error;
+}
+
+lua::Value value_of(std::string_view text) {
+  return {.kind = lua::Value::Kind::kOpaque, .text = std::string(text)};
+}
+
 /// The number in "->#12  local a = 1".
 int line_in(std::string_view listed) {
   int line = 0;
@@ -162,9 +172,9 @@ void RedisDebugger::note_if_rounded(std::string_view text) {
   lacks_.emplace_back("rounds numbers to six digits");
 }
 
-lua::Value RedisDebugger::printed(std::string_view text) {
+lua::Value RedisDebugger::shown(std::string_view text) {
   note_if_rounded(text);
-  return {.kind = lua::Value::Kind::kOpaque, .text = std::string(text)};
+  return value_of(text);
 }
 
 // ---- Moving ----
@@ -244,7 +254,8 @@ Halt RedisDebugger::go_on() {
 
 Halt RedisDebugger::abort_script() {
   session_->abort_script();
-  if (session_->ending() != Ending::kAborted) {
+  const auto ending = session_->ending();
+  if (ending == Ending::kReturned || ending == Ending::kRunTimeError) {
     lacks_.emplace_back("cannot abort a script that catches errors");
   }
   return arrive({});
@@ -261,7 +272,7 @@ Message RedisDebugger::ask(const std::vector<std::string>& words,
   return answer;
 }
 
-std::vector<lua::Variable> RedisDebugger::variables() {
+std::vector<lua::Variable> RedisDebugger::read_variables() {
   std::vector<lua::Variable> found;
   for (const auto& item : ask({"print"}).items) {
     const auto text = after(item, kVariableItem);
@@ -269,18 +280,24 @@ std::vector<lua::Variable> RedisDebugger::variables() {
     // "(for index)" and the like are Lua's own.
     if (equals == std::string_view::npos || text->starts_with('(')) continue;
     lua::Variable variable{.name = std::string(text->substr(0, equals)),
-                           .value = printed(text->substr(equals + 3))};
+                           .value = value_of(text->substr(equals + 3))};
     std::erase_if(found, [&](const auto& other) { return other.name == variable.name; });
     found.push_back(std::move(variable));
   }
   return found;
 }
 
+std::vector<lua::Variable> RedisDebugger::variables() {
+  auto all = read_variables();
+  for (const auto& variable : all) note_if_rounded(variable.value.text);
+  return all;
+}
+
 lua::Evaluation RedisDebugger::look_up(std::string_view expression) {
   if (!lua::is_name(expression)) throw Lack("prints variables, not expressions");
-  auto all = variables();
+  const auto all = read_variables();
   const auto local = std::ranges::find(all, expression, &lua::Variable::name);
-  if (local != all.end()) return {.values = {std::move(local->value)}};
+  if (local != all.end()) return {.values = {shown(local->value.text)}};
   const auto message = ask({"print", std::string(expression)});
   for (const auto& item : message.items) {
     const auto value = after(item, kVariableItem);
@@ -288,7 +305,7 @@ lua::Evaluation RedisDebugger::look_up(std::string_view expression) {
     if (expression != "KEYS" && expression != "ARGV") {
       lacks_.emplace_back("takes the first variable of this name in a calling function");
     }
-    return {.values = {printed(*value)}};
+    return {.values = {shown(*value)}};
   }
   if (running()) lacks_.emplace_back("shows no upvalues");
   return {.outcome = Outcome::kError,
@@ -305,9 +322,9 @@ lua::Evaluation RedisDebugger::evaluate(std::string_view code) {
   const auto& messages = told.halt.messages;
   messages_.insert(messages_.end(), messages.begin(), messages.end());
   lua::Evaluation result;
-  for (const auto& value : told.values) result.values.push_back(printed(value));
-  if (told.halt.errors.empty()) return result;
-  result = {.outcome = Outcome::kError, .message = told.halt.errors.front()};
+  for (const auto& value : told.values) result.values.push_back(shown(value));
+  if (!running() || !result.values.empty()) return result;
+  result = {.outcome = Outcome::kError, .message = error_of(told.halt).value_or("")};
   if (result.message.find("global variable") != result.message.npos) {
     lacks_.emplace_back("evaluates globals only");
   }
@@ -319,12 +336,8 @@ Call RedisDebugger::call(const std::vector<std::string>& words) {
   std::vector<std::string> command{"redis"};
   command.insert(command.end(), words.begin(), words.end());
   const auto told = told_by(ask(command)).halt;
-  Call call{.words = words};
-  if (!told.calls.empty()) {
-    call.reply = told.calls.back().reply;
-    call.error = told.calls.back().error;
-  }
-  if (!told.errors.empty()) call.error = told.errors.front();
+  Call call{.words = words, .error = error_of(told)};
+  if (!told.calls.empty()) call.reply = told.calls.back().reply;
   return call;
 }
 

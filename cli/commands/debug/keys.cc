@@ -30,15 +30,15 @@ constexpr std::chrono::milliseconds kSameTtl{1000};
 constexpr std::size_t kMaxBytes = 40;    // shown of one element
 constexpr std::size_t kMaxElements = 3;  // shown of one key
 
-/// How to read and show the elements of a key of each type.
+/// How to read, write and show the elements of a key of each type.
 struct Elements {
-  std::string_view name, read, unit;  ///< "list", "LRANGE", "element"
-  std::string_view between = {};      ///< separates the two elements of a pair; empty: no pairs
+  std::string_view name, read, write, unit;  ///< "list", "LRANGE", "RPUSH", "element"
+  std::string_view between = {};  ///< separates the two elements of a pair; empty: no pairs
 };
-constexpr Elements kElements[] = {{"list", "LRANGE", "element"},
-                                  {"set", "SMEMBERS", "member"},
-                                  {"hash", "HGETALL", "field", " = "},
-                                  {"zset", "ZRANGE", "member", " at "}};
+constexpr Elements kElements[] = {{"list", "LRANGE", "RPUSH", "element"},
+                                  {"set", "SMEMBERS", "SADD", "member"},
+                                  {"hash", "HGETALL", "HSET", "field", " = "},
+                                  {"zset", "ZRANGE", "ZADD", "member", " at "}};
 
 std::string in_quotes(std::string_view bytes) {
   return '"' + escape(bytes, kMaxBytes) + '"';
@@ -90,6 +90,18 @@ std::vector<std::string> command_to_read(std::string_view type, const std::strin
   std::vector<std::string> words{std::string(row->read), key};
   if (type == "list" || type == "zset") words.insert(words.end(), {"0", std::to_string(last)});
   if (type == "zset") words.emplace_back("WITHSCORES");
+  return words;
+}
+
+std::vector<std::string_view> command_to_write(std::string_view type, std::string_view key,
+                                               const redis::Reply& all) {
+  if (type == "string") return {"SET", key, all.text()};
+  std::vector<std::string_view> words{find_by_name(kElements, type)->write, key};
+  for (std::size_t i = 0; i < all.size(); ++i) words.push_back(all[i].text());
+  // A score stands behind its member when it is read, and before it when it is written.
+  for (std::size_t i = 2; type == "zset" && i + 1 < words.size(); i += 2) {
+    std::swap(words[i], words[i + 1]);
+  }
   return words;
 }
 

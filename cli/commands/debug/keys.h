@@ -37,6 +37,9 @@ std::string text_of(const KeyChange& change, bool utf8);
 /// The command that reads a key of this type, up to index `last` if it takes indices; empty for a
 /// type that cannot be shown.
 std::vector<std::string> command_to_read(std::string_view type, const std::string& key, int last);
+/// The command that writes a key of a type that can be shown: what reading all of it has replied.
+std::vector<std::string_view> command_to_write(std::string_view type, std::string_view key,
+                                               const redis::Reply& all);
 
 /// Calls Redis.
 using CallRedis = std::function<debugger::Call(const std::vector<std::string>&)>;

@@ -130,8 +130,8 @@ breakpoint at 7: look(x)
    8  end
    9  return x
 = "inner"
-(Redis's debugger rounds numbers to six digits; leave out --ldb)
 = 1.7e+15
+(Redis's debugger rounds numbers to six digits; leave out --ldb)
 * shadow.lua:3, breakpoint
    1  local x, big = 1, 1700000000123456
    2  local function look(n)
@@ -152,6 +152,7 @@ $ write calls.lua
 < return redis.error_reply('MYERR no')
 $ rlctl -u private: debug -q --ldb calls.lua k
 < s
+< eval redis.call('GET', KEYS[1])
 < s
 < s
 < c
@@ -166,6 +167,7 @@ $ rlctl -u private: debug -q --ldb calls.lua k
 -> 2  redis.pcall('GET', KEYS[1])
    3  redis.call('MSET', 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)
    4  redis.breakpoint() redis.debug({a = 'b'}, nil)
+= [..]x[..]
 |   redis> GET k      "x"
 * calls.lua:3
    1  redis.pcall('SET', KEYS[1], 'x')
