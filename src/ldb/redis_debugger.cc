@@ -117,10 +117,6 @@ std::optional<std::string> error_of(const Halt& told) {
   return told.calls.empty() ? std::nullopt : told.calls.back().error;
 }
 
-lua::Value value_of(std::string_view text) {
-  return {.kind = lua::Value::Kind::kOpaque, .text = std::string(text)};
-}
-
 /// The number in "->#12  local a = 1".
 int line_in(std::string_view listed) {
   int line = 0;
@@ -172,9 +168,9 @@ void RedisDebugger::note_if_rounded(std::string_view text) {
   lacks_.emplace_back("rounds numbers to six digits");
 }
 
-lua::Value RedisDebugger::shown(std::string_view text) {
+lua::Value RedisDebugger::shown(std::string text) {
   note_if_rounded(text);
-  return value_of(text);
+  return {.kind = lua::Value::Kind::kOpaque, .text = std::move(text)};
 }
 
 // ---- Moving ----
@@ -280,7 +276,8 @@ std::vector<lua::Variable> RedisDebugger::read_variables() {
     // "(for index)" and the like are Lua's own.
     if (equals == std::string_view::npos || text->starts_with('(')) continue;
     lua::Variable variable{.name = std::string(text->substr(0, equals)),
-                           .value = value_of(text->substr(equals + 3))};
+                           .value = {.kind = lua::Value::Kind::kOpaque,
+                                     .text = std::string(text->substr(equals + 3))}};
     std::erase_if(found, [&](const auto& other) { return other.name == variable.name; });
     found.push_back(std::move(variable));
   }
@@ -305,7 +302,7 @@ lua::Evaluation RedisDebugger::look_up(std::string_view expression) {
     if (expression != "KEYS" && expression != "ARGV") {
       lacks_.emplace_back("takes the first variable of this name in a calling function");
     }
-    return {.values = {shown(*value)}};
+    return {.values = {shown(std::string(*value))}};
   }
   if (running()) lacks_.emplace_back("shows no upvalues");
   return {.outcome = Outcome::kError,

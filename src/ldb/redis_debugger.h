@@ -71,7 +71,7 @@ class RedisDebugger final : public debugger::Debugger {
   void read_result();
   Message ask(const std::vector<std::string>& words,
               std::optional<std::chrono::microseconds> limit = {});
-  lua::Value shown(std::string_view text);
+  lua::Value shown(std::string text);
   std::vector<lua::Variable> read_variables();
   void note_if_rounded(std::string_view text);
 
