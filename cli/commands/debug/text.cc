@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/options/options.h"
 #include "lua/lexer.h"
 #include "lua/value.h"
 #include "redis/error.h"
