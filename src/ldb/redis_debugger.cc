@@ -1,22 +1,31 @@
 #include "ldb/redis_debugger.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <charconv>
+#include <chrono>
 #include <iterator>
 #include <utility>
 
+#include "base/text.h"
 #include "base/wait.h"
 #include "lua/lexer.h"
 
 namespace rlctl::ldb {
 namespace {
 
-using PieceKind = Printed::Kind;
+using debugger::Call;
+using debugger::Halt;
+using debugger::Lack;
+using Outcome = lua::Evaluation::Outcome;
 
 constexpr std::string_view kMessageItem = "<debug> ", kVariableItem = "<value> ";
 /// How Valkey 9 begins an error of code to evaluate.
 constexpr std::string_view kCompileErrorItem = "Error compiling code: ";
 
+/// Redis keeps this many breakpoints.
+constexpr std::size_t kMaxBreakpoints = 64;
 /// A script that runs as long as this without a stop may never end.
 constexpr std::chrono::seconds kLongestRun{5};
 /// An evaluation that takes longer cannot be stopped, except by the end of its server.
@@ -47,43 +56,65 @@ std::optional<std::string> error_in(std::string_view item) {
 
 /// The words of a call without the number of those that are left out, which Redis miscounts:
 /// "MGET a b ... (2 more)".
-std::string call_text(std::string_view text) {
+std::vector<std::string> words_of_call(std::string_view text) {
   constexpr std::string_view kDots = " ... (", kEnd = " more)";
   const auto at = text.rfind(kDots);
   if (at != text.npos && text.ends_with(kEnd)) text = text.substr(0, at + 4);
-  return std::string(text);
+  std::vector<std::string> words;
+  for (auto blank = text.find(' '); blank != text.npos; blank = text.find(' ')) {
+    words.emplace_back(text.substr(0, blank));
+    text.remove_prefix(blank + 1);
+  }
+  words.emplace_back(text);
+  return words;
 }
 
-/// Adds an item to the pieces. An error that the script catches is told twice: as an error, and as
-/// a reply.
-void add(RedisDebugger::Pieces& pieces, std::string_view item) {
-  const bool is_after_call = !pieces.empty() && pieces.back().kind == PieceKind::kCall;
-  const bool is_after_error = !pieces.empty() && pieces.back().kind == PieceKind::kError;
-  if (const auto call = after(item, kCallItem)) {
-    pieces.push_back({PieceKind::kCall, call_text(*call)});
-  } else if (const auto error = error_in(item)) {
-    // Valkey 9 tells the reply first.
-    if (is_after_call && pieces.back().reply.find(*error) != std::string::npos) {
-      pieces.back().reply.clear();
-    }
-    pieces.push_back({PieceKind::kError, *error});
-  } else if (const auto message = after(item, kMessageItem)) {
-    pieces.push_back({PieceKind::kMessage, std::string(*message)});
-  } else if (const auto value = after(item, kValueItem)) {
-    pieces.push_back({PieceKind::kValue, std::string(*value)});
-  } else if (const auto reply = after(item, kReplyItem); !reply) {
-    pieces.push_back({PieceKind::kOther, std::string(item)});
-  } else if (is_after_call) {
-    pieces.back().reply = *reply;
-  } else if (!is_after_error) {
-    pieces.push_back({PieceKind::kOther, std::string(*reply)});
+/// What the items of a message tell: without a stop, and the results of code.
+struct Told {
+  Halt halt = {};
+  std::vector<std::string> values = {};
+};
+
+/// Adds an error to the last call, unless that one has a reply. Valkey 9 tells an error as a reply
+/// first.
+void add_error(Halt& halt, std::string error) {
+  auto* call = halt.calls.empty() ? nullptr : &halt.calls.back();
+  if (call != nullptr && call->reply.find(error) != std::string::npos) call->reply.clear();
+  if (call == nullptr || call->error || !call->reply.empty()) {
+    halt.errors.push_back(std::move(error));
+  } else {
+    call->error = std::move(error);
   }
 }
 
-RedisDebugger::Pieces pieces_of(const Message& message) {
-  RedisDebugger::Pieces pieces;
-  for (const auto& item : message.items) add(pieces, item);
-  return pieces;
+void add(Told& told, std::string_view item) {
+  auto& halt = told.halt;
+  if (const auto call = after(item, kCallItem)) {
+    halt.calls.push_back({.words = words_of_call(*call)});
+  } else if (auto error = error_in(item)) {
+    add_error(halt, *std::move(error));
+  } else if (const auto message = after(item, kMessageItem)) {
+    halt.messages.push_back({.text = std::string(*message)});
+  } else if (const auto value = after(item, kValueItem)) {
+    told.values.emplace_back(*value);
+  } else if (const auto reply = after(item, kReplyItem); reply && !halt.calls.empty()) {
+    // An error that the script catches is told twice: as an error, and as a reply.
+    if (!halt.calls.back().error) halt.calls.back().reply = *reply;
+  } else {
+    halt.errors.emplace_back(reply.value_or(item));
+  }
+}
+
+Told told_by(const Message& message) {
+  Told told;
+  for (const auto& item : message.items) add(told, item);
+  return told;
+}
+
+/// The error of code, or of a call: its own, or that of the last call.
+std::optional<std::string> error_of(const Halt& told) {
+  if (!told.errors.empty()) return told.errors.front();
+  return told.calls.empty() ? std::nullopt : told.calls.back().error;
 }
 
 /// The number in "->#12  local a = 1".
@@ -94,8 +125,8 @@ int line_in(std::string_view listed) {
   return line;
 }
 
-}  // namespace
-
+/// Whether code may not terminate or may run long: it contains a loop or a function, loads code
+/// from a string, or repeats a string.
 bool may_be_endless(std::string_view code) {
   // A string's token has quotes around these words.
   static constexpr std::string_view kWords[] = {"while",      "repeat", "for", "function",
@@ -106,99 +137,210 @@ bool may_be_endless(std::string_view code) {
          });
 }
 
+/// Whether a text of Redis's debugger has a number, outside of strings, with as many digits as it
+/// shows at most.
+bool may_be_rounded(std::string_view text) {
+  constexpr int kMaxDigits = 6;
+  bool is_quoted = false;
+  int digits = 0;
+  for (std::size_t i = 0; i < text.size() && digits < kMaxDigits; ++i) {
+    if (text[i] == '\\') {
+      ++i;  // what follows is a part of the string
+      continue;
+    }
+    if (text[i] == '"') is_quoted = !is_quoted;
+    if (is_quoted || text[i] == '.') continue;
+    const bool is_digit = std::isdigit(static_cast<unsigned char>(text[i])) != 0;
+    if (text[i] == 'e' && digits > 0) return true;
+    // Zeros at the start of a number are no digits of its value.
+    if (!is_digit || text[i] != '0' || digits > 0) digits = is_digit ? digits + 1 : 0;
+  }
+  return digits >= kMaxDigits;
+}
+
+}  // namespace
+
+// ---- What Redis's debugger prints ----
+
+void RedisDebugger::note_if_rounded(std::string_view text) {
+  if (has_rounded_ || !may_be_rounded(text)) return;
+  has_rounded_ = true;
+  lacks_.emplace_back("rounds numbers to six digits");
+}
+
+lua::Value RedisDebugger::shown(std::string text) {
+  note_if_rounded(text);
+  return {.kind = lua::Value::Kind::kOpaque, .text = std::move(text)};
+}
+
 // ---- Moving ----
 
-void RedisDebugger::arrive_at(const Stop& stop) {
-  stop_ = stop;
-  last_line_ = stop.line;
+/// Makes a halt of what a message tells; if the script has ended, reads how.
+Halt RedisDebugger::arrive(const Message& message) {
+  using Why = Halt::Why;
+  // In the order of Stop::Reason.
+  static constexpr std::array kWhys{Why::kStepped, Why::kBreakpoint, Why::kCalledFor,
+                                    Why::kStopped};
+  auto halt = told_by(message).halt;
+  halt.messages.insert(halt.messages.begin(), messages_.begin(), messages_.end());
+  messages_.clear();
+  for (const auto& one : halt.messages) note_if_rounded(one.text);
+  if (message.stop) {
+    line_ = message.stop->line;
+    last_line_ = line_;
+    halt.why = kWhys.at(static_cast<std::size_t>(message.stop->reason));
+  } else {
+    read_result();
+    halt.why = Why::kEnded;
+  }
+  halt.line = line_;
+  return halt;
 }
 
-RedisDebugger::Pieces RedisDebugger::arrive(const Message& message) {
-  if (message.stop) arrive_at(*message.stop);
-  return pieces_of(message);
+/// Reads how the session has ended.
+void RedisDebugger::read_result() {
+  result_ = {.ending = session_->ending(), .message = session_->why()};
+  if (result_.ending != Ending::kReturned && session_->reply()) {
+    auto error = explain_error(*session_->reply(), debuggee_.source, last_line_);
+    result_.message = std::move(error.message);
+    result_.error_line = error.line;
+  }
+  result_.reply = session_->take_reply();
 }
 
-RedisDebugger::Pieces RedisDebugger::start(Session session, const Debuggee& debuggee) {
-  session_.emplace(std::move(session));
+Halt RedisDebugger::start() {
+  session_.emplace(options_.open_session());
+  line_ = 0;
   last_line_ = 0;
-  auto pieces = arrive(session_->start(debuggee, debuggee.source));
-  if (!running()) return pieces;
-  ask_if_running({"maxlen", "0"});
-  const auto line_count = static_cast<int>(lua::source_lines(debuggee.source).size());
-  breakpoints_.erase(breakpoints_.upper_bound(line_count), breakpoints_.end());
-  for (const int line : breakpoints_) ask_if_running({"break", std::to_string(line)});
-  return pieces;
+  messages_.clear();
+  auto halt = arrive(session_->start(debuggee_));
+  if (!running()) return halt;
+  halt.why = Halt::Why::kStarted;
+  ask({"maxlen", "0"});
+  for (const auto& [line, ignored] : breakpoints_) ask({"break", std::to_string(line)});
+  return halt;
 }
 
-RedisDebugger::Pieces RedisDebugger::step() {
+Halt RedisDebugger::step() {
   return arrive(session_->step());
 }
 
-RedisDebugger::Pieces RedisDebugger::resume() {
+Halt RedisDebugger::go_on() {
   const auto end = Clock::now() + kLongestRun;
   last_line_.reset();
   // A server looks at its clock after a run only; one of rlctl's own does so a hundred times a
   // second. Valkey 9 never does: there, rlctl steps.
   const bool steps = session_->is_valkey_9();
   const auto pause = steps ? Stop::Reason::kStep : Stop::Reason::kTimeout;
-  Pieces pieces;
-  Message message;
+  Message all;
   for (bool goes_on = running(); goes_on;) {
-    message = steps ? session_->step() : session_->run();
-    for (const std::string_view item : message.items) {
-      if (!steps || item.starts_with(kMessageItem)) add(pieces, item);
+    auto message = steps ? session_->step() : session_->run();
+    for (auto& item : message.items) {
+      if (!steps || item.starts_with(kMessageItem)) all.items.push_back(std::move(item));
     }
-    goes_on = message.stop && message.stop->reason == pause && !wants_stop_() && Clock::now() < end;
+    all.stop = message.stop;
+    goes_on = all.stop && all.stop->reason == pause && !wants_stop() && Clock::now() < end;
   }
-  if (message.stop) arrive_at(*message.stop);
-  if (stop_.reason == pause) stop_.reason = Stop::Reason::kTimeout;
-  return pieces;
+  if (all.stop && all.stop->reason == pause) {
+    all.stop->reason = Stop::Reason::kTimeout;
+    if (!wants_stop()) lacks_.emplace_back("stops a script that has run for five seconds");
+  }
+  return arrive(all);
 }
 
-void RedisDebugger::abort_script() {
+Halt RedisDebugger::abort_script() {
   session_->abort_script();
+  const auto ending = session_->ending();
+  if (ending == Ending::kReturned || ending == Ending::kRunTimeError) {
+    lacks_.emplace_back("cannot abort a script that catches errors");
+  }
+  return arrive({});
 }
 
 // ---- Looking ----
 
-void RedisDebugger::ask_if_running(const std::vector<std::string>& words) {
-  if (running()) session_->ask(words);
+/// Sends a command unless the script has ended; the answer is empty then, and if it ends now.
+Message RedisDebugger::ask(const std::vector<std::string>& words,
+                           std::optional<std::chrono::microseconds> limit) {
+  if (!running()) return {};
+  auto answer = session_->ask(words, limit);
+  if (!running()) read_result();
+  return answer;
 }
 
-std::vector<Variable> RedisDebugger::variables() {
-  std::vector<Variable> found;
-  for (const auto& item : session_->ask({"print"}).items) {
+std::vector<lua::Variable> RedisDebugger::read_variables() {
+  std::vector<lua::Variable> found;
+  for (const auto& item : ask({"print"}).items) {
     const auto text = after(item, kVariableItem);
     const auto equals = text ? text->find(" = ") : std::string_view::npos;
     // "(for index)" and the like are Lua's own.
     if (equals == std::string_view::npos || text->starts_with('(')) continue;
-    Variable variable{std::string(text->substr(0, equals)), std::string(text->substr(equals + 3))};
-    std::erase_if(found, [&](const Variable& other) { return other.name == variable.name; });
+    lua::Variable variable{.name = std::string(text->substr(0, equals)),
+                           .value = {.kind = lua::Value::Kind::kOpaque,
+                                     .text = std::string(text->substr(equals + 3))}};
+    std::erase_if(found, [&](const auto& other) { return other.name == variable.name; });
     found.push_back(std::move(variable));
   }
   return found;
 }
 
-std::optional<std::string> RedisDebugger::find_elsewhere(std::string_view name) {
-  for (const auto& item : session_->ask({"print", std::string(name)}).items) {
-    if (const auto value = after(item, kVariableItem)) return std::string(*value);
+std::vector<lua::Variable> RedisDebugger::variables() {
+  auto all = read_variables();
+  for (const auto& variable : all) note_if_rounded(variable.value.text);
+  return all;
+}
+
+lua::Evaluation RedisDebugger::look_up(std::string_view expression) {
+  if (!lua::is_name(expression)) throw Lack("prints variables, not expressions");
+  const auto all = read_variables();
+  const auto local = std::ranges::find(all, expression, &lua::Variable::name);
+  if (local != all.end()) return {.values = {shown(local->value.text)}};
+  const auto message = ask({"print", std::string(expression)});
+  for (const auto& item : message.items) {
+    const auto value = after(item, kVariableItem);
+    if (!value) continue;
+    if (expression != "KEYS" && expression != "ARGV") {
+      lacks_.emplace_back("takes the first variable of this name in a calling function");
+    }
+    return {.values = {shown(std::string(*value))}};
   }
-  return std::nullopt;
+  if (running()) lacks_.emplace_back("shows no upvalues");
+  return {.outcome = Outcome::kError,
+          .message = "no variable '" + std::string(expression) + "' here"};
 }
 
-RedisDebugger::Pieces RedisDebugger::evaluate(std::string_view code) {
-  return pieces_of(session_->ask({"eval", std::string(code)}, kLongestEvaluation));
+lua::Evaluation RedisDebugger::evaluate(std::string_view code) {
+  if (!options_.may_hang && may_be_endless(code)) {
+    throw UsageError(
+        "on a server that is not private, loops, functions and rep() are refused: nothing could "
+        "stop them");
+  }
+  const auto told = told_by(ask({"eval", std::string(code)}, kLongestEvaluation));
+  const auto& messages = told.halt.messages;
+  messages_.insert(messages_.end(), messages.begin(), messages.end());
+  lua::Evaluation result;
+  for (const auto& value : told.values) result.values.push_back(shown(value));
+  if (!running() || !result.values.empty()) return result;
+  result = {.outcome = Outcome::kError, .message = error_of(told.halt).value_or("")};
+  if (result.message.find("global variable") != result.message.npos) {
+    lacks_.emplace_back("evaluates globals only");
+  }
+  return result;
 }
 
-RedisDebugger::Pieces RedisDebugger::call(const std::vector<std::string>& words) {
+Call RedisDebugger::call(const std::vector<std::string>& words) {
+  if (!running()) throw Lack("calls Redis only while a script stands still");
   std::vector<std::string> command{"redis"};
   command.insert(command.end(), words.begin(), words.end());
-  return pieces_of(session_->ask(command));
+  const auto told = told_by(ask(command)).halt;
+  Call call{.words = words, .error = error_of(told)};
+  if (!told.calls.empty()) call.reply = told.calls.back().reply;
+  return call;
 }
 
-std::vector<StackEntry> RedisDebugger::functions() {
-  std::vector<StackEntry> functions;
-  for (const auto& item : session_->ask({"trace"}).items) {
+std::vector<lua::Frame> RedisDebugger::backtrace() {
+  std::vector<lua::Frame> functions;
+  for (const auto& item : ask({"trace"}).items) {
     auto name = after(item, "In ");
     if (!name) name = after(item, "From ");
     if (name && name->ends_with(':')) {
@@ -212,17 +354,24 @@ std::vector<StackEntry> RedisDebugger::functions() {
 
 // ---- Breakpoints ----
 
-void RedisDebugger::add_breakpoint(int line) {
-  if (breakpoints_.insert(line).second) ask_if_running({"break", std::to_string(line)});
+void RedisDebugger::add_breakpoint(debugger::Breakpoint breakpoint) {
+  if (!breakpoint.condition.empty()) throw Lack("has no conditions");
+  const int line = breakpoint.line;
+  const bool is_new = !breakpoints_.contains(line);
+  if (is_new && breakpoints_.size() >= kMaxBreakpoints) throw Lack("keeps 64 breakpoints");
+  Debugger::add_breakpoint(std::move(breakpoint));
+  if (is_new) ask({"break", std::to_string(line)});
 }
 
-void RedisDebugger::remove_breakpoint(int line) {
-  if (breakpoints_.erase(line) > 0) ask_if_running({"break", std::to_string(-line)});
+bool RedisDebugger::remove_breakpoint(int line) {
+  const bool was_there = Debugger::remove_breakpoint(line);
+  if (was_there) ask({"break", std::to_string(-line)});
+  return was_there;
 }
 
 void RedisDebugger::clear_breakpoints() {
-  breakpoints_.clear();
-  ask_if_running({"break", "0"});
+  Debugger::clear_breakpoints();
+  ask({"break", "0"});
 }
 
 }  // namespace rlctl::ldb

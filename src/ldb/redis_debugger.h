@@ -1,110 +1,88 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "debugger/debugger.h"
 #include "ldb/session.h"
 
 namespace rlctl::ldb {
 
-/// What Redis's debugger prints about a script that runs, one piece after the other. All texts are
-/// as Redis prints them: strings are quoted, and a number has six digits at most.
-struct Printed {
-  enum class Kind {
-    kCall,     ///< a call of Redis: its words, separated by blanks, of which ten are told at most
-    kError,    ///< what a call or redis.error_reply() reported, without the code ERR
-    kMessage,  ///< what redis.debug() got
-    kValue,    ///< the result of code
-    kOther,
-  } kind = Kind::kOther;
-  std::string text = {};
-  std::string reply = {};  ///< of a call; empty if it is not told
-};
-
-/// A variable as Redis's debugger prints it.
-struct Variable {
-  std::string name = {}, value = {};
-};
-
-/// An active function.
-struct StackEntry {
-  std::string name = {};  ///< "top level" if it is not known
-  int line = 0;
-};
-
-/// Whether code may not terminate or may run long: it contains a loop or a function, loads code
-/// from a string, or repeats a string.
-bool may_be_endless(std::string_view code);
-
 /// A script in Redis's own debugger, as it is, without anything added to it: what `redis-cli --ldb`
-/// does, with the text that Redis prints parsed into pieces.
+/// does, with the text that Redis prints parsed.
+///
+/// Values are the texts that Redis prints (lua::Value::Kind::kOpaque): strings are quoted, and
+/// numbers have six digits at most. The words of a call are those that blanks separate, of which
+/// Redis tells ten at most. A run without stops tells messages only.
 ///
 /// Rejected: to parse values. Redis prints them for people; numbers and strings are not exact.
-class RedisDebugger {
+class RedisDebugger final : public debugger::Debugger {
  public:
-  using Pieces = std::vector<Printed>;
+  struct Options {
+    /// Opens the session of a run.
+    std::function<Session()> open_session = {};
+    /// Whether a running script shall stop, as far as its server lets it.
+    std::function<bool()> wants_stop = {};
+    /// Whether the server is rlctl's own, so that code which never ends blocks nobody else.
+    bool may_hang = false;
+  };
 
-  /// `wants_stop` tells whether a running script shall stop, as far as its server lets it.
-  explicit RedisDebugger(std::function<bool()> wants_stop) : wants_stop_(std::move(wants_stop)) {}
+  /// The debuggee must outlive the debugger.
+  RedisDebugger(const Debuggee& debuggee, Options options)
+      : Debugger(debuggee), options_(std::move(options)) {}
 
-  // What moves the script. Each tells what the script did until it stopped or ended.
+  debugger::Halt start() override;
+  void leave() noexcept override { session_.reset(); }
 
-  /// Starts a script, in place of one that has not ended, and waits for its first line. Breakpoints
-  /// of an earlier script are set again at the lines that this one has.
-  Pieces start(Session session, const Debuggee& debuggee);
-  /// Runs to the next line, including those of functions that this line calls.
-  Pieces step();
-  /// Runs to a breakpoint, redis.breakpoint() or the end. Otherwise stops after five seconds, or
-  /// when it is wanted, as soon as the server looks at its clock. Tells only messages.
-  Pieces resume();
-  /// Ends the script with an error; Session::abort_script().
-  void abort_script();
+  debugger::Halt step() override;
+  /// Is step(): Redis's debugger steps over nothing.
+  debugger::Halt next() override { return step(); }
+  /// Stops after five seconds, too, or when it is wanted, as soon as the server looks at its clock.
+  debugger::Halt go_on() override;
+  /// A script that catches errors goes on to its end.
+  debugger::Halt abort_script() override;
 
-  // What does not. All require a script that has not ended.
+  std::vector<lua::Frame> backtrace() override;
+  std::vector<lua::Variable> variables() override;
+  /// Finds variables only: those that are visible, KEYS and ARGV, and in the functions that called
+  /// this one, the first of several.
+  lua::Evaluation look_up(std::string_view expression) override;
+  /// Runs code, which sees only globals. Throws UsageError for code that nothing could stop.
+  lua::Evaluation evaluate(std::string_view code) override;
 
-  /// The variables of the function that is active, in the order of their declaration. Of several
-  /// with one name, only the last is visible, and only it is told.
-  std::vector<Variable> variables();
-  /// What Redis finds by a name elsewhere: in the functions that called this one, of several
-  /// variables in one of them the first, and then KEYS and ARGV. std::nullopt if it finds nothing.
-  std::optional<std::string> find_elsewhere(std::string_view name);
-  /// Runs code, which sees only globals.
-  Pieces evaluate(std::string_view code);
-  /// Calls Redis.
-  Pieces call(const std::vector<std::string>& words);
-  /// The active functions, the innermost first.
-  std::vector<StackEntry> functions();
+  /// Throws Lack unless the script stands still.
+  debugger::Call call(const std::vector<std::string>& words) override;
+  std::vector<std::string> take_lacks() override { return std::exchange(lacks_, {}); }
+  /// Throws Lack for a breakpoint with a condition, and for too many.
+  void add_breakpoint(debugger::Breakpoint breakpoint) override;
+  bool remove_breakpoint(int line) override;
+  void clear_breakpoints() override;
 
-  /// Redis keeps this many breakpoints.
-  static constexpr std::size_t kMaxBreakpoints = 64;
-  const std::set<int>& breakpoints() const noexcept { return breakpoints_; }
-  /// Sets a breakpoint; there must be less than kMaxBreakpoints.
-  void add_breakpoint(int line);
-  void remove_breakpoint(int line);
-  void clear_breakpoints();
-
-  bool running() const noexcept { return session_ && !session_->ended(); }
-  /// Where the script stopped.
-  const Stop& stop() const noexcept { return stop_; }
-  /// The session of the last script; it must have been started.
-  const Session& session() const { return session_.value(); }
-  /// For explain_error(): the last stop of the script, unless it ran on from there.
-  std::optional<int> last_line() const noexcept { return last_line_; }
+  bool running() const noexcept override { return session_ && !session_->ended(); }
+  bool wants_stop() const override { return options_.wants_stop(); }
 
  private:
-  void arrive_at(const Stop& stop);
-  Pieces arrive(const Message& message);
-  void ask_if_running(const std::vector<std::string>& words);
+  debugger::Halt arrive(const Message& message);
+  void read_result();
+  Message ask(const std::vector<std::string>& words,
+              std::optional<std::chrono::microseconds> limit = {});
+  lua::Value shown(std::string text);
+  std::vector<lua::Variable> read_variables();
+  void note_if_rounded(std::string_view text);
 
-  std::function<bool()> wants_stop_;
+  Options options_;
   std::optional<Session> session_;
-  std::set<int> breakpoints_;
-  Stop stop_;
+  /// For explain_error(): the last stop of the script, unless it ran on from there.
   std::optional<int> last_line_ = 0;
+  std::vector<debugger::ScriptMessage>
+      messages_;  ///< of code that was evaluated since the last stop
+  std::vector<std::string> lacks_;
+  bool has_rounded_ = false;  ///< told once
 };
 
 }  // namespace rlctl::ldb

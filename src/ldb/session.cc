@@ -162,26 +162,6 @@ std::optional<Stop> parse_stop(std::string_view text) {
   throw UsageError("the debugger takes no " + what);
 }
 
-/// Appends a word of an eval, split into as many words as needed; the server joins them with
-/// blanks.
-void append_cut(std::vector<std::string>& out, std::string_view word) {
-  while (word.size() > kLongestWord) {
-    const auto blank = word.rfind(' ', kLongestWord);
-    if (blank == word.npos || blank == 0 || blank + 1 == word.size()) break;
-    out.emplace_back(word.substr(0, blank));
-    word.remove_prefix(blank + 1);
-  }
-  out.emplace_back(word);
-}
-
-std::vector<std::string> cut(const std::vector<std::string>& words) {
-  const bool is_code = !words.empty() && (words[0] == "eval" || words[0] == "e");
-  if (!is_code) return words;
-  std::vector<std::string> result;
-  for (const auto& word : words) append_cut(result, word);
-  return result;
-}
-
 /// The size of a command on the wire: "*N\r\n", and "$N\r\n...\r\n" for each word.
 std::size_t wire_size(const std::vector<std::string>& words) {
   const auto header_size = [](std::size_t n) { return std::to_string(n).size() + 3; };
@@ -261,7 +241,8 @@ Message Session::guarded(std::chrono::microseconds limit, bool may_stop, Talk ta
   } catch (const Error& error) {
     const auto failure = error.failure();
     if (stopped_once_ && failure == Failure::kTimeout) {
-      detach((may_stop ? "no stop within " : "no answer within ") + format_duration(limit));
+      end(Ending::kCutOff,
+          (may_stop ? "no stop within " : "no answer within ") + format_duration(limit));
     } else {
       end(Ending::kLost, error.what());
     }
@@ -273,7 +254,7 @@ Message Session::guarded(std::chrono::microseconds limit, bool may_stop, Talk ta
   return {};
 }
 
-Message Session::start(const Debuggee& debuggee, std::string_view text) {
+Message Session::start(const Debuggee& debuggee) {
   require(State::kIdle);
   state_ = State::kStopped;
   return guarded(limits_.step, true, [&]() -> Message {
@@ -281,7 +262,7 @@ Message Session::start(const Debuggee& debuggee, std::string_view text) {
     auto reply = connection_->call({"SCRIPT", "DEBUG", mode_ == Mode::kSync ? "SYNC" : "YES"});
     if (!reply.is_error()) {
       const auto key_count = std::to_string(debuggee.keys.size());
-      const auto sent_text = not_empty(text);
+      const auto sent_text = not_empty(debuggee.source);
       auto words = eval_words(debuggee, sent_text, key_count);
       if (mode_ == Mode::kForked) pad_for_fork(words);
       connection_->append(words);
@@ -364,20 +345,21 @@ bool Session::is_valkey_9() {
 Message Session::ask(const std::vector<std::string>& words,
                      std::optional<std::chrono::microseconds> limit) {
   require(State::kStopped);
-  const auto cut_words = cut(words);
-  require_accepted(cut_words);
-  if (wire_size(cut_words) > kAlwaysAccepted && is_valkey_9()) {
+  require_accepted(words);
+  if (wire_size(words) > kAlwaysAccepted && is_valkey_9()) {
     if (ended()) return {};
     fail_usage("command of more than 1 KiB on this server");
   }
-  const std::vector<std::string_view> views(cut_words.begin(), cut_words.end());
+  const std::vector<std::string_view> views(words.begin(), words.end());
   return send(views, limit.value_or(limits_.step), false);
 }
 
 void Session::abort_script() {
   aborting_ = true;
   const auto message = move("abort", limits_.run);
-  if (message.stop) cut_off("the script caught its abort and continued");
+  if (!message.stop) return;
+  send_abort();
+  end(Ending::kCutOff, "the script caught its abort and continued");
 }
 
 void Session::send_abort() noexcept {
@@ -387,16 +369,6 @@ void Session::send_abort() noexcept {
   } catch (const std::exception&) {
     // If nothing can be sent any more, closing is all that is left.
   }
-}
-
-void Session::cut_off(std::string why) {
-  if (ended()) return;
-  if (state_ == State::kStopped) send_abort();
-  detach(std::move(why));
-}
-
-void Session::detach(std::string why) {
-  if (!ended()) end(Ending::kCutOff, std::move(why));
 }
 
 Session::~Session() {

@@ -58,8 +58,8 @@ struct Message {
 ///     idle → enabled → stopped ⇄ running → ended
 ///
 /// Sends one command at a time: a server discards what follows a command in the same write.
-/// Destroying a session before its end closes its connection: a forked script is ended, as by
-/// cut_off(), and one in the server itself runs on to its end without stops, as by detach().
+/// Destroying a session before its end closes its connection: a forked script is ended, unless it
+/// catches errors, and one in the server itself runs on to its end without stops.
 class Session {
  public:
   struct Limits {
@@ -79,18 +79,17 @@ class Session {
   Session(Session&&) noexcept = default;
   Session& operator=(Session&&) = delete;
 
-  /// Sends `text` with the debuggee's keys and arguments, and waits for the first stop. If there is
-  /// none, ended() is true: the server refused the script, or it does not compile. Throws
-  /// Interrupted, like everything that waits. Anything else that ends the session is its ending().
-  /// Throws std::logic_error if it was already started. In a fork, empty arguments may follow the
-  /// debuggee's, so that the server keeps long ones.
-  Message start(const Debuggee& debuggee, std::string_view text);
+  /// Sends the debuggee, and waits for the first stop. If there is none, ended() is true: the
+  /// server refused the script, or it does not compile. Throws Interrupted, like everything that
+  /// waits. Anything else that ends the session is its ending(). Throws std::logic_error if it was
+  /// already started. In a fork, empty arguments may follow the debuggee's, so that the server
+  /// keeps long ones.
+  Message start(const Debuggee& debuggee);
   /// Runs to the next line. Requires a stop, like all calls below; else throws std::logic_error.
   Message step();
   /// Runs to the next breakpoint.
   Message run();
-  /// Sends a debugger command that does not move the script: {"print"}, {"maxlen", "0"}. The code
-  /// of "eval" may be long: it is split at blanks, and the server joins it again. Throws
+  /// Sends a debugger command that does not move the script: {"print"}, {"maxlen", "0"}. Throws
   /// UsageError, without sending anything, for a command that would end the session: an empty word,
   /// a word above 1024 bytes, more than 1024 words, or too many bytes in total (1024 for Valkey 9).
   /// `limit` bounds the wait for the answer; without it, the limit of a step does.
@@ -102,12 +101,6 @@ class Session {
   /// Ends the script with an error at its current line. If a pcall catches it, the script runs on
   /// without a stop and has another ending.
   void abort_script();
-  /// Ends the script with an error at its current line, as far as possible without waiting, and
-  /// closes the connection: the ending is kCutOff with the given reason.
-  void cut_off(std::string why);
-  /// Closes the connection; the script runs on to its end without stops. The ending is kCutOff.
-  void detach(std::string why);
-
   bool ended() const noexcept { return ending_.has_value(); }
   /// Throws std::bad_optional_access if the session has not ended.
   Ending ending() const { return ending_.value(); }

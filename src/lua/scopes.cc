@@ -29,8 +29,7 @@ class ScopeParser {
     }
     scopes.functions.push_back({.takes_varargs = true});
     open_.push_back({0, {}});
-    scopes.ends_in_return = chunk(true);
-    if (next_ > 0) scopes.code_end = tokens_[next_ - 1].offset + tokens_[next_ - 1].text.size();
+    chunk();
     if (token().kind != TokenKind::kEnd) throw SyntaxError{};
   }
 
@@ -102,45 +101,22 @@ class ScopeParser {
     if (function.most_locals > kMaxLocals) throw SyntaxError{};
   }
 
-  void declare(std::string_view name, int line, bool is_hidden = false) {
+  void declare(std::string_view name) {
     activate(scopes.locals.size());
-    scopes.locals.push_back({name, line, open().function, is_hidden});
-  }
-  void declare(const Token& name) { declare(name.text, name.line); }
-
-  std::vector<std::size_t> visible() const {
-    std::vector<std::size_t> found;
-    std::set<std::string_view> names;
-    const auto& active = open_.back().active;
-    for (auto local = active.rbegin(); local != active.rend(); ++local) {
-      if (*local != kNameless && names.insert(scopes.locals[*local].name).second) {
-        found.push_back(*local);
-      }
-    }
-    std::reverse(found.begin(), found.end());
-    return found;
-  }
-
-  /// The variable that was referred to last is assigned to.
-  void note_assignment() {
-    if (referred_ == kNameless) return;
-    auto& local = scopes.locals[referred_];
-    local.is_set_within = local.is_set_within || local.function != open().function;
+    scopes.locals.push_back(name);
   }
 
   void refer(const Token& name) {
-    referred_ = kNameless;
     for (std::size_t depth = open_.size(); depth-- > 0;) {
       const auto& active = open_[depth].active;
       const auto local = std::find_if(active.rbegin(), active.rend(), [&](std::size_t index) {
-        return index != kNameless && scopes.locals[index].name == name.text;
+        return index != kNameless && scopes.locals[index] == name.text;
       });
       if (local == active.rend()) continue;
       for (std::size_t inner = depth + 1; inner < open_.size(); ++inner) {
         auto& outer = scopes.functions[open_[inner].function].outer;
         if (std::find(outer.begin(), outer.end(), *local) == outer.end()) outer.push_back(*local);
       }
-      referred_ = *local;
       return;
     }
     for (const auto& each : open_) scopes.functions[each.function].globals.insert(name.text);
@@ -149,77 +125,23 @@ class ScopeParser {
 
   // ---- Statements ----
 
-  // "a = a", for which Lua generates no instruction if `a` is a local. Lua leaves a block that
-  // contains one differently from one that contains none.
-  bool does_nothing(std::size_t first) const {
-    if (tokens_[first].kind != TokenKind::kName || first + 3 >= tokens_.size()) return false;
-    const auto& behind = tokens_[first + 3];
-    const bool ends = behind.kind == TokenKind::kName || behind.kind == TokenKind::kEnd ||
-                      behind.is(";") ||
-                      (behind.kind == TokenKind::kKeyword && !behind.is("and") && !behind.is("or"));
-    return ends && tokens_[first + 1].is("=") && tokens_[first + 2].text == tokens_[first].text;
-  }
-
-  // Lua attributes the instruction that leaves a block to the line on which its last statement
-  // ends. An added statement on a line of its own would change that line, so add one only if that
-  // line has another instruction anyway, and if the line that a loop jumps back to is a different
-  // one.
-  bool may_be_followed(std::size_t start, std::size_t first) const {
-    const auto& begin = tokens_[first];
-    if (start == 0 || next_ == first || tokens_[next_ - 1].last_line != begin.line ||
-        tokens_[start - 1].last_line == begin.line) {
-      return false;
-    }
-    // A single instruction sets several locals to nil.
-    const auto& end = tokens_[next_ - (tokens_[next_ - 1].is(";") ? 2 : 1)];
-    const bool is_bare = begin.is("local") && std::none_of(&begin, &end, [](const auto& token) {
-                           return token.is("=") || token.is("function");
-                         });
-    if (is_bare || end.is("nil")) return false;
-    if (begin.kind == TokenKind::kName) return !does_nothing(first);
-    if (begin.is("if"))
-      return tokens_[first + 1].kind == TokenKind::kName || tokens_[first + 1].is("not");
-    return begin.is("(") || begin.is("local") || begin.is("function") || begin.is("for");
-  }
-
-  // Returns true if the chunk's last statement is a return or break.
-  bool chunk(bool begins_function) {
+  void chunk() {
     const Level level(*this);
     bool is_last = false;
-    const auto start = next_;
-    auto first = next_;
     while (!is_last && !block_ends()) {
-      first = next_;
-      is_last = statement(begins_function);
-      begins_function = false;
+      is_last = statement();
       accept(";");
     }
-    if (!is_last && may_be_followed(start, first) && token().kind != TokenKind::kEnd) {
-      note_statement(false);
-      const auto& last = tokens_[next_ - 1];
-      scopes.statements.back().follows = last.offset + last.text.size();
-    }
-    return is_last;
   }
 
   void block() {
     const auto active = open().active.size();
-    chunk(false);
+    chunk();
     open().active.resize(active);
   }
 
-  void note_statement(bool begins_function) {
-    ScopedStatement statement{token().offset, token().line, open().function};
-    statement.begins_line =
-        (next_ == 0 || tokens_[next_ - 1].last_line < token().line) && !does_nothing(next_);
-    statement.begins_function = begins_function;
-    if (statement.begins_line) statement.locals = visible();
-    scopes.statements.push_back(std::move(statement));
-  }
-
   // Returns true for the last statement of its block.
-  bool statement(bool begins_function) {
-    note_statement(begins_function);
+  bool statement() {
     if (accept("break")) return true;
     const bool is_last = is("return");
     if (is_last) {
@@ -272,7 +194,7 @@ class ScopeParser {
     expressions();
     for (int i = 0; i < 3; ++i) activate(kNameless);
     expect("do");
-    for (const auto& name : names) declare(name);
+    for (const auto& name : names) declare(name.text);
     block();
     open().active.resize(active);
     expect("end");
@@ -282,46 +204,38 @@ class ScopeParser {
   void repeat_statement() {
     skip();
     const auto active = open().active.size();
-    chunk(false);
+    chunk();
     expect("until");
     expression();
     open().active.resize(active);
   }
 
   void function_statement() {
-    const int line = token().line;
     skip();
     const auto reads = scopes.global_reads.size();
     refer(expect_name());
     scopes.global_reads.resize(reads);
-    if (!is(".") && !is(":")) note_assignment();
     while (accept(".")) expect_name();
     const bool has_self = accept(":");
     if (has_self) expect_name();
-    function_body(line, has_self);
+    function_body(has_self);
   }
 
   void local_statement() {
     skip();
     if (accept("function")) {
-      const auto& name = expect_name();
-      declare(name);
-      function_body(name.line, false);
+      declare(expect_name().text);
+      function_body(false);
       return;
     }
     const auto names = expect_names();
     if (accept("=")) expressions();
-    for (const auto& name : names) declare(name);
+    for (const auto& name : names) declare(name.text);
   }
 
   void return_statement() {
     skip();
-    if (block_ends() || is(";")) return;
-    const auto& first = token();
-    expressions();
-    const auto& last = tokens_[next_ - 1];
-    if (open().function != 0 || first.line != last.last_line) return;
-    scopes.returned.push_back({first.offset, last.offset + last.text.size()});
+    if (!block_ends() && !is(";")) expressions();
   }
 
   // A call or an assignment.
@@ -332,10 +246,7 @@ class ScopeParser {
       const auto kind = primary();
       if (!is_assignment && kind == Primary::kCall) return;
       if (kind == Primary::kCall || (!is(",") && !is("="))) throw SyntaxError{};
-      if (kind == Primary::kName) {
-        scopes.global_reads.resize(reads);
-        note_assignment();
-      }
+      if (kind == Primary::kName) scopes.global_reads.resize(reads);
       if (accept("=")) break;
       skip();
       is_assignment = true;
@@ -379,9 +290,8 @@ class ScopeParser {
     } else if (is("{")) {
       table();
     } else if (is("function")) {
-      const int line = token().line;
       skip();
-      function_body(line, false);
+      function_body(false);
     } else {
       primary();
     }
@@ -460,24 +370,23 @@ class ScopeParser {
     while (!is(")")) {
       if (accept("...")) {
         scopes.functions[open().function].takes_varargs = true;
-        declare("arg", token().line, true);
+        // Lua itself declares it, and it hides an outer variable of that name.
+        declare("arg");
         break;
       }
-      declare(expect_name());
+      declare(expect_name().text);
       if (!accept(",")) break;
       if (is(")")) throw SyntaxError{};
     }
     expect(")");
   }
 
-  void function_body(int line, bool has_self) {
-    const auto function = scopes.functions.size();
-    scopes.functions.push_back({.parent = open().function, .first_line = line});
-    open_.push_back({function, {}});
-    if (has_self) declare("self", line);
+  void function_body(bool has_self) {
+    open_.push_back({scopes.functions.size(), {}});
+    scopes.functions.emplace_back();
+    if (has_self) declare("self");
     parameters();
-    chunk(true);
-    scopes.functions[function].last_line = token().line;
+    chunk();
     expect("end");
     open_.pop_back();
   }
@@ -485,7 +394,6 @@ class ScopeParser {
   const std::vector<Token>& tokens_;
   std::size_t next_ = 0;
   std::vector<Open> open_;
-  std::size_t referred_ = kNameless;  ///< the local that the last name referred to, if any
   int depth_ = 0;
 };
 

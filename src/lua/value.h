@@ -19,13 +19,13 @@ struct Value {
     kString,
     kTable,
     kCycle,   ///< a table that contains itself
-    kOpaque,  ///< a function, a coroutine or userdata, without contents
+    kOpaque,  ///< a function, a coroutine or userdata, without contents; or what is only printed
   };
 
   Kind kind = Kind::kNil;
   bool boolean = false;
   double number = 0;
-  std::string text = {};  ///< kString: its bytes; kOpaque: its type, "function"
+  std::string text = {};  ///< kString: its bytes; kOpaque: its type, "function", or as printed
   /// kTable: the sequence 1, 2, 3... first; then other numbers, strings and the rest, each sorted.
   std::vector<std::pair<Value, Value>> fields = {};
   bool is_cut = false;  ///< kTable: fields are missing

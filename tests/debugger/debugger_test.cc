@@ -1,4 +1,4 @@
-#include "debugger/debugger.h"
+#include "debugger/engine_debugger.h"
 
 #include <doctest/doctest.h>
 
@@ -61,7 +61,7 @@ class Bench {
     halt = debugger_.start();
   }
 
-  Debugger* operator->() { return &debugger_; }
+  EngineDebugger* operator->() { return &debugger_; }
   void stop_after(std::int64_t polls) { polls_ = polls; }
   /// Goes on with one more breakpoint.
   Halt run_to(Breakpoint breakpoint) {
@@ -72,7 +72,7 @@ class Bench {
   std::string set(const char* variable, const char* expression) {
     return text_of(debugger_.set(variable, expression));
   }
-  std::string frames() const {
+  std::string frames() {
     std::string text;
     for (const auto& frame : debugger_.backtrace()) {
       text += (text.empty() ? "" : ", ") + frame.name + ":" + std::to_string(frame.line);
@@ -87,7 +87,7 @@ class Bench {
  private:
   Debuggee debuggee_;
   std::int64_t polls_ = INT64_MAX;
-  Debugger debugger_;
+  EngineDebugger debugger_;
 };
 
 constexpr const char* kLoop =

@@ -49,7 +49,8 @@ Session session_on(const PrivateServer& server, Mode mode = Mode::kSync) {
 }
 
 Message start(Session& session, const std::string& text, Debuggee debuggee = {}) {
-  return session.start(debuggee, text);
+  debuggee.source = text;
+  return session.start(debuggee);
 }
 
 /// Steps to the end; returns the lines of the stops, including the first message's.
@@ -170,29 +171,6 @@ TEST_CASE("a command for which the server would end the session is not sent") {
   CHECK(session.ask({"print", std::string(longest, 'x')}).items == Items{"No such variable."});
   CHECK_FALSE(session.step().stop);
   CHECK(session.reply()->integer() == 1);
-}
-
-TEST_CASE("long code is split at blanks and joined by the server") {
-  const PrivateServer server;
-  const bool valkey_9 = is_valkey_9(server);
-  std::string words;
-  for (int i = 0; i < 700; ++i) words += "w" + std::to_string(i) + (i % 7 == 0 ? "  " : " ");
-  REQUIRE(words.size() > 3 * 1024);
-  const Items command{"eval", "return redis.sha1hex('" + words + "')"};
-  auto session = session_on(server);
-  CHECK(start(session, "return 1").stop);
-  if (valkey_9) {
-    CHECK_THROWS_AS((void)session.ask(command), UsageError);
-    CHECK_FALSE(session.step().stop);
-    CHECK(session.reply()->integer() == 1);
-    return;
-  }
-  const auto answer = session.ask(command).items;
-  CHECK_FALSE(session.step().stop);
-  const auto expected =
-      open(server.url()).call({"EVAL", "return redis.sha1hex(ARGV[1])", "0", words});
-  REQUIRE(answer.size() == 1);
-  CHECK(contains(answer[0], std::string(expected.text())));
 }
 
 TEST_CASE("a script of any size runs in the server itself, and in a fork") {
@@ -319,20 +297,17 @@ TEST_CASE("the connection is lost if the server, or its child, is killed at a st
   }
 }
 
-TEST_CASE("a session that was cut off cannot be used again") {
+TEST_CASE("a session that has ended cannot be used again") {
   const PrivateServer server;
   auto session = session_on(server);
   CHECK_THROWS_AS((void)session.step(), std::logic_error);
   CHECK(start(session, "local a = 1\nreturn redis.call('SET', 'k', 'x')").stop);
   CHECK_THROWS_AS((void)start(session, "return 1"), std::logic_error);
-  session.cut_off("enough");
-  CHECK(session.ending() == Ending::kCutOff);
-  CHECK(session.why() == "enough");
+  session.abort_script();
+  CHECK(session.ending() == Ending::kAborted);
   CHECK_THROWS_AS((void)session.step(), std::logic_error);
   CHECK_THROWS_AS((void)session.ask({"print"}), std::logic_error);
   CHECK_THROWS_AS(session.abort_script(), std::logic_error);
-  session.cut_off("twice");
-  CHECK(session.why() == "enough");
 }
 
 namespace {

@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "base/shell.h"
 #include "base/text.h"
-#include "cli/commands/debug/command_lines.h"
 #include "cli/commands/debug/keys.h"
+#include "cli/options/options.h"
 
 namespace rlctl::cli::debug {
 namespace {
@@ -25,8 +25,9 @@ struct Row {
   std::string_view name, letter, arguments, summary;
   std::string_view example;  ///< for `help COMMAND`; empty: the name alone
   void (*run)(Commands& on, std::string_view rest);
-  bool needs_script = false;  ///< requires a script that has not ended
-  bool repeats = true;        ///< an empty line repeats it: it shows or moves, and changes nothing
+  bool needs_script = false;   ///< requires a script that has not ended
+  bool repeats = true;         ///< an empty line repeats it: it shows or moves, and changes nothing
+  std::string_view lack = {};  ///< why Redis's debugger does not have it: see debugger::Lack
 
   /// "break, b [LINE... | -LINE | 0]"
   std::string synopsis() const {
@@ -39,6 +40,21 @@ std::span<const Row> rows();
 const Row* find(std::string_view word);
 
 // ---- Words ----
+
+/// Returns a text without the blanks around it.
+std::string_view stripped(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
+/// Takes the first word off `rest`, with the blanks around it and at the end.
+std::string_view take_word(std::string_view& rest) {
+  rest = stripped(rest);
+  const auto word = rest.substr(0, rest.find_first_of(" \t"));
+  rest = stripped(rest.substr(word.size()));
+  return word;
+}
 
 std::vector<std::string> split_words(std::string_view rest) {
   std::vector<std::string> words;
@@ -75,6 +91,7 @@ std::string_view hint_for(std::string_view word) {
       {{"up", "down", "frame"},
        "'trace' shows the active functions, 'print' the variables of this one"},
       {{"delete", "clear"}, "'break -LINE' and 'watch -NUMBER' remove one, 0 all"},
+      {{"backtrace", "bt", "where"}, "'trace' shows the active functions"},
       {{"display"}, "'watch EXPRESSION' stops when its value changes"},
       {{"jump"}, "lines run in order; 'restart' starts over"}};
   for (const auto& [words, hint] : kHints) {
@@ -92,11 +109,23 @@ struct ByNumber {
   }
 };
 
+/// What Redis's debugger lacks for watches.
+constexpr std::string_view kWatchesNothing = "watches no values";
+
 constexpr std::string_view kHasEnded =
     "the script has ended; 'again' calls it on the state that it left, 'restart' starts over";
 
 /// The topics of `info`.
 constexpr std::string_view kTopics[] = {"breakpoints", "keys", "locals", "watches"};
+
+/// What commands that Redis's debugger has do not do there.
+constexpr const char* kWithLdb =
+    "With --ldb, next is step, print shows only variables, eval sees only globals.";
+
+/// "Redis's debugger shows no upvalues; leave out --ldb"
+std::string text_of_lack(std::string_view lack) {
+  return fmt::format("Redis's debugger {}; leave out --ldb", lack);
+}
 
 // ---- Moving ----
 
@@ -139,10 +168,26 @@ void list_source(Commands& on, std::string_view rest) {
   show_source(on, line - around, line + around);
 }
 
-void evaluate(Commands& on, std::string_view code) {
-  const auto evaluation = on.debugger.evaluate(code);
+void show(Commands& on, const lua::Evaluation& evaluation) {
+  if (!on.debugger.running()) return;  // Redis's debugger gave no answer
   on.view.evaluation(evaluation);
   on.was_wrong = evaluation.outcome != lua::Evaluation::Outcome::kValues;
+}
+
+void show_locals(Commands& on) {
+  const auto variables = on.debugger.variables();
+  if (!on.debugger.running()) return;
+  if (variables.empty()) on.view.say("no variables here");
+  for (const auto& variable : variables) on.view.variable(variable);
+}
+
+void print(Commands& on, std::string_view code) {
+  code.empty() ? show_locals(on) : show(on, on.debugger.look_up(code));
+}
+
+void evaluate(Commands& on, std::string_view code) {
+  if (code.empty()) throw UsageError("CODE is missing: 'eval #KEYS'");
+  show(on, on.debugger.evaluate(code));
 }
 
 void set_variable(Commands& on, std::string_view rest) {
@@ -150,9 +195,7 @@ void set_variable(Commands& on, std::string_view rest) {
   if (!assignment || assignment->expression.empty()) {
     throw UsageError("expected a variable and an expression: 'set t.a[2] count + 1'");
   }
-  const auto set = on.debugger.set(assignment->variable, assignment->expression);
-  on.view.evaluation(set);
-  on.was_wrong = set.outcome != lua::Evaluation::Outcome::kValues;
+  show(on, on.engine->set(assignment->variable, assignment->expression));
 }
 
 void call_redis(Commands& on, std::string_view rest) {
@@ -161,6 +204,14 @@ void call_redis(Commands& on, std::string_view rest) {
   const auto call = on.debugger.call(words);
   on.view.call(call);
   on.was_wrong = call.error.has_value();
+}
+
+/// Parses the bytes of a value to show: at least 60, as in Redis's own debugger, or 0 for all.
+std::size_t parse_maxlen(const std::string& text) {
+  constexpr int kMin = 60;
+  const auto bytes = parse_between(text, "BYTES", 0, INT32_MAX);
+  if (bytes == 0 || bytes >= kMin) return static_cast<std::size_t>(bytes);
+  throw UsageError(fmt::format("BYTES must be at least {}, not {}; 0 shows all", kMin, bytes));
 }
 
 void set_maxlen(Commands& on, std::string_view rest) {
@@ -179,7 +230,7 @@ void show_breakpoints(Commands& on) {
 
 void break_at(Commands& on, const std::string& word) {
   const auto number = to_number<int>(word);
-  if (!number || *number == std::numeric_limits<int>::min()) {
+  if (!number || *number == std::numeric_limits<int>::min() || word == "-0") {
     throw UsageError(quoted_and_masked(word) + " is not a line number");
   }
   if (*number == 0) {
@@ -212,34 +263,28 @@ void set_breakpoints(Commands& on, std::string_view rest) {
 }
 
 void show_watches(Commands& on) {
-  if (on.debugger.watches().empty()) on.view.say("no watches; 'watch EXPRESSION' makes one");
-  for (const auto& one : on.debugger.watches()) on.view.watch(one, on.debugger.running());
+  if (on.engine->watches().empty()) on.view.say("no watches; 'watch EXPRESSION' makes one");
+  for (const auto& one : on.engine->watches()) on.view.watch(one, on.engine->running());
 }
 
 void watch(Commands& on, std::string_view rest) {
   if (rest.empty()) {
     show_watches(on);
   } else if (rest == "0") {
-    on.debugger.clear_watches();
+    on.engine->clear_watches();
     on.view.say("all watches removed");
   } else if (const auto number = to_number<std::int64_t>(rest);
              number && *number < 0 && *number > std::numeric_limits<std::int64_t>::min()) {
-    if (!on.debugger.remove_watch(-*number)) {
+    if (!on.engine->remove_watch(-*number)) {
       throw UsageError(fmt::format("there is no watch {}", -*number));
     }
     on.view.say(fmt::format("watch {} removed", -*number));
   } else {
-    on.view.watch(on.debugger.add_watch(std::string(rest)), on.debugger.running());
+    on.view.watch(on.engine->add_watch(std::string(rest)), on.engine->running());
   }
 }
 
 // ---- info ----
-
-void show_locals(Commands& on) {
-  const auto variables = on.debugger.variables();
-  if (variables.empty()) on.view.say("no variables here");
-  for (const auto& variable : variables) on.view.variable(variable);
-}
 
 void show_key(Commands& on, const std::string& key) {
   auto text = read_key([&](const auto& words) { return on.debugger.call(words); }, key);
@@ -263,7 +308,10 @@ void info(Commands& on, std::string_view rest) {
                      std::string("one of ") + one_of(kTopics));
   }
   if (topic == "breakpoints") show_breakpoints(on);
-  if (topic == "watches") show_watches(on);
+  if (topic == "watches") {
+    if (on.engine == nullptr) throw debugger::Lack(std::string(kWatchesNothing));
+    show_watches(on);
+  }
   if (topic == "keys") show_keys(on);
   if (topic == "locals") on.debugger.running() ? show_locals(on) : on.wrong(kHasEnded);
 }
@@ -289,6 +337,7 @@ void explain(Commands& on, const Row& row) {
     on.view.say(fmt::format("{}: {}", synopsis, row.summary));
   }
   on.view.say(fmt::format("For example: {}", row.example.empty() ? row.name : row.example));
+  if (on.engine == nullptr) on.view.say(row.lack.empty() ? kWithLdb : text_of_lack(row.lack));
 }
 
 void help(Commands& on, std::string_view rest) {
@@ -296,11 +345,13 @@ void help(Commands& on, std::string_view rest) {
   if (!rest.empty()) throw UsageError(unknown(rest));
   constexpr std::size_t kColumn = 28;  // leaves 52 of 80 columns to the longest summary
   for (const auto& row : rows()) {
+    if (on.engine == nullptr && !row.lack.empty()) continue;
     auto left = row.synopsis();
     if (left.size() + 2 > kColumn) on.view.say(std::exchange(left, ""));
     on.view.say(fmt::format("{:{}}{}", left, kColumn, row.summary));
   }
   on.view.say("An empty line repeats the last command if it moved or showed something.");
+  if (on.engine == nullptr) on.view.say(kWithLdb);
 }
 
 // ---- The table ----
@@ -313,7 +364,8 @@ std::span<const Row> rows() {
       {"next", "n", "[TIMES]", "run this line, and the functions that it calls", "",
        [](Commands& on, Rest times) { move_times(on, times, &debugger::Debugger::next); }, true},
       {"finish", "f", "", "run until this function has returned", "",
-       [](Commands& on, Rest) { show(on, on.debugger.finish()); }, true},
+       [](Commands& on, Rest) { show(on, on.engine->finish()); }, true, true,
+       "does not know when a function returns"},
       {"continue", "c", "", "run to a breakpoint, watch change or the end",
        "break 12, then continue", [](Commands& on, Rest) { show(on, on.debugger.go_on()); }, true},
       {"list", "l", "[LINE [AROUND]]", "the source around this line, or another",
@@ -321,13 +373,13 @@ std::span<const Row> rows() {
       {"whole", "w", "", "all of the source", "",
        [](Commands& on, Rest) { show_source(on, 1, on.view.line_count()); }},
       {"print", "p", "[EXPRESSION]", "all variables, or the value of t.a[2], count + 1",
-       "print now - oldest",
-       [](Commands& on, Rest code) { code.empty() ? show_locals(on) : evaluate(on, code); }, true},
+       "print now - oldest", print, true},
       {"break", "b", "[LINE... | LINE if EXPRESSION | -LINE | 0]",
        "set, remove (0: all) or list breakpoints", "break 12 if count > 3; break -12 removes it",
        set_breakpoints, false, false},
       {"watch", "", "[EXPRESSION | -NUMBER | 0]", "set, remove (0: all) or list watches",
-       "watch redis.call('ZCARD', KEYS[1]); watch -1 removes it", watch, false, false},
+       "watch redis.call('ZCARD', KEYS[1]); watch -1 removes it", watch, false, false,
+       kWatchesNothing},
       {"info", "i", "breakpoints|keys|locals|watches", "list these", "info k", info},
       {"trace", "t", "", "the active functions, innermost first", "",
        [](Commands& on, Rest) {
@@ -335,14 +387,9 @@ std::span<const Row> rows() {
        },
        true},
       {"eval", "e", "CODE", "run Lua code in this function, as if it stood here",
-       "eval redis.call('GET', KEYS[1]), count + 1",
-       [](Commands& on, Rest code) {
-         if (code.empty()) throw UsageError("CODE is missing: 'eval count + 1'");
-         evaluate(on, code);
-       },
-       true, false},
+       "eval redis.call('GET', KEYS[1]), count + 1", evaluate, true, false},
       {"set", "", "VARIABLE EXPRESSION", "change a variable, t.a[2] or KEYS[1]",
-       "set count count + 1", set_variable, true, false},
+       "set count count + 1", set_variable, true, false, "changes no variables"},
       {"redis", "r", "COMMAND [WORD...]", "call Redis", "redis ZRANGE login:ann 0 -1", call_redis,
        false, false},
       {"maxlen", "m", "[BYTES]", "set how much of a value to show; 0: all",
@@ -375,6 +422,20 @@ const Row* find(std::string_view word) {
   return nullptr;
 }
 
+/// Runs a command that may be wrong.
+void run_row(Commands& on, const Row& row, std::string_view arguments) {
+  try {
+    if (row.arguments.empty() && !arguments.empty()) {
+      throw UsageError("unexpected argument " + quoted_and_masked(arguments));
+    }
+    row.run(on, arguments);
+  } catch (const debugger::Lack& lack) {
+    on.wrong(fmt::format("{}: {}", row.name, text_of_lack(lack.what())));
+  } catch (const UsageError& error) {
+    on.wrong(fmt::format("{}: {}", row.name, error.what()));
+  }
+}
+
 }  // namespace
 
 AfterCommand Commands::run(std::string_view line) {
@@ -392,18 +453,14 @@ AfterCommand Commands::run(std::string_view line) {
   const bool was_running = debugger.running();
   if (row == nullptr) {
     wrong(unknown(word));
+  } else if (engine == nullptr && !row->lack.empty()) {
+    wrong(fmt::format("{}: {}", row->name, text_of_lack(row->lack)));
   } else if (row->needs_script && !was_running) {
     wrong(kHasEnded);
   } else {
-    try {
-      if (row->arguments.empty() && !arguments.empty()) {
-        throw UsageError("unexpected argument " + quoted_and_masked(arguments));
-      }
-      row->run(*this, arguments);
-    } catch (const UsageError& error) {
-      wrong(fmt::format("{}: {}", row->name, error.what()));
-    }
+    run_row(*this, *row, arguments);
   }
+  for (const auto& lack : debugger.take_lacks()) view.say('(' + text_of_lack(lack) + ')');
   if (was_running && !debugger.running()) after = AfterCommand::kEnded;
   return after;
 }
@@ -425,7 +482,9 @@ std::vector<std::string> Commands::complete(std::string_view line) const {
   const auto* row = find(command);
   const auto name = row == nullptr ? std::string_view() : row->name;
   if (command.empty() || name == "help") {
-    for (const auto& known : rows()) offer(known.name);
+    for (const auto& known : rows()) {
+      if (engine != nullptr || known.lack.empty()) offer(known.name);
+    }
   } else if (name == "info") {
     for (const auto topic : kTopics) offer(topic);
   } else if (name == "list" || (name == "break" && before.empty())) {
@@ -438,8 +497,8 @@ std::vector<std::string> Commands::complete(std::string_view line) const {
     for (const auto* global : {"KEYS", "ARGV", "redis"}) offer(global);
     if (const auto path = path_before_dot(line.substr(0, begin)); !path.empty()) {
       found.clear();
-      if (debugger.running()) {
-        for (const auto& field : debugger.fields_of(path)) offer(field);
+      if (engine != nullptr && engine->running()) {
+        for (const auto& field : engine->fields_of(path)) offer(field);
       }
     }
     if (name == "break" && before.find("if") == before.npos) found = {"if"};

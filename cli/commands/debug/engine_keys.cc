@@ -10,11 +10,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/table.h"
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/debug/keys.h"
-#include "cli/commands/debug/pieces.h"
 #include "cli/commands/debug/place.h"
 #include "cli/errors/failure.h"
 #include "cli/server/connection.h"
@@ -24,18 +22,6 @@
 
 namespace rlctl::cli::debug {
 namespace {
-
-/// A command of a keyspace that adds elements to a key.
-struct Writer {
-  std::string_view name;  ///< of the type
-  std::string_view command;
-  bool swaps_pairs = false;  ///< the reply has the score behind the member
-};
-constexpr Writer kWriters[] = {{"string", "SET"},
-                               {"list", "RPUSH"},
-                               {"set", "SADD"},
-                               {"hash", "HSET"},
-                               {"zset", "ZADD", true}};
 
 redis::Reply ask(redis::Connection& connection, const std::vector<std::string_view>& words) {
   auto reply = connection.call(words);
@@ -49,33 +35,19 @@ void write(keyspace::Keyspace& keys, std::vector<std::string_view> words) {
   if (reply.starts_with('-')) throw std::logic_error("a key could not be copied: " + reply);
 }
 
-/// The words of a command that writes what a reply has.
-std::vector<std::string_view> words_to_write(const Writer& writer, std::string_view key,
-                                             const redis::Reply& reply) {
-  std::vector<std::string_view> words{writer.command, key};
-  if (writer.name == "string") words.push_back(reply.text());
-  if (writer.name == "string") return words;
-  for (std::size_t i = 0; i < reply.size(); ++i) words.push_back(reply[i].text());
-  for (std::size_t i = 2; writer.swaps_pairs && i + 1 < words.size(); i += 2) {
-    std::swap(words[i], words[i + 1]);
-  }
-  return words;
-}
-
 /// Copies a key; returns false if there is none.
 bool copy_key(redis::Connection& connection, const std::string& key, keyspace::Keyspace& keys) {
   constexpr int kAll = -1;
   const auto type = std::string(ask(connection, {"TYPE", key}).text());
   if (type == "none") return false;
-  const auto* const writer = find_by_name(kWriters, type);
-  if (writer == nullptr) {
+  const auto read = command_to_read(type, key, kAll);
+  if (read.empty()) {
     throw UsageError(
         fmt::format("{} is a {}, which this process does not have", quoted_and_masked(key), type),
         kOnServer);
   }
-  const auto read = command_to_read(type, key, kAll);
   const auto reply = ask(connection, {read.begin(), read.end()});
-  const auto words = words_to_write(*writer, key, reply);
+  const auto words = command_to_write(type, key, reply);
   if (reply.is_nil() || words.size() < 3) return false;  // it has expired meanwhile
   write(keys, words);
   const auto ttl = ask(connection, {"PTTL", key}).integer();

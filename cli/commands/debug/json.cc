@@ -206,7 +206,7 @@ constinit const JsonOutput kJson{
     "One object for each event. A field is null if its value is not known.", kObjects};
 
 void View::append_json(const debugger::TracedLine& line) {
-  kExecuted.append_line(out_, {line.line, listing_.bytes(line.line)});
+  kExecuted.append_line(out_, {line.line, bytes(line.line)});
   for (const auto& call : line.calls) kCall.append_line(out_, {line.line, call});
   for (const auto& message : line.messages) {
     const auto& object = message.level.empty() ? kDebug : kLog;

@@ -3,18 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <span>
 #include <utility>
 
+#include "base/table.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "keyspace/value.h"
+#include "lua/value.h"
 #include "redis/reply.h"
 #include "redis/scan.h"
-#include "stored/backup.h"
 #include "stored/forms.h"
 #include "stored/inspection.h"
-#include "stored/libraries.h"
 
 namespace rlctl::cli::debug {
 namespace {
@@ -26,64 +27,44 @@ constexpr std::chrono::milliseconds kSameTtl{1000};
 
 // ---- What a key holds ----
 
-constexpr std::size_t kMaxBytes = 40;       // shown of one element
-constexpr std::size_t kMaxElements = 3;     // shown of one key
-constexpr std::int64_t kMaxFetched = 1000;  // of a type that can be read only as a whole
+constexpr std::size_t kMaxBytes = 40;    // shown of one element
+constexpr std::size_t kMaxElements = 3;  // shown of one key
 
-/// How to count, read and show the elements of a key of each type.
+/// How to read, write and show the elements of a key of each type.
 struct Elements {
-  std::string_view type, count, read, unit;  ///< "list", "LLEN", "LRANGE", "element"
+  std::string_view name, read, write, unit;  ///< "list", "LRANGE", "RPUSH", "element"
   std::string_view between = {};  ///< separates the two elements of a pair; empty: no pairs
-
-  /// Whether the command that reads them takes indices.
-  bool is_read_in_part() const { return type == "list" || type == "zset"; }
 };
-constexpr Elements kElements[] = {{"list", "LLEN", "LRANGE", "element"},
-                                  {"set", "SCARD", "SMEMBERS", "member"},
-                                  {"hash", "HLEN", "HGETALL", "field", " = "},
-                                  {"zset", "ZCARD", "ZRANGE", "member", " at "}};
+constexpr Elements kElements[] = {{"list", "LRANGE", "RPUSH", "element"},
+                                  {"set", "SMEMBERS", "SADD", "member"},
+                                  {"hash", "HGETALL", "HSET", "field", " = "},
+                                  {"zset", "ZRANGE", "ZADD", "member", " at "}};
 
 std::string in_quotes(std::string_view bytes) {
   return '"' + escape(bytes, kMaxBytes) + '"';
 }
 
-std::string string_text(redis::Connection& connection, const std::string& key) {
-  const auto size = connection.call({"STRLEN", key}).integer();
-  const auto reply = connection.call({"GETRANGE", key, "0", std::to_string(kMaxBytes)});
-  auto out = in_quotes(reply.text());
-  if (size > static_cast<std::int64_t>(kMaxBytes)) out += fmt::format(" ({} bytes)", size);
-  return out;
-}
-
 /// Formats a count and some of the elements: 3 elements: "a", "b", ...
-std::string elements_text(redis::Connection& connection, const Elements& type,
-                          const std::string& key) {
-  const auto count = connection.call({type.count, key}).integer();
-  auto out = counted(count, type.unit);
-  if (!type.is_read_in_part() && count > kMaxFetched) return out;
-  const auto words = command_to_read(type.type, key, kMaxElements - 1);
-  const std::vector<std::string_view> command(words.begin(), words.end());
-  const auto reply = connection.call(command);
+std::string elements_text(const Elements& type, const redis::Reply& all) {
   const std::size_t step = type.between.empty() ? 1 : 2;
-  const auto shown = std::min(reply.size(), kMaxElements * step);
+  auto out = counted(static_cast<std::int64_t>(all.size() / step), type.unit);
+  const auto shown = std::min(all.size(), kMaxElements * step);
   for (std::size_t i = 0; i + step <= shown; i += step) {
-    out += (i == 0 ? ": " : ", ") + in_quotes(reply[i].text());
+    out += (i == 0 ? ": " : ", ") + in_quotes(all[i].text());
     if (step == 1) continue;
     // A score is a number and needs no quotes.
     out += type.between;
-    out += type.type == "zset" ? std::string(reply[i + 1].text()) : in_quotes(reply[i + 1].text());
+    out += type.name == "zset" ? std::string(all[i + 1].text()) : in_quotes(all[i + 1].text());
   }
-  return out + (shown > 0 && count > static_cast<std::int64_t>(kMaxElements) ? ", ..." : "");
+  return out + (shown < all.size() ? ", ..." : "");
 }
 
-std::string content_text(redis::Connection& connection, const stored::SavedKey& saved) {
-  if (saved.type == "string") return string_text(connection, saved.key);
-  for (const auto& row : kElements) {
-    if (row.type == saved.type) return elements_text(connection, row, saved.key);
-  }
-  if (saved.type != "stream") return {};
-  const auto length = connection.call({"XLEN", saved.key}).integer();
-  return fmt::format("{} {}", length, length == 1 ? "entry" : "entries");
+/// Formats what the command that reads a key has replied.
+std::string content_text(std::string_view type, const redis::Reply& all) {
+  if (const auto* row = find_by_name(kElements, type)) return elements_text(*row, all);
+  const auto text = all.text();
+  return in_quotes(text.substr(0, kMaxBytes + 1)) +
+         (text.size() > kMaxBytes ? fmt::format(" ({} bytes)", text.size()) : "");
 }
 
 /// Formats the state of a limiter: "4 of 5 used"; empty if the key holds none, or too little is
@@ -104,14 +85,24 @@ std::string limiter_text(const stored::Inspection& inspection) {
 
 std::vector<std::string> command_to_read(std::string_view type, const std::string& key, int last) {
   if (type == "string") return {"GET", key};
-  for (const auto& row : kElements) {
-    if (row.type != type) continue;
-    std::vector<std::string> words{std::string(row.read), key};
-    if (row.is_read_in_part()) words.insert(words.end(), {"0", std::to_string(last)});
-    if (type == "zset") words.emplace_back("WITHSCORES");
-    return words;
+  const auto* row = find_by_name(kElements, type);
+  if (row == nullptr) return {};
+  std::vector<std::string> words{std::string(row->read), key};
+  if (type == "list" || type == "zset") words.insert(words.end(), {"0", std::to_string(last)});
+  if (type == "zset") words.emplace_back("WITHSCORES");
+  return words;
+}
+
+std::vector<std::string_view> command_to_write(std::string_view type, std::string_view key,
+                                               const redis::Reply& all) {
+  if (type == "string") return {"SET", key, all.text()};
+  std::vector<std::string_view> words{find_by_name(kElements, type)->write, key};
+  for (std::size_t i = 0; i < all.size(); ++i) words.push_back(all[i].text());
+  // A score stands behind its member when it is read, and before it when it is written.
+  for (std::size_t i = 2; type == "zset" && i + 1 < words.size(); i += 2) {
+    std::swap(words[i], words[i + 1]);
   }
-  return {};
+  return words;
 }
 
 std::string text_of(const KeyText& text) {
@@ -157,42 +148,47 @@ std::string text_of(const KeyChange& change, bool utf8) {
   return out;
 }
 
-// ---- Keys in this process ----
+// ---- Keys before and after a run ----
 
 namespace {
 
-stored::KeySample sample_of(const keyspace::Value& value) {
-  stored::KeySample sample{.type = std::string(keyspace::type_name(value))};
-  if (const auto* text = std::get_if<keyspace::Text>(&value)) {
-    sample.text = text->substr(0, stored::KeySample::kMaxText);
-  } else if (const auto* list = std::get_if<keyspace::List>(&value)) {
-    sample.first.member = list->front();
-    sample.last.member = list->back();
-  } else if (const auto* set = std::get_if<keyspace::SortedSet>(&value)) {
-    const auto edge_of = [](const keyspace::Scored& scored) -> stored::KeySample::Edge {
-      return {scored.name, fmt::format("{:.17g}", scored.score)};
-    };
-    sample.first = edge_of(*set->begin());
-    sample.last = edge_of(*set->at(set->size() - 1));
-  } else if (const auto* hash = std::get_if<keyspace::Hash>(&value)) {
-    for (const auto& field : *hash) sample.fields.emplace(field.name, field.value);
-    sample.size = static_cast<std::int64_t>(hash->size());
+/// Runs a command that reads, in this process or on a server.
+using Read = std::function<redis::Reply(std::span<const std::string_view> words)>;
+
+redis::Reply read(const Read& run, const std::vector<std::string>& words) {
+  return run(std::vector<std::string_view>(words.begin(), words.end()));
+}
+
+/// What a key holds, as decode_ours() takes it.
+stored::KeySample sample_of(std::string_view type, const redis::Reply& all) {
+  stored::KeySample sample{.type = std::string(type)};
+  if (type == "string") sample.text = all.text().substr(0, stored::KeySample::kMaxText);
+  if (type == "list") {
+    sample.first.member = all[0].text();
+    sample.last.member = all[all.size() - 1].text();
+  } else if (type == "zset") {
+    sample.first = {std::string(all[0].text()), std::string(all[1].text())};
+    sample.last = {std::string(all[all.size() - 2].text()),
+                   std::string(all[all.size() - 1].text())};
+  } else if (type == "hash") {
+    for (std::size_t i = 0; i < all.size(); i += 2) {
+      sample.fields.emplace(all[i].text(), all[i + 1].text());
+    }
+    sample.size = static_cast<std::int64_t>(all.size() / 2);
   }
   return sample;
 }
 
 /// Counts the entries of a log, a list or sorted set of times, or of leases.
-void count_entries(const keyspace::Value& value, stored::InspectionBuilder& builder,
+void count_entries(const redis::Reply& all, stored::InspectionBuilder& builder,
                    const stored::Decoded& state) {
   const auto& form = *state.form;
+  const bool is_list = form.layout == stored::Layout::kTimes;
   std::vector<std::chrono::microseconds> times;
-  if (const auto* list = std::get_if<keyspace::List>(&value)) {
-    for (const auto& time : *list) times.push_back(stored::entry_time(form, time));
-  } else if (const auto* set = std::get_if<keyspace::SortedSet>(&value)) {
-    // The member that stores the limit of leases comes first.
-    for (auto at = set->at(state.most_leases ? 1 : 0); at != set->end(); ++at) {
-      times.push_back(stored::entry_time(form, fmt::format("{:.17g}", at->score)));
-    }
+  // The member that stores the limit of leases comes first; scores stand behind their members.
+  const std::size_t first = state.most_leases ? 3 : 1;
+  for (std::size_t i = is_list ? 0 : first; i < all.size(); i += is_list ? 1 : 2) {
+    times.push_back(stored::entry_time(form, all[i].text()));
   }
   if (times.empty()) return;
   stored::EntryCounts counts{.size = std::ssize(times), .newest = std::ranges::max(times)};
@@ -203,134 +199,117 @@ void count_entries(const keyspace::Value& value, stored::InspectionBuilder& buil
   is_leases ? builder.fill_leases(counts) : builder.fill_log(counts);
 }
 
-/// The state of one of this project's limiters; empty if the key holds none.
-std::string state_text(const Plan& plan, const keyspace::Keyspace& keys, const std::string& name,
-                       const keyspace::Key& key) {
-  auto sample = sample_of(*key.value);
-  const auto ttl_ms = key.expiry ? keys.ttl(key).count() : -1;
-  sample.expires = key.expiry.has_value();
-  stored::set_expiry(sample, ttl_ms, keys.shown_time());
+/// The state of one of this project's limiters; empty if the key holds none. `ttl_ms`: as PTTL
+/// replies.
+std::string state_text(const Plan& plan, const std::string& name, std::string_view type,
+                       const redis::Reply& all, std::int64_t ttl_ms,
+                       std::chrono::microseconds now) {
+  auto sample = sample_of(type, all);
+  sample.expires = ttl_ms >= 0;
+  stored::set_expiry(sample, ttl_ms, now);
   auto state = stored::decode_ours(sample);
   if (state.form == nullptr) return {};
-  stored::InspectionRequest request{.algorithm = plan.algorithm, .now = keys.shown_time()};
-  const auto& own = plan.debuggee.keys;
+  stored::InspectionRequest request{.algorithm = plan.algorithm, .now = plan.now.value_or(now)};
+  const auto own = redis::each_once(plan.debuggee.keys);
   const auto index = static_cast<std::size_t>(std::ranges::find(own, name) - own.begin());
   if (plan.foreign == nullptr && index < plan.limits.size()) request.limit = plan.limits[index];
   stored::Inspection result;
   stored::InspectionBuilder builder(request, result);
-  builder.set_header({.server_now = keys.shown_time(), .ttl_ms = ttl_ms, .bytes = {}});
+  builder.set_header({.server_now = now, .ttl_ms = ttl_ms, .bytes = {}});
   builder.set_content(std::move(sample), stored::Decoded(state));
   const bool is_text =
       state.form->layout == stored::Layout::kText || state.form->layout == stored::Layout::kBudget;
   try {
-    is_text ? builder.fill_text() : count_entries(*key.value, builder, state);
+    is_text ? builder.fill_text() : count_entries(all, builder, state);
   } catch (const std::exception&) {
     return {};  // not, or not only, what the script of a limiter stores
   }
   return limiter_text(result);
 }
 
-std::string quoted_score(const keyspace::Scored& scored) {
-  return fmt::format("{} at {:.17g}", in_quotes(scored.name), scored.score);
-}
-std::string quoted_member(const keyspace::Member& member) {
-  return in_quotes(member.name);
-}
-std::string quoted_field(const keyspace::Field& field) {
-  return in_quotes(field.name) + " = " + in_quotes(field.value);
-}
-
-/// Formats a count and some of the elements: 3 elements: "a", "b", ...
-template <typename Collection, typename Text>
-std::string elements_of(const Collection& all, std::string_view unit, Text text) {
-  auto out = counted(static_cast<std::int64_t>(all.size()), unit);
-  std::size_t shown = 0;
-  for (auto at = all.begin(); at != all.end() && shown < kMaxElements; ++at, ++shown) {
-    out += (shown == 0 ? ": " : ", ") + text(*at);
+/// All of the contents, to compare them; the members of a set and the fields of a hash have no
+/// order.
+std::string comparable(std::string_view type, const redis::Reply& all) {
+  if (type == "string") return std::string(all.text());
+  const std::size_t step = type == "hash" ? 2 : 1;
+  std::vector<std::string> elements;
+  for (std::size_t i = 0; i < all.size(); i += step) {
+    elements.push_back(lua::string_literal(all[i].text()));
+    if (step == 2) elements.back() += lua::string_literal(all[i + 1].text());
   }
-  return out + (all.size() > kMaxElements ? ", ..." : "");
+  if (type == "hash" || type == "set") std::ranges::sort(elements);
+  return fmt::format("{}", fmt::join(elements, ""));
 }
 
-std::string content_of(const keyspace::Value& value) {
-  if (const auto* text = std::get_if<keyspace::Text>(&value)) {
-    return in_quotes(std::string_view(*text).substr(0, kMaxBytes + 1)) +
-           (text->size() > kMaxBytes ? fmt::format(" ({} bytes)", text->size()) : "");
+KeyState state_of(const Plan& plan, const Read& run, const std::string& key,
+                  std::chrono::microseconds now) {
+  KeyState state{.text = {.type = std::string(read(run, {"TYPE", key}).text())}};
+  const auto& type = state.text.type;
+  const auto ttl_ms = read(run, {"PTTL", key}).integer();
+  const std::chrono::milliseconds ttl(ttl_ms);
+  state.text.ttl = "no ttl";
+  if (ttl_ms >= 0) {
+    state.text.ttl = "ttl " + wait_text(ttl, Rounding::kTenths);
+    state.expires_at = std::chrono::floor<std::chrono::milliseconds>(now) + ttl;
   }
-  if (const auto* list = std::get_if<keyspace::List>(&value)) {
-    return elements_of(*list, "element", in_quotes);
+  if (const auto words = command_to_read(type, key, -1); !words.empty()) {
+    const auto all = read(run, words);
+    state.content = comparable(type, all);
+    state.text.content = state_text(plan, key, type, all, ttl_ms, now);
+    if (state.text.content.empty()) state.text.content = content_text(type, all);
+  } else if (type != "none") {
+    state.content = read(run, {"DUMP", key}).text();
   }
-  if (const auto* hash = std::get_if<keyspace::Hash>(&value)) {
-    return elements_of(*hash, "field", quoted_field);
+  if (type == "stream") {
+    const auto length = read(run, {"XLEN", key}).integer();
+    state.text.content = fmt::format("{} {}", length, length == 1 ? "entry" : "entries");
   }
-  if (const auto* set = std::get_if<keyspace::Set>(&value)) {
-    return elements_of(*set, "member", quoted_member);
-  }
-  return elements_of(std::get<keyspace::SortedSet>(value), "member", quoted_score);
+  return state;
 }
 
-}  // namespace
-
-KeyStates look(const Plan& plan, keyspace::Keyspace& keys) {
+KeyStates look(const Plan& plan, const Read& run, const std::vector<std::string>& keys) {
+  const auto time = read(run, {"TIME"});
+  const auto part = [&](std::size_t i) { return to_number<std::int64_t>(time[i].text()).value(); };
+  const auto now = std::chrono::seconds(part(0)) + std::chrono::microseconds(part(1));
   KeyStates all;
-  for (const auto name : keys.keys()) {
-    const auto& key = *keys.find(name);
-    auto& state = all[std::string(name)];
-    state.type = keyspace::type_name(*key.value);
-    state.content = keyspace::to_text(*key.value);
-    if (key.expiry) state.expires_at = std::chrono::milliseconds(*key.expiry);
-    state.text = {.type = state.type, .ttl = "no ttl"};
-    if (key.expiry) state.text.ttl = "ttl " + wait_text(keys.ttl(key), Rounding::kTenths);
-    state.text.content = state_text(plan, keys, std::string(name), key);
-    if (state.text.content.empty()) state.text.content = content_of(*key.value);
+  for (const auto& key : redis::each_once(keys)) {
+    auto state = state_of(plan, run, key, now);
+    if (state.text.type != "none") all.emplace(key, std::move(state));
   }
   return all;
 }
 
-// ---- Keys on a server ----
-
-namespace {
-
-KeyText text_on_server(const Plan& plan, redis::Connection& connection,
-                       const stored::SavedKey& saved, const std::vector<std::string>& keys,
-                       std::optional<std::chrono::microseconds> now) {
-  KeyText text{.type = saved.type};
-  text.ttl = "no ttl";
-  if (saved.expires_at) {
-    text.ttl = "ttl " + wait_text(*saved.expires_at - saved.saved_at, Rounding::kTenths);
-  }
-  stored::InspectionRequest request{.algorithm = plan.algorithm, .now = now, .entries = 0};
-  const auto at = std::find(keys.begin(), keys.end(), saved.key);
-  const auto index = static_cast<std::size_t>(at - keys.begin());
-  if (plan.foreign == nullptr && index < plan.limits.size()) request.limit = plan.limits[index];
-  if (plan.algorithm != nullptr || saved.type == "string" || saved.type == "hash") {
-    text.content =
-        limiter_text(stored::inspect(connection, saved.key, request, stored::built_in_libraries()));
-  }
-  if (text.content.empty()) text.content = content_text(connection, saved);
-  return text;
-}
-
 }  // namespace
 
-KeyStates look(const Plan& plan, redis::Connection& connection,
-               const std::vector<std::string>& keys, std::optional<std::chrono::microseconds> now) {
-  auto names = keys;
+KeyStates look(const Plan& plan, keyspace::Keyspace& keyspace) {
+  const auto run = [&](std::span<const std::string_view> words) {
+    constexpr std::size_t kFed = 4096;
+    std::string bytes;
+    keyspace.call(words, true, bytes);
+    redis::ReplyReader reader;
+    auto rest = std::string_view(bytes);
+    std::optional<redis::Reply> reply;
+    while (!(reply = reader.next())) {
+      reader.feed(rest.substr(0, kFed));
+      rest.remove_prefix(std::min(kFed, rest.size()));
+    }
+    return *std::move(reply);
+  };
+  const auto names = keyspace.keys();
+  return look(plan, run, {names.begin(), names.end()});
+}
+
+KeyStates look(const Plan& plan, redis::Connection& connection) {
+  auto keys = plan.debuggee.keys;
   if (connection.call({"DBSIZE"}).integer() <= kMaxWatchedKeys) {
     redis::Scan scan(connection, "*");
     while (!scan.done()) {
       const auto some = scan.next();
-      names.insert(names.end(), some.begin(), some.end());
+      keys.insert(keys.end(), some.begin(), some.end());
     }
   }
-  KeyStates all;
-  for (auto& saved : stored::save_keys(connection, redis::each_once(names))) {
-    if (!saved.exists()) continue;
-    all[saved.key] = {.text = text_on_server(plan, connection, saved, redis::each_once(keys), now),
-                      .type = saved.type,
-                      .content = std::move(saved.dump),
-                      .expires_at = saved.expires_at};
-  }
-  return all;
+  return look(
+      plan, [&](auto words) { return connection.call(words); }, keys);
 }
 
 // ---- Changes ----
@@ -349,7 +328,7 @@ KeyChange compare(const std::string& key, const KeyStates& before, const KeyStat
   const bool same_expiry =
       old.expires_at.has_value() == now.expires_at.has_value() &&
       std::chrono::abs(old.expires_at.value_or(never) - now.expires_at.value_or(never)) < kSameTtl;
-  change.changed = !same_expiry || old.type != now.type || old.content != now.content;
+  change.changed = !same_expiry || old.text.type != now.text.type || old.content != now.content;
   return change;
 }
 

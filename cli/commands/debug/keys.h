@@ -37,6 +37,9 @@ std::string text_of(const KeyChange& change, bool utf8);
 /// The command that reads a key of this type, up to index `last` if it takes indices; empty for a
 /// type that cannot be shown.
 std::vector<std::string> command_to_read(std::string_view type, const std::string& key, int last);
+/// The command that writes a key of a type that can be shown: what reading all of it has replied.
+std::vector<std::string_view> command_to_write(std::string_view type, std::string_view key,
+                                               const redis::Reply& all);
 
 /// Calls Redis.
 using CallRedis = std::function<debugger::Call(const std::vector<std::string>&)>;
@@ -47,17 +50,16 @@ KeyText read_key(const CallRedis& call, const std::string& key);
 /// A key, with what tells whether it has changed.
 struct KeyState {
   KeyText text = {};
-  std::string type = {}, content = {};  ///< all of it, in a form of the place where it was read
+  std::string content = {};  ///< all of it
   std::optional<std::chrono::milliseconds> expires_at = {};
 };
 using KeyStates = std::map<std::string, KeyState>;
 
 /// Looks at all keys in this process.
-KeyStates look(const Plan& plan, keyspace::Keyspace& keys);
-/// Looks at a script's own keys on a server and, unless there are very many keys, at all others.
-/// `now` is the script's time; none: the server's clock. Throws redis::Error.
-KeyStates look(const Plan& plan, redis::Connection& connection,
-               const std::vector<std::string>& keys, std::optional<std::chrono::microseconds> now);
+KeyStates look(const Plan& plan, keyspace::Keyspace& keyspace);
+/// Looks at the script's own keys on a server and, unless there are very many keys, at all others.
+/// Throws redis::Error.
+KeyStates look(const Plan& plan, redis::Connection& connection);
 /// Compares two looks: the script's keys in order, changed or not, then other keys that changed.
 std::vector<KeyChange> changes(const std::vector<std::string>& keys, const KeyStates& before,
                                const KeyStates& after);

@@ -197,22 +197,11 @@ std::vector<stored::SavedKey> Place::keep() {
   return stored::save_keys(connection, list);
 }
 
-void Place::replace(const std::vector<stored::SavedKey>& keys,
-                    const std::function<void(redis::Connection&)>& check) {
-  if (!plan_.is_private()) {
-    auto connection = connect();
-    return check(connection);
-  }
-  auto old = std::exchange(server_, std::nullopt);
-  try {
-    start_private();
-    auto connection = connect();
-    check(connection);
-    stored::copy_to(connection, keys);
-  } catch (...) {
-    server_ = std::move(old);
-    throw;
-  }
+void Place::replace(const std::vector<stored::SavedKey>& keys) {
+  discard();
+  start_private();
+  auto connection = connect();
+  stored::copy_to(connection, keys);
 }
 
 }  // namespace rlctl::cli::debug

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,11 +48,8 @@ class Place {
   redis::Connection connect();
   /// Saves all keys of a private server.
   std::vector<stored::SavedKey> keep();
-  /// Starts another private server like this one, calls `check` with it while it is empty, and
-  /// restores these keys. If any of that throws, keeps the old server; else kills it, even if it
-  /// hangs. Elsewhere, only checks.
-  void replace(const std::vector<stored::SavedKey>& keys,
-               const std::function<void(redis::Connection&)>& check);
+  /// Kills the private server, even if it hangs, and starts another with these keys.
+  void replace(const std::vector<stored::SavedKey>& keys);
   /// Returns false if the private server was discarded.
   bool is_there() const noexcept { return !plan_.is_private() || server_.has_value(); }
   /// Kills the private server; only replace() may be called after that.

@@ -37,9 +37,11 @@ void set_bundled(Plan& plan, const limiter::Algorithm& algorithm) {
 }
 
 /// Takes the script's name, the first operand, off `operands`.
-std::string script_word(Operands& operands) {
+std::string script_word(const Plan& plan, Operands& operands) {
   if (operands.empty()) {
-    throw UsageError("no SCRIPT given", "rlctl debug sliding-window-log KEY --limit 5/60s --trace");
+    throw UsageError("no SCRIPT given",
+                     plan.ldb ? "rlctl debug --ldb my.lua KEY , ARG"
+                              : "rlctl debug sliding-window-log KEY --limit 5/60s --trace");
   }
   const auto& word = operands.front();
   require_not_empty(word, "SCRIPT");
@@ -307,7 +309,7 @@ void set_call(Plan& plan, const Invocation& invocation) {
     refuse_dash(operands, invocation.typed);
     return set_check(plan, invocation, operands);
   }
-  const auto word = script_word(operands);
+  const auto word = script_word(plan, operands);
   auto script = set_script(plan, word, invocation.configuration);
   auto split = split_at_comma(operands, plan.script_options);
   if (split) {

@@ -25,6 +25,9 @@ namespace rlctl::cli::debug {
 
 struct EngineKeys;
 
+/// What to do about a command or type that this process does not have.
+inline constexpr const char* kOnServer = "--ldb runs the script on a server";
+
 /// What `rlctl debug` has to do: the options as given, and what they mean.
 struct Plan {
   LimitOptions limit_options = {};

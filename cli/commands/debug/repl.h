@@ -10,7 +10,7 @@
 #include "cli/commands/debug/keys.h"
 #include "cli/commands/debug/plan.h"
 #include "cli/commands/debug/view.h"
-#include "debugger/debugger.h"
+#include "debugger/engine_debugger.h"
 #include "debugger/run.h"
 
 namespace rlctl::cli::debug {
@@ -32,10 +32,12 @@ enum class AfterCommand {
   kQuit,
 };
 
-/// The commands of `rlctl debug`: those of Redis' own debugger, with their letters, and more. Use
-/// one object per session.
+/// The commands of `rlctl debug`: those of Redis's own debugger, with their letters, and more,
+/// which that debugger lacks. Use one object per session.
 struct Commands {
   debugger::Debugger& debugger;
+  /// The same debugger, if it runs the script in this process; null: Redis's own.
+  debugger::EngineDebugger* engine = nullptr;
   View& view;
   std::vector<std::string> keys = {};  ///< of the script
 

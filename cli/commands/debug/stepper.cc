@@ -24,19 +24,40 @@ void require_compiles(const debugger::Debuggee& debuggee) {
 
 }  // namespace
 
-Stepper::Stepper(const Plan& plan, const EngineKeys& keys, debugger::Debugger::Options options)
-    : plan_(plan),
+std::vector<std::string> Stepper::missing_lines() {
+  const auto& result = debugger().result();
+  auto missing = missing_words(plan_, result.ending, result.reply);
+  return missing.empty() ? std::vector<std::string>() : std::vector{std::move(missing)};
+}
+
+std::vector<std::string> Stepper::key_lines(const KeyStates& after, bool utf8) const {
+  std::vector<std::string> lines;
+  for (const auto& change : changes(debuggee_.keys, before_, after)) {
+    if (change.changed) lines.push_back("  " + text_of(change, utf8));
+  }
+  if (lines.empty()) lines.emplace_back("no key was changed");
+  return lines;
+}
+
+ExitStatus Stepper::status() {
+  if (debugger().running()) return ExitStatus::kDone;
+  const auto& result = debugger().result();
+  return result.ending == debugger::Ending::kAborted ? ExitStatus::kDone : status_of(result);
+}
+
+EngineStepper::EngineStepper(const Plan& plan, const EngineKeys& keys,
+                             debugger::EngineDebugger::Options options)
+    : Stepper(plan),
       first_(keys),
-      debuggee_(plan.debuggee),
       keys_(keys.keyspace),
       debugger_(debuggee_, keys_, std::move(options)) {}
 
-debugger::Halt Stepper::begin() {
+debugger::Halt EngineStepper::begin() {
   before_ = look(plan_, keys_);
   return debugger_.start();
 }
 
-bool Stepper::reset() {
+bool EngineStepper::reset() {
   auto debuggee = debuggee_;
   read_again(plan_, debuggee);
   const Interrupt never;
@@ -50,12 +71,12 @@ bool Stepper::reset() {
   return true;
 }
 
-void Stepper::rewind() {
+void EngineStepper::rewind() {
   debugger_.leave();
   keys_ = first_.keyspace;
 }
 
-bool Stepper::was_denied() const {
+bool EngineStepper::was_denied() const {
   const auto& result = debugger_.result();
   if (result.ending != debugger::Ending::kReturned) return false;
   const auto& foreign = plan_.foreign;
@@ -72,21 +93,11 @@ bool Stepper::was_denied() const {
   }
 }
 
-RunEnd Stepper::end(bool utf8) {
-  const auto& result = debugger_.result();
-  RunEnd end{.missing = missing_words(plan_, result.ending, result.reply)};
-  if (result.ending == debugger::Ending::kCompileError) return end;
-  for (const auto& change : changes(debuggee_.keys, before_, look(plan_, keys_))) {
-    if (change.changed) end.keys.push_back("  " + text_of(change, utf8));
-  }
-  if (end.keys.empty()) end.keys.emplace_back("no key was changed");
-  return end;
-}
-
-ExitStatus Stepper::status() const {
-  if (debugger_.running()) return ExitStatus::kDone;
-  const auto& result = debugger_.result();
-  return result.ending == debugger::Ending::kAborted ? ExitStatus::kDone : status_of(result);
+std::vector<std::string> EngineStepper::end(bool utf8) {
+  auto lines = missing_lines();
+  if (debugger_.result().ending == debugger::Ending::kCompileError) return lines;
+  for (auto& line : key_lines(look(plan_, keys_), utf8)) lines.push_back(std::move(line));
+  return lines;
 }
 
 }  // namespace rlctl::cli::debug

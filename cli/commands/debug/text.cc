@@ -7,8 +7,6 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/options/options.h"
-#include "ldb/session.h"
 #include "lua/lexer.h"
 #include "lua/value.h"
 #include "redis/error.h"
@@ -36,10 +34,52 @@ std::string word_text(std::string_view word) {
   return '"' + escaped_message(quoted) + '"';
 }
 
-/// Formats how a run ended, not escaped: "{1, 4}", "error at line 12: ...".
-std::string outcome_text(const debugger::RunResult& result) {
-  if (result.ending == Ending::kReturned) return returned_text(result, true).value_or("");
-  const auto text = ending_text(result.ending, result.error_line, result.message);
+/// The element of a table that an array's element comes from; null if it is not known.
+const lua::Value* element(const lua::Value* table, std::size_t index) {
+  if (table == nullptr || index >= table->fields.size()) return nullptr;
+  const auto& [key, field] = table->fields[index];
+  return key.number == static_cast<double>(index + 1) ? &field : nullptr;
+}
+
+/// Formats a reply in Lua's notation: {0, "a", nil, +OK, -ERR no}. `from`: the value that the
+/// script returned; null if it is not known.
+std::string reply_text(redis::ReplyView reply, const lua::Value* from) {
+  switch (reply.type()) {
+    case ReplyType::kNil:
+      return "nil";
+    case ReplyType::kInteger:
+      if (from != nullptr && from->kind == lua::Value::Kind::kNumber &&
+          from->number != static_cast<double>(reply.integer())) {
+        return fmt::format("{} (cut from {})", reply.integer(), lua::text_of(*from));
+      }
+      return std::to_string(reply.integer());
+    case ReplyType::kString:
+      return lua::text_of({.kind = lua::Value::Kind::kString, .text = std::string(reply.text())});
+    case ReplyType::kStatus:
+    case ReplyType::kError:
+      return (reply.is_error() ? "-" : "+") + escaped_message(reply.text());
+    case ReplyType::kArray:
+      break;
+  }
+  std::string out;
+  for (std::size_t i = 0; i < reply.size(); ++i) {
+    out.append(i == 0 ? "" : ", ").append(reply_text(reply[i], element(from, i)));
+  }
+  return '{' + out + '}';
+}
+
+/// Formats how a run ended that did not return, not escaped: "error at line 12: ...".
+std::string ending_text(const debugger::RunResult& result) {
+  // In the order of debugger::Ending, after kReturned.
+  static constexpr std::array kTexts{"refused", "does not compile", "error", "aborted", "cut off",
+                                     "lost",    "ended early"};
+  std::string text = kTexts.at(static_cast<std::size_t>(result.ending) - 1);
+  if (result.error_line > 0) {
+    text += result.ending == Ending::kCompileError ? ", line " : " at line ";
+    text += std::to_string(result.error_line);
+  }
+  if (result.ending == Ending::kAborted) return text;
+  text += ": " + result.message;
   return result.ending == Ending::kNotImplemented ? fmt::format("{}; {}", text, kOnServer) : text;
 }
 
@@ -65,6 +105,26 @@ std::string count_text(std::int64_t hits) {
 
 // ---- How a run ended ----
 
+std::optional<Problem> problem_of(const debugger::RunResult& result) {
+  if (result.ending == Ending::kLost) {
+    return Problem{
+        .status = ExitStatus::kUnreachable, .code = "unreachable", .message = result.message};
+  }
+  if (result.ending != Ending::kRefused) return std::nullopt;
+  if (result.reply && result.reply->is_error()) return describe(redis::to_error(*result.reply));
+  return Problem{.status = ExitStatus::kRejected, .code = "rejected", .message = result.message};
+}
+
+ExitStatus status_of(const debugger::RunResult& result) {
+  if (result.ending == Ending::kCutOff) return ExitStatus::kDenied;
+  if (result.ending == Ending::kNotImplemented) return ExitStatus::kUsage;
+  if (const auto problem = problem_of(result)) return problem->status;
+  // As in other commands, an error reply of a script means rejected.
+  const bool is_good =
+      result.ending == Ending::kReturned && result.reply && !result.reply->is_error();
+  return is_good ? ExitStatus::kDone : ExitStatus::kRejected;
+}
+
 std::string command_text(const debugger::Call& call) {
   std::string out;
   for (const auto& word : call.words) {
@@ -81,9 +141,20 @@ std::optional<std::string> returned_text(const debugger::RunResult& result, bool
 
 View::View(std::string& out, const Look& look, const debugger::Debuggee& debuggee,
            const ViewOptions& options)
-    : out_(out), look_(look), debuggee_(debuggee), listing_(debuggee, look), options_(options) {}
+    : out_(out), look_(look), debuggee_(debuggee), options_(options) {
+  read_source();
+}
 
 // ---- Pieces ----
+
+std::string View::shortened(std::string text) const {
+  const auto maxlen = options_.maxlen;
+  if (maxlen == 0 || text.size() <= maxlen) return text;
+  auto size = maxlen;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0U) == 0x80U) --size;
+  text.resize(size);
+  return text.append(" ...");
+}
 
 std::string View::value_text(const lua::Value& value) const {
   return shortened(escaped_message(lua::text_of(value)));
@@ -118,6 +189,34 @@ void View::message(const debugger::ScriptMessage& message) {
           (is_log ? message.level + ": " : "") + shortened(escaped_message(message.text)) + '\n';
 }
 
+// ---- The source ----
+
+void View::read_source() {
+  source_ = lua::source_lines(debuggee_.shown_source());
+}
+
+std::string_view View::bytes(int number) const {
+  const auto index = static_cast<std::size_t>(number) - 1;
+  return index < source_.size() ? source_[index] : std::string_view();
+}
+
+std::string View::source_line(int number) const {
+  std::string out;
+  for (const char c : bytes(number)) {
+    out.append(c == '\t' ? "    " : std::string_view(&c, 1));
+  }
+  return escaped_message(out);
+}
+
+std::string View::statement(int number) const {
+  auto text = source_line(number);
+  return text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
+}
+
+std::string View::place(int number) const {
+  return fmt::format("{}:{}", escaped_message(debuggee_.name), number);
+}
+
 // ---- A stop ----
 
 void View::halt(const debugger::Halt& halt, const Breakpoints& breakpoints) {
@@ -126,6 +225,7 @@ void View::halt(const debugger::Halt& halt, const Breakpoints& breakpoints) {
   }
   for (const auto& one : halt.calls) call(one);
   for (const auto& one : halt.messages) message(one);
+  for (const auto& one : halt.errors) error(one);
   for (const auto& change : halt.changed) variable(change);
   for (const auto& change : halt.watches) {
     out_ += bar() + tone(fmt::format("watch {}:", change.watch.number), Tone::kWarning) + " " +
@@ -136,14 +236,25 @@ void View::halt(const debugger::Halt& halt, const Breakpoints& breakpoints) {
   if (!halt.condition_error.empty()) {
     error("the breakpoint's condition: " + halt.condition_error);
   }
-  out_ += fmt::format("{} {}{}\n", tone("*", Tone::kGood), listing_.place(halt.line),
+  out_ += fmt::format("{} {}{}\n", tone("*", Tone::kGood), place(halt.line),
                       reason_text(halt, breakpoints));
   constexpr int kAround = 2;  // lines shown before and after the current one
   source(halt.line - kAround, halt.line + kAround, halt.line, breakpoints);
 }
 
 void View::source(int first, int last, int current, const Breakpoints& breakpoints) {
-  listing_.append(out_, first, last, current, [&](int line) { return breakpoints.contains(line); });
+  const int end = std::min(last, line_count());
+  const auto width = std::to_string(line_count()).size();
+  for (int number = std::max(first, 1); number <= end; ++number) {
+    const bool is_current = number == current;
+    out_ += tone(is_current ? "->" : "  ", is_current ? Tone::kGood : Tone::kPlain);
+    out_ += tone(breakpoints.contains(number) ? "#" : " ", Tone::kBad);
+    out_ += tone(fmt::format("{:<{}}", number, width), Tone::kDim);
+    const auto text = source_line(number);
+    if (!text.empty()) out_ += "  " + (is_current ? tone(text, Tone::kLabel) : text);
+    while (out_.ends_with(' ')) out_.pop_back();
+    out_ += '\n';
+  }
 }
 
 // ---- Answers ----
@@ -164,7 +275,7 @@ void View::breakpoint(const debugger::Breakpoint& breakpoint) {
   const auto condition =
       breakpoint.condition.empty() ? "" : " if " + escaped_message(breakpoint.condition);
   out_ += fmt::format("breakpoint at {}{}: {}\n", breakpoint.line, condition,
-                      listing_.statement(breakpoint.line));
+                      statement(breakpoint.line));
 }
 
 void View::watch(const debugger::Watch& watch, bool has_value) {
@@ -173,8 +284,8 @@ void View::watch(const debugger::Watch& watch, bool has_value) {
 }
 
 void View::frame(const lua::Frame& frame) {
-  out_ += fmt::format("{}  in {}: {}\n", listing_.place(frame.line), escaped_message(frame.name),
-                      listing_.statement(frame.line));
+  out_ += fmt::format("{}  in {}: {}\n", place(frame.line), escaped_message(frame.name),
+                      statement(frame.line));
 }
 
 void View::evaluation(const lua::Evaluation& evaluation) {
@@ -188,8 +299,10 @@ void View::evaluation(const lua::Evaluation& evaluation) {
 }
 
 std::string View::outcome_line(const debugger::RunResult& result) const {
+  const auto text = result.ending == Ending::kReturned ? returned_text(result, true).value_or("")
+                                                       : ending_text(result);
   return tone("=", status_of(result) == ExitStatus::kDone ? Tone::kGood : Tone::kBad) + " " +
-         escaped_message(outcome_text(result));
+         escaped_message(text);
 }
 
 void View::result(const debugger::RunResult& result) {
@@ -201,8 +314,8 @@ void View::result(const debugger::RunResult& result) {
 void View::traced(const debugger::TracedLine& line) {
   if (options_.json) return append_json(line);
   last_error_.clear();
-  auto text = tone("+", Tone::kGood) + " " + tone(listing_.place(line.line), Tone::kDim) + "  " +
-              listing_.line(line.line);
+  auto text = tone("+", Tone::kGood) + " " + tone(place(line.line), Tone::kDim) + "  " +
+              source_line(line.line);
   // Cut the source only: the reader has it, but values and replies appear only here.
   if (options_.cuts_source && display_width(text) > look_.columns) {
     text = cut_to_width(text, look_.columns - 1) + (look_.utf8 ? "…" : ">");

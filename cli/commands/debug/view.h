@@ -12,7 +12,6 @@
 
 #include "base/json_object.h"
 #include "cli/commands/debug/keys.h"
-#include "cli/commands/debug/pieces.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/terminal.h"
 #include "debugger/debugger.h"
@@ -26,9 +25,9 @@ extern const JsonOutput kJson;
 
 // ---- How a run ended ----
 
-inline ExitStatus status_of(const debugger::RunResult& result) {
-  return status_of(result.ending, result.reply);
-}
+/// Returns the problem if no script answered: the server refused, or the connection broke.
+std::optional<Problem> problem_of(const debugger::RunResult& result);
+ExitStatus status_of(const debugger::RunResult& result);
 /// Formats the words of a call, those that need it in quotes, escaped.
 std::string command_text(const debugger::Call& call);
 /// Formats what a script returned in Lua's notation, not escaped: {0, 5, "a\n", nil, +OK, -ERR no}.
@@ -80,7 +79,7 @@ class View {
   using Breakpoints = std::map<int, debugger::Breakpoint>;
 
   /// Reads the source of the debuggee again, after it has changed.
-  void read_source() { listing_.read_source(); }
+  void read_source();
   void halt(const debugger::Halt& halt, const Breakpoints& breakpoints);
   /// Shows lines of the source; numbers outside it are skipped.
   void source(int first, int last, int current, const Breakpoints& breakpoints);
@@ -106,18 +105,24 @@ class View {
   void reading(const ReplyAsRead& reading);
 
   /// Returns `text` cut to maxlen() bytes, at a character boundary.
-  std::string shortened(std::string text) const {
-    return debug::shortened(std::move(text), maxlen());
-  }
+  std::string shortened(std::string text) const;
   void set_maxlen(std::size_t bytes) { options_.maxlen = bytes; }
   std::size_t maxlen() const noexcept { return options_.maxlen; }
-  int line_count() const noexcept { return listing_.line_count(); }
+  int line_count() const noexcept { return static_cast<int>(source_.size()); }
 
  private:
   std::string tone(std::string_view text, Tone tone) const {
     return toned(text, tone, look_.colour);
   }
   std::string bar() const { return tone("|", Tone::kDim) + "   "; }
+  /// Returns a line of the source as it is; empty for a number outside it.
+  std::string_view bytes(int number) const;
+  /// Returns a line of the source, escaped, with tabs as blanks; empty for a number outside it.
+  std::string source_line(int number) const;
+  /// Returns a line of the source without its indentation.
+  std::string statement(int number) const;
+  /// Formats a place in the source: "limit.lua:24".
+  std::string place(int number) const;
   std::string value_text(const lua::Value& value) const;
   std::string short_text(const lua::Evaluation& evaluation) const;
   std::string outcome_line(const debugger::RunResult& result) const;
@@ -129,7 +134,7 @@ class View {
   std::string& out_;
   Look look_;
   const debugger::Debuggee& debuggee_;
-  Listing listing_;
+  std::vector<std::string_view> source_;  ///< the lines of the debuggee
   ViewOptions options_;
   std::string last_error_;  ///< the last error that the traced line shows
 };

@@ -25,9 +25,10 @@ class CommandSession {
                   .source = std::move(source),
                   .keys = {"user:1", "user:2"},
                   .arguments = {"7"}} {
-    debugger_.emplace(debuggee_, keys_, debugger::Debugger::Options{});
+    debugger_.emplace(debuggee_, keys_, debugger::EngineDebugger::Options{});
     view_.emplace(text_, Look{}, debuggee_);
-    commands_.emplace(Commands{.debugger = *debugger_, .view = *view_, .keys = debuggee_.keys});
+    commands_.emplace(Commands{
+        .debugger = *debugger_, .engine = &*debugger_, .view = *view_, .keys = debuggee_.keys});
     (void)debugger_->start();
   }
 
@@ -43,7 +44,7 @@ class CommandSession {
  private:
   debugger::Debuggee debuggee_;
   keyspace::Keyspace keys_{1'700'000'000s};
-  std::optional<debugger::Debugger> debugger_;
+  std::optional<debugger::EngineDebugger> debugger_;
   std::string text_;
   std::optional<View> view_;
   std::optional<Commands> commands_;

@@ -32,11 +32,12 @@ std::vector<std::string> report(Connection& connection, const std::vector<Comman
                                 const std::vector<Command>& commands) {
   call(connection, {{"FLUSHALL"}});
   call(connection, before);
-  const Plan plan;
-  const auto there = look(plan, connection, keys, {});
+  Plan plan;
+  plan.debuggee.keys = keys;
+  const auto there = look(plan, connection);
   call(connection, commands);
   std::vector<std::string> lines;
-  for (const auto& change : changes(keys, there, look(plan, connection, keys, {}))) {
+  for (const auto& change : changes(keys, there, look(plan, connection))) {
     lines.push_back(text_of(change, true));
   }
   return lines;
@@ -85,11 +86,11 @@ TEST_CASE("a TTL that counts down is not a change, but one that is set to anothe
   if (!server) return;
   auto connection = Connection::open(server->url(), 10s);
   call(connection, {{"SET", "k", "5", "PX", "100000"}});
-  const Plan plan;
-  const std::vector<std::string> keys = {"k"};
-  const auto there = look(plan, connection, keys, {});
+  Plan plan;
+  plan.debuggee.keys = {"k"};
+  const auto there = look(plan, connection);
   const auto has_changed = [&] {
-    return changes(keys, there, look(plan, connection, keys, {})).front().changed;
+    return changes(plan.debuggee.keys, there, look(plan, connection)).front().changed;
   };
   (void)connection.call({"BLPOP", "none", "0.05"});
   CHECK_FALSE(has_changed());
@@ -125,10 +126,11 @@ TEST_CASE("a limiter's state is reported with its meaning and the limits of each
         .keys = {"{k}:60s", "{k}:3600s"}, .limits = plan.limits, .now = 1767225660s};
     rlctl::limiter::Checker checker(connection, algorithm);
     (void)checker.check(request);
-    const std::vector<std::string> keys(request.keys.begin(), request.keys.end());
-    const auto there = look(plan, connection, keys, request.now);
+    plan.now = request.now;
+    plan.debuggee.keys = {request.keys.begin(), request.keys.end()};
+    const auto there = look(plan, connection);
     (void)checker.check(request);
-    const auto all = changes(keys, there, look(plan, connection, keys, request.now));
+    const auto all = changes(plan.debuggee.keys, there, look(plan, connection));
     REQUIRE(all.size() == 2);
     CHECK(all[0].changed);
     CHECK(all[0].before->content == "1 of 5 used");

@@ -21,34 +21,14 @@ ldb_in_terminal() {
     rlctl debug -q --ldb $*; status=\$?; exit \$status"
 }
 
-@test "lines are edited, completed and recalled, and the output has colours" {
-  needs_terminal
-  run -0 ldb_in_terminal 'type_at_prompt "stxp\002\be\r"; type_at_prompt "p\t n\t\r"
-    type_at_prompt "redis GET lo\t\r"; type_at_prompt "con\t\r"; type_at_prompt "q\r"' incr.lua login:ann , a b
-  grep -q $'\e\\[32m' screen
-  run -0 plain_screen
-  assert_line '* incr.lua:2'
-  assert_line '|   n: 1'
-  assert_line '|   redis> GET login:ann      "1"'
-  assert_line '= 3'
-  assert_line "  'login:ann': not there → string, \"1\", no ttl"
-  assert_equal "$(head -n 1 state/rlctl/history)" step
-  nothing_is_left
-}
-
 @test "Ctrl-C stops a running script, and two at the prompt end the session by the signal" {
   needs_terminal
   run -130 ldb_in_terminal 'type_at_prompt "c\r"; until_it_runs; printf "\003"; type_at_prompt "p n\r"
     type_at_prompt "\003"; type_at_prompt "\003"' endless.lua
   run -0 plain_screen
   assert_line --regexp '^\* endless.lua:[0-9], stopped'
-  assert_line --regexp '^\|   n: [1-9]'
-  nothing_is_left
-}
-
-@test "Ctrl-D ends the session with status 0" {
-  needs_terminal
-  run -0 ldb_in_terminal 'type_at_prompt "\004"' incr.lua k
+  assert_line --regexp '^= [1-9]'
+  refute_output --partial 'five seconds'
   nothing_is_left
 }
 
@@ -95,7 +75,8 @@ ldb_in_terminal() {
 @test "with --attach an endless script stops after five seconds, and the server keeps serving" {
   start_server --lua-time-limit 200
   run -0 rlctl debug -q --ldb endless.lua --attach <<<$'c\np n\nabort'
-  assert_line --regexp '^\* endless.lua:[0-9], stopped: an infinite loop\?$'
+  assert_line --regexp '^\* endless.lua:[0-9], stopped$'
+  assert_line "(Redis's debugger stops a script that has run for five seconds; leave out --ldb)"
   assert_line --regexp '^= aborted at line [0-9]$'
   assert_equal "$(cli PING)" PONG
 }
@@ -136,14 +117,18 @@ ldb_in_terminal() {
   wait_until grep -q '^= does not compile' out
   printf "local n = 7\nreturn n\n" >my.lua
   printf 'restart\nbreak\ncontinue\ncontinue\n' >&"$typing"
+  wait_until grep -q '^= 7' out
+  printf '#!lua flags=no-such\nreturn 8\n' >my.lua
+  printf 'restart\ncontinue\n' >&"$typing"
   exec {typing}>&-
   wait "$debugger" || status=$?
   assert_equal "$status" 0
   run -0 cat out
   assert_line --regexp "^= does not compile, line 1: .*near '='"
   assert_line 'my.lua has changed'
-  assert_equal "$(grep -c '^breakpoint at' out)" 3
+  assert_line 'breakpoint at 3 removed: nothing stops at this line now'
+  assert_equal "$(grep -c '^breakpoint at 2' out)" 2
   assert_line '* my.lua:2, breakpoint'
-  assert_line '= 7'
+  assert_line '= 8'
   nothing_is_left
 }

@@ -20,9 +20,6 @@ $ rlctl -u private: debug --ldb tally.lua k , 10
 < step
 < next
 <
-< list 1 1
-< list
-< whole
 < print
 < trace
 < break 10
@@ -38,8 +35,6 @@ $ rlctl -u private: debug --ldb tally.lua k , 10
 < e 1.5
 < redis GET k
 < redis SET k 'a b' PX 9000000
-< maxlen
-< maxlen 60
 < print key
 < quit
 * tally.lua:2, at the beginning
@@ -65,29 +60,6 @@ $ rlctl -u private: debug --ldb tally.lua k , 10
 -> 4     local got = redis.call('INCRBY', key, n)
    5     redis.debug('got', got)
    6     return got
-   1   -- Counts requests.
-   2   local key, limit = KEYS[1], tonumber(ARGV[1])
-   1   -- Counts requests.
-   2   local key, limit = KEYS[1], tonumber(ARGV[1])
-   3   local function take(n)
--> 4     local got = redis.call('INCRBY', key, n)
-   5     redis.debug('got', got)
-   6     return got
-   7   end
-   8   local used = take(2)
-   9   for i = 1, 2 do
-   1   -- Counts requests.
-   2   local key, limit = KEYS[1], tonumber(ARGV[1])
-   3   local function take(n)
--> 4     local got = redis.call('INCRBY', key, n)
-   5     redis.debug('got', got)
-   6     return got
-   7   end
-   8   local used = take(2)
-   9   for i = 1, 2 do
-   10    used = used + i
-   11  end
-   12  return {1, limit - used, 'a'}
 |   n: 2
 tally.lua:4  in take: local got = redis.call('INCRBY', key, n)
 tally.lua:8  in top level: local used = take(2)
@@ -107,7 +79,8 @@ breakpoint at 12: return {1, limit - used, 'a'}
 |   take: [..]function@[..]
 |   used: 2
 |   i: 1
-[..]   print: no variable 'got' here: Redis's debugger shows no upvalues; leave out --ldb
+[..]   no variable 'got' here
+(Redis's debugger shows no upvalues; leave out --ldb)
 breakpoint at 10 removed
 * tally.lua:12, breakpoint
    10    used = used + i
@@ -117,12 +90,10 @@ all breakpoints removed
 = [..]k1[..]
 = 1.5
 |   redis> GET k      "2"
-|   redis> SET k a b PX 9000000      "+OK"
-256 bytes of a value are shown
-60 bytes of a value are shown
-|   key: [..]k[..]
+|   redis> SET k "a b" PX 9000000      "+OK"
+= "k"
 ! rlctl: debug: using an empty private server ([..])
-! rlctl: debug: 1 of the commands failed; the first is line 15: 'print got'
+! rlctl: debug: 1 of the commands failed; the first is line 12: 'print got'
 [2]
 
 ## a variable is printed with the value that its name has, and without the digits that Redis rounds away
@@ -158,18 +129,19 @@ breakpoint at 7: look(x)
 ->#7    look(x)
    8  end
    9  return x
-|   x: [..]inner[..]
-|   big: 1.7e+15
-(Redis's debugger rounds numbers to six digits; leave out --ldb for exact values)
+= "inner"
+= 1.7e+15
+(Redis's debugger rounds numbers to six digits; leave out --ldb)
 * shadow.lua:3, breakpoint
    1  local x, big = 1, 1700000000123456
    2  local function look(n)
 ->#3    return n
    4  end
    5  do
-|   n: [..]inner[..]
-|   KEYS: {[..]k[..]}
-|   x: 1      (the first of this name in a calling function)
+= "inner"
+= {"k"}
+= 1
+(Redis's debugger takes the first variable of this name in a calling function; leave out --ldb)
 
 ## a step shows the calls and the messages
 $ write calls.lua
@@ -180,6 +152,7 @@ $ write calls.lua
 < return redis.error_reply('MYERR no')
 $ rlctl -u private: debug -q --ldb calls.lua k
 < s
+< eval redis.call('GET', KEYS[1])
 < s
 < s
 < c
@@ -194,6 +167,7 @@ $ rlctl -u private: debug -q --ldb calls.lua k
 -> 2  redis.pcall('GET', KEYS[1])
    3  redis.call('MSET', 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)
    4  redis.breakpoint() redis.debug({a = 'b'}, nil)
+= [..]x[..]
 |   redis> GET k      "x"
 * calls.lua:3
    1  redis.pcall('SET', KEYS[1], 'x')
@@ -222,7 +196,7 @@ $ rlctl -u private: debug -q --ldb calls.lua k
   '6': not there → string, "6", no ttl
 [5]
 
-## what Redis's debugger cannot do is refused, and other wrong commands are
+## what Redis's debugger cannot do is refused by name
 $ write up.lua
 < local up, t = 1, {1}
 < local function f()
@@ -236,71 +210,81 @@ $ rlctl -u private: debug -q --ldb up.lua
 < finish
 < set x 1
 < again
-< info
+< info watches
+< info breakpoints
+< help watch
 < bt
-< fnord
-< contineu
 < break 3 if up == 1
 < break 99
-< break x
-< break -2
+< break -0
 < print t[1]
 < print nope
-< eval
 < eval up
 < eval 1 +
-< redis
-< redis 'a
 < redis GET
 < redis nosuch
-< list 1 2 3
-< list 1 x
-< list 8
-< maxlen 5
-< step 3
-< help fnord
 < continue
 < step
 < redis GET k
+< info keys
+< again
+< step 3
+< print g
 * up.lua:1, at the beginning
 -> 1  local up, t = 1, {1}
    2  local function f()
    3    return t
-[..]   unknown command 'watch': Redis's debugger watches no values; leave out --ldb
-[..]   unknown command 'finish': Redis's debugger does not know when a function returns; leave out --ldb
-[..]   unknown command 'set': Redis's debugger changes no variables; leave out --ldb
-[..]   unknown command 'again': Redis's debugger keeps no state for another call; leave out --ldb
-[..]   unknown command 'info': 'break' lists breakpoints, 'print' variables, and 'redis' reads keys
+[..]   watch: Redis's debugger watches no values; leave out --ldb
+[..]   finish: Redis's debugger does not know when a function returns; leave out --ldb
+[..]   set: Redis's debugger changes no variables; leave out --ldb
+[..]   again: the script has not ended; 'continue' resumes, 'restart' starts over
+[..]   info: Redis's debugger watches no values; leave out --ldb
+no breakpoints; 'break LINE' makes one
+watch [EXPRESSION | -NUMBER | 0]: set, remove (0: all) or list watches
+For example: watch redis.call('ZCARD', KEYS[1]); watch -1 removes it
+Redis's debugger watches no values; leave out --ldb
 [..]   unknown command 'bt': 'trace' shows the active functions
-[..]   unknown command 'fnord'; 'help' lists them
-[..]   unknown command 'contineu'; did you mean 'continue'?
 [..]   break: Redis's debugger has no conditions; leave out --ldb
-[..]   break: there are 7 lines
-[..]   break: 'x' is not a line number
-[..]   break: there is no breakpoint at 2
+[..]   break: nothing stops at line 99: the nearest that does is 7
+[..]   break: '-0' is not a line number
 [..]   print: Redis's debugger prints variables, not expressions; leave out --ldb
-[..]   print: no variable 'nope' here: Redis's debugger shows no upvalues; leave out --ldb
-[..]   eval: CODE is missing: 'eval #KEYS'
+[..]   no variable 'nope' here
+(Redis's debugger shows no upvalues; leave out --ldb)
 [..]   ldb_eval:1: Script attempted to access nonexistent global variable 'up'
 (Redis's debugger evaluates globals only; leave out --ldb)
 [..]   ldb_eval:1: unexpected symbol near '1'
-[..]   redis: COMMAND is missing: 'redis GET key'
-[..]   redis: ''a' has a quote that is not closed: '
 |   redis> GET[..]
 [..]rong number of args[..]
 |   redis> nosuch[..]
 [..]nknown [..]
-[..]   list: expected at most LINE and AROUND
-[..]   list: 'x' is not a number of lines
-[..]   list: there are 7 lines
-[..]   maxlen: BYTES must be at least 60, not 5; 0 shows all
-[..]   step: unexpected argument '3'
-[..]   help: unknown command 'fnord'; 'help' lists them
 = {1}
 no key was changed
-[..]   the script has ended; 'restart' starts over
-[..]   the script has ended; 'restart' starts over
-! rlctl: debug: 29 of the commands failed; the first is line 1: 'watch x'
+[..]   the script has ended; 'again' calls it on the state that it left, 'restart' starts over
+[..]   redis: Redis's debugger calls Redis only while a script stands still; leave out --ldb
+the script has no KEYS
+* up.lua:1, at the beginning
+-> 1  local up, t = 1, {1}
+   2  local function f()
+   3    return t
+* up.lua:4
+   2  local function f()
+   3    return t
+-> 4  end
+   5  local g = f
+   6  f = nil
+* up.lua:5
+   3    return t
+   4  end
+-> 5  local g = f
+   6  f = nil
+   7  return g()
+* up.lua:6
+   4  end
+   5  local g = f
+-> 6  f = nil
+   7  return g()
+= [..]function@[..]
+! rlctl: debug: 17 of the commands failed; the first is line 1: 'watch x'
 [2]
 
 ## help lists the commands
@@ -311,23 +295,31 @@ $ rlctl -u private: debug -q --ldb up.lua
 < h
 * up.lua:1, at the beginning
 -> 1  return 1
-break, b [LINE... | -LINE | 0]  set, remove (0: all) or list breakpoints
-step, s                         run to the next line, even inside a function
-next, n                         the same: Redis's debugger steps over nothing
-continue, c                     run to a breakpoint or the end
-list, l [LINE [AROUND]]         the source around this line, or another
-whole, w                        all of the source
-print, p [VARIABLE]             all variables of this function, or one
-break, b [LINE... | -LINE | 0]  set, remove (0: all) or list breakpoints
-trace, t                        the active functions, innermost first
-eval, e CODE                    run Lua code, which sees globals only
-redis, r COMMAND [WORD...]      call Redis
-maxlen, m [BYTES]               set how much of a value to show; 0: all
-abort, a                        end the script with an error at this line
-restart                         reload the script, and start over
-help, h [COMMAND]               list the commands, or explain one
-quit, q                         leave
+break, b [LINE... | LINE if EXPRESSION | -LINE | 0]:
+set, remove (0: all) or list breakpoints
+For example: break 12 if count > 3; break -12 removes it
+With --ldb, next is step, print shows only variables, eval sees only globals.
+step, s [TIMES]             run this line
+next, n [TIMES]             run this line, and the functions that it calls
+continue, c                 run to a breakpoint, watch change or the end
+list, l [LINE [AROUND]]     the source around this line, or another
+whole, w                    all of the source
+print, p [EXPRESSION]       all variables, or the value of t.a[2], count + 1
+break, b [LINE... | LINE if EXPRESSION | -LINE | 0]
+                            set, remove (0: all) or list breakpoints
+info, i breakpoints|keys|locals|watches
+                            list these
+trace, t                    the active functions, innermost first
+eval, e CODE                run Lua code in this function, as if it stood here
+redis, r COMMAND [WORD...]  call Redis
+maxlen, m [BYTES]           set how much of a value to show; 0: all
+abort, a                    end the script with an error at this line
+restart                     reload the script, start over on the original state
+again                       after its end: call it on the state that it left
+help, h [COMMAND]           list the commands, or explain one
+quit, q                     leave
 An empty line repeats the last command if it moved or showed something.
+With --ldb, next is step, print shows only variables, eval sees only globals.
 $ write up.lua
 < return 1
 
@@ -378,7 +370,7 @@ breakpoint at 2: redis.call('INCR', KEYS[1])
 ->#2    redis.call('INCR', KEYS[1])
    3  end)
    4  return 7
-[..]   the script caught the error meant to end it, and continued
+(Redis's debugger cannot abort a script that catches errors; leave out --ldb)
 = 7
 no key was changed
 
@@ -431,35 +423,16 @@ $ rlctl -u private: debug -q --ldb endless.lua
    1  while true do
 -> 2    local n = 1
    3  end
-* endless.lua:2, stopped: an infinite loop?
+* endless.lua:2, stopped
    1  while true do
 -> 2    local n = 1
    3  end
+(Redis's debugger stops a script that has run for five seconds; leave out --ldb)
 = cut off: no answer within 2s
 the session is over; 'restart' starts over
-[..]   the script has ended; 'restart' starts over
+[..]   the script has ended; 'again' calls it on the state that it left, 'restart' starts over
 ! rlctl: debug: 1 of the commands failed; the first is line 3: 'step'
 [1]
-
-## commands come from a file
-$ write steps.lua
-< local n = redis.call('INCR', KEYS[1])
-< return n
-$ write commands
-< continue
-< nonsense
-$ rlctl -u private: debug -q --ldb steps.lua k --commands commands
-* steps.lua:1, at the beginning
--> 1  local n = redis.call('INCR', KEYS[1])
-   2  return n
-= 1
-  'k': not there → string, "1", no ttl
-[..]   unknown command 'nonsense'; 'help' lists them
-! rlctl: debug: 1 of the commands failed; the first is line 2 of commands: 'nonsense'
-[2]
-$ rlctl -u private: debug -q --ldb steps.lua k --commands nowhere
-! rlctl: debug: cannot open 'nowhere': no such file or directory
-[2]
 
 ## keys are copied from a server that is named, and none from one that is not
 $ write get.lua
@@ -510,7 +483,37 @@ $ rlctl -u private: debug -q --ldb clock.lua --now 1000000000000000
 ! Try 'rlctl debug --help'.
 [2]
 
+## info reads the keys at a stop, and again calls the script on the state that it left
+$ write steps.lua
+< local n = redis.call('INCR', KEYS[1])
+< return n
+$ rlctl -u private: debug -q --ldb steps.lua k
+< step
+< info keys
+< continue
+< again
+< continue
+* steps.lua:1, at the beginning
+-> 1  local n = redis.call('INCR', KEYS[1])
+   2  return n
+|   redis> INCR k      1
+* steps.lua:2
+   1  local n = redis.call('INCR', KEYS[1])
+-> 2  return n
+'k': string, "1", no ttl
+= 1
+  'k': not there → string, "1", no ttl
+* steps.lua:1, at the beginning
+-> 1  local n = redis.call('INCR', KEYS[1])
+   2  return n
+= 2
+  'k': string, "1" → "2", no ttl
+
 ## options that Redis's debugger cannot serve are refused
+$ rlctl debug --ldb
+! rlctl: debug: no SCRIPT given
+!   hint: rlctl debug --ldb my.lua KEY , ARG
+[2]
 $ rlctl debug --ldb gcra k --trace
 ! rlctl: debug: --ldb and --trace cannot be combined: Redis's debugger only steps
 !   hint: leave out --ldb

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "debugger/debugger.h"
-#include "ldb/redis_debugger.h"
+#include "debugger/engine_debugger.h"
 #include "lua/calls.h"
 #include "lua/stop_lines.h"
 #include "lua/substitute.h"
@@ -64,7 +63,6 @@ void test(std::string_view input) {
   (void)needed_substitutes(input, words);
   (void)needed_substitutes("return redis.call(ARGV[1])", words);
   (void)rlctl::debugger::parse_assignment(input);
-  (void)rlctl::ldb::may_be_endless(input);
   const auto stops = stop_lines(input);
   require(stops.empty() || *stops.begin() >= 1, "lines begin with 1");
 }

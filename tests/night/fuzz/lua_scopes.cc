@@ -12,24 +12,10 @@ using namespace rlctl::lua;
 void require_consistent(const Scopes& scopes, std::string_view source) {
   const auto functions = scopes.functions.size(), locals = scopes.locals.size();
   require(functions >= 1, "there is a main function");
-  for (std::size_t i = 0; i < functions; ++i) {
-    const auto& function = scopes.functions[i];
-    require(function.parent < functions && (i == 0 || function.parent < i),
-            "outer functions come first");
-    require(function.first_line <= function.last_line, "a function ends after it begins");
+  for (const auto& function : scopes.functions) {
     for (const auto local : function.outer) require(local < locals, "an upvalue is a local");
   }
-  for (const auto& local : scopes.locals) {
-    require(local.function < functions && (!local.name.empty() || local.is_hidden),
-            "a local has a name");
-  }
-  std::size_t at = 0;
-  for (const auto& statement : scopes.statements) {
-    require(statement.offset >= at && statement.offset <= source.size(), "statements are in order");
-    at = statement.offset;
-    require(statement.function < functions, "a statement is in a function");
-    for (const auto local : statement.locals) require(local < locals, "a local is one");
-  }
+  for (const auto name : scopes.locals) require(!name.empty(), "a local has a name");
   for (const auto& read : scopes.global_reads) {
     require(source.substr(read.offset).starts_with(read.name), "a global is read there");
   }

@@ -165,7 +165,7 @@ void Adapter::launch() {
 
 /// Serves the client while there is a script.
 void Adapter::drive(const Plan& plan, const EngineKeys& keys, const Json& request) {
-  debugger::Debugger::Options options;
+  debugger::EngineDebugger::Options options;
   options.wants_stop = [this] { return wants_stop(); };
   options.on_message = [this](int line, const std::string& text) {
     client_.log(escaped_message(text), script_->source(), counting_.line(line));
@@ -202,12 +202,12 @@ void Adapter::begin() {
   if (!debugger.running() || stops_on_entry_) return halted(halt);
   report(halt);
   if (auto reason = debugger.reason_to_halt()) return after_stop(*std::move(reason), true);
-  run(&debugger::Debugger::go_on);
+  runs_freely_ = true;
+  run(&debugger::EngineDebugger::go_on);
 }
 
 void Adapter::run(Move move) {
   state_ = State::kRunning;
-  runs_freely_ = move == &debugger::Debugger::go_on;
   after_stop((script_->debugger().*move)(), runs_freely_);
 }
 
@@ -366,11 +366,12 @@ Json Adapter::threads() const {
 
 // ---- Requests: moving ----
 
-Json Adapter::begin_move(Move move) {
+Json Adapter::begin_move(Move move, bool is_free) {
   if (move_ != nullptr) throw UsageError("the script is running: pause it first");
   move_ = move;
+  runs_freely_ = is_free;
   variables_->forget();
-  if (move != &debugger::Debugger::go_on) return nullptr;
+  if (!is_free) return nullptr;
   return {{"allThreadsContinued", true}};
 }
 
@@ -384,7 +385,7 @@ Json Adapter::pause() {
 
 std::span<const Adapter::Row> Adapter::rows() {
   using A = Adapter;
-  using D = debugger::Debugger;
+  using D = debugger::EngineDebugger;
   using J = const Json;
   static constexpr Row kRows[] = {
       {"initialize", Needs::kNothing, [](A& a, J& given) { return a.initialize(given); }},
@@ -414,7 +415,7 @@ std::span<const Adapter::Row> Adapter::rows() {
       {"stepIn", Needs::kStop, [](A& a, J&) { return a.begin_move(&D::step); }},
       {"next", Needs::kStop, [](A& a, J&) { return a.begin_move(&D::next); }},
       {"stepOut", Needs::kStop, [](A& a, J&) { return a.begin_move(&D::finish); }},
-      {"continue", Needs::kStop, [](A& a, J&) { return a.begin_move(&D::go_on); }},
+      {"continue", Needs::kStop, [](A& a, J&) { return a.begin_move(&D::go_on, true); }},
       {"pause", Needs::kScript, [](A& a, J&) { return a.pause(); }},
   };
   return kRows;

@@ -13,7 +13,7 @@
 #include "cli/commands/debug/dap/variables.h"
 #include "cli/commands/debug/engine_keys.h"
 #include "cli/commands/debug/plan.h"
-#include "debugger/debugger.h"
+#include "debugger/engine_debugger.h"
 
 namespace rlctl::cli::debug::dap {
 
@@ -53,7 +53,7 @@ class Adapter {
   };
   static std::span<const Row> rows();
 
-  using Move = debugger::Halt (debugger::Debugger::*)();
+  using Move = debugger::Halt (debugger::EngineDebugger::*)();
 
   // ---- Messages ----
 
@@ -86,7 +86,8 @@ class Adapter {
   Json exception_info() const;
   Json disconnect();
   Json threads() const;
-  Json begin_move(Move move);
+  /// Moves the script after the answer; `is_free`: not for one step.
+  Json begin_move(Move move, bool is_free = false);
   Json pause();
 
   const Plan& given_;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "debugger/debugger.h"
+#include "debugger/engine_debugger.h"
 
 namespace rlctl::cli::debug::dap {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using Breakpoints = std::map<int, debugger::Breakpoint>;
 
 /// The line nearest to this one at which the script stops, the later of two; 0 if none is known.
-int nearest_stop(const debugger::Debugger& debugger, int line) {
+int nearest_stop(const debugger::EngineDebugger& debugger, int line) {
   const auto& lines = debugger.stop_lines();
   const auto after = lines.lower_bound(line);
   if (after == lines.begin()) return after == lines.end() ? 0 : *after;

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "debugger/debugger.h"
+#include "debugger/engine_debugger.h"
 
 namespace rlctl::cli::debug::dap {
 namespace {
@@ -28,7 +28,7 @@ std::string script_file(const Plan& plan, const debugger::Debuggee& debuggee) {
 }  // namespace
 
 Script::Script(const Plan& plan, const EngineKeys& keys, Counting counting,
-               debugger::Debugger::Options options)
+               debugger::EngineDebugger::Options options)
     : counting_(counting),
       stepper_(plan, keys, std::move(options)),
       view_(text_, Look{.utf8 = true}, stepper_.debuggee()),
@@ -41,9 +41,7 @@ void Script::reset() {
 std::string Script::end_text() {
   text_.clear();
   view_.result(debugger().result());
-  const auto left = stepper_.end(true);
-  if (!left.missing.empty()) view_.say(left.missing);
-  for (const auto& line : left.keys) view_.say(line);
+  for (const auto& line : stepper_.end(true)) view_.say(line);
   return std::exchange(text_, {});
 }
 

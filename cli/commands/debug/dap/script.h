@@ -24,12 +24,12 @@ class Script {
  public:
   /// The plan and the keys must outlive this.
   Script(const Plan& plan, const EngineKeys& keys, Counting counting,
-         debugger::Debugger::Options options);
+         debugger::EngineDebugger::Options options);
   Script(const Script&) = delete;
   Script& operator=(const Script&) = delete;
 
-  Stepper& stepper() noexcept { return stepper_; }
-  debugger::Debugger& debugger() noexcept { return stepper_.debugger(); }
+  EngineStepper& stepper() noexcept { return stepper_; }
+  debugger::EngineDebugger& debugger() noexcept { return stepper_.debugger(); }
   const debugger::Debuggee& debuggee() const noexcept { return stepper_.debuggee(); }
   const Counting& counting() const noexcept { return counting_; }
 
@@ -49,7 +49,7 @@ class Script {
 
  private:
   const Counting counting_;
-  Stepper stepper_;
+  EngineStepper stepper_;
   std::string text_;  ///< what the view has written
   View view_;
   std::string path_;  ///< the script's file; empty if it has none

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/commands/debug/keys.h"
-#include "debugger/debugger.h"
+#include "debugger/engine_debugger.h"
 #include "lua/frames.h"
 #include "lua/value.h"
 
