@@ -142,16 +142,27 @@ std::string text_of(std::span<const Part> parts, const Look& look) {
 
 // ---- Tables that grow ----
 
-GrowingTable::GrowingTable(Cells titles, std::vector<std::size_t> widths, const Look& look)
+GrowingTable::GrowingTable(Row titles, std::vector<std::size_t> widths, const Look& look)
     : titles_(std::move(titles)),
       columns_(Numbers::kAllButLastTwo, std::move(widths)),
       look_(look) {
-  for (auto& title : titles_) title = toned(title, Tone::kDim, look_.colour);
+  for (auto& title : titles_) title.tone = Tone::kDim;
 }
 
-std::size_t GrowingTable::room_for_last() const noexcept {
-  const auto others = columns_.width(1, titles_.size() - 1) + Columns::kGap;
-  return look_.columns - std::min(look_.columns, others);
+void GrowingTable::widen(const Row& row) {
+  const auto cells = cells_of(row, look_.colour);
+  columns_.widen(std::span(cells).first(titles_.size() - 1));
+}
+
+void GrowingTable::append(std::string& out, const Row& row, LongCell long_cell) {
+  if (!std::exchange(has_titles_, true)) append(out, titles_);
+  auto cells = cells_of(row, look_.colour);
+  if (long_cell == LongCell::kWithoutMiddle) {
+    const auto others = columns_.width(1, titles_.size() - 1) + Columns::kGap;
+    cells.back() = without_middle(cells.back(), look_.columns - std::min(look_.columns, others),
+                                  look_.utf8 ? "…" : "..");
+  }
+  out.append(columns_.line(cells)).append("\n");
 }
 
 }  // namespace rlctl::cli::report
