@@ -68,12 +68,6 @@ constexpr JsonField<KeyState> kFields[] = {
      [](const auto& of) { return of.usage.bytes; }},
 };
 
-std::string time_text(const stored::Usage& usage, std::optional<microseconds> time) {
-  if (!time) return {};
-  if (*time == microseconds{0}) return "now";
-  return *time == limiter::kNever ? "never" : fmt::format("{}{}", mark_of(usage), wait_text(*time));
-}
-
 std::string time_remark(std::string_view what, const std::string& time) {
   if (time.empty() || time == "now") return {};
   return fmt::format("{} {}{}", what, time == "never" ? "" : "in ", time);
@@ -124,20 +118,18 @@ std::string ratio_text(std::optional<double> ratio) {
   return fmt::format("{:.0f}%", *ratio < 1 ? std::min(percent, 99.0) : percent);
 }
 
-std::string next_free_text(const stored::Usage& usage) {
-  return time_text(usage, usage.next_free);
-}
-
-std::string reset_text(const stored::Usage& usage) {
-  return time_text(usage, usage.reset_after);
+std::string time_text(const stored::Usage& usage, std::optional<microseconds> time) {
+  if (!time) return {};
+  if (*time == microseconds{0}) return "now";
+  return *time == limiter::kNever ? "never" : fmt::format("{}{}", mark_of(usage), wait_text(*time));
 }
 
 std::string next_free_remark(const stored::Usage& usage) {
-  return time_remark("next free", next_free_text(usage));
+  return time_remark("next free", time_text(usage, usage.next_free));
 }
 
 std::string reset_remark(const stored::Usage& usage) {
-  return time_remark("resets", reset_text(usage));
+  return time_remark("resets", time_text(usage, usage.reset_after));
 }
 
 std::string ttl_text(const stored::Usage& usage) {

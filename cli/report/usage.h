@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,9 +40,8 @@ std::string used_of_text(const stored::Inspection& key);
 std::string ratio_text(std::optional<double> ratio);
 /// The tone of a ratio: `low` unless most of the limit is used.
 Tone tone_of_use(std::optional<double> ratio, Tone low);
-/// "12.041 s", "now" or "never"
-std::string next_free_text(const stored::Usage& usage);
-std::string reset_text(const stored::Usage& usage);
+/// How long it takes from now: "12.041 s", "now" or "never".
+std::string time_text(const stored::Usage& usage, std::optional<std::chrono::microseconds> time);
 /// "next free in 12.041 s" or "next free never"; empty if that is now.
 std::string next_free_remark(const stored::Usage& usage);
 /// "resets in 12.041 s"; empty if that is now.

@@ -40,9 +40,13 @@ constexpr std::array kColumns{
              return {report::ratio_text(key.ratio), report::tone_of_use(key.ratio, Tone::kPlain)};
            }},
     Column{"next free", 10, kMedium,
-           [](const KeyState& key) -> Text { return report::next_free_text(key.usage); }},
+           [](const KeyState& key) -> Text {
+             return report::time_text(key.usage, key.usage.next_free);
+           }},
     Column{"resets in", 10, kVeryWide,
-           [](const KeyState& key) -> Text { return report::reset_text(key.usage); }},
+           [](const KeyState& key) -> Text {
+             return report::time_text(key.usage, key.usage.reset_after);
+           }},
     Column{"ttl", 9, kWide,
            [](const KeyState& key) -> Text {
              return {report::ttl_text(key.usage), key.usage.ttl ? Tone::kPlain : Tone::kBad};

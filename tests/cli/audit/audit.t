@@ -120,12 +120,14 @@ algorithm  spend: fixed-window    limit 100/30d
            a count of what is used
 used       88 of 100              12 remaining
            ███████████████████████████████████░░░░░  88%
+count      87.43
 
 key        spend:c                string, [..] bytes, ttl [..]
 algorithm  spend: fixed-window    limit 100/30d
            a count of what is used
 used       100 of 100             next free in [..], resets in [..]
            ████████████████████████████████████████  100%
+count      99.5
 $ rlctl quota spend:a spend:b left:a
 RATELIMIT CRITICAL - spend:b 121% used (121 of 100); others: 2 WARNING | 'spend:a used'=88;80;95;0;100 'spend:a remaining'=12;;;0;100 'spend:b used'=121;80;95;0;100 'spend:b remaining'=0;;;0;100 'left:a used'=88;80;95;0;100 'left:a remaining'=12;;;0;100
 WARNING spend:a 88% used (88 of 100)
