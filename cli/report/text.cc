@@ -16,9 +16,12 @@ constexpr std::size_t kAbout = 23;
 constexpr std::size_t kNarrow = 60;
 constexpr std::size_t kIndent = 2;
 
-Cells cells_of(const Row& row, bool colour) {
+Cells cells_of(Row row, bool colour) {
   Cells cells;
-  for (const auto& text : row) cells.push_back(toned(text.words, text.tone, colour));
+  cells.reserve(row.size());
+  for (auto& [words, tone] : row) {
+    cells.push_back(colour ? toned(words, tone, true) : std::move(words));
+  }
   return cells;
 }
 
@@ -149,20 +152,22 @@ GrowingTable::GrowingTable(Row titles, std::vector<std::size_t> widths, const Lo
   for (auto& title : titles_) title.tone = Tone::kDim;
 }
 
-void GrowingTable::widen(const Row& row) {
-  const auto cells = cells_of(row, look_.colour);
-  columns_.widen(std::span(cells).first(titles_.size() - 1));
-}
-
-void GrowingTable::append(std::string& out, const Row& row, LongCell long_cell) {
-  if (!std::exchange(has_titles_, true)) append(out, titles_);
-  auto cells = cells_of(row, look_.colour);
-  if (long_cell == LongCell::kWithoutMiddle) {
-    const auto others = columns_.width(1, titles_.size() - 1) + Columns::kGap;
-    cells.back() = without_middle(cells.back(), look_.columns - std::min(look_.columns, others),
-                                  look_.utf8 ? "…" : "..");
+void GrowingTable::append(std::string& out, std::vector<Row> rows, LongCell long_cell) {
+  const auto last = titles_.size() - 1;
+  std::vector<Cells> lines;
+  for (auto& row : rows) {
+    lines.push_back(cells_of(std::move(row), look_.colour));
+    columns_.widen(std::span(lines.back()).first(last));
   }
-  out.append(columns_.line(cells)).append("\n");
+  if (long_cell == LongCell::kWithoutMiddle) {
+    const auto others = columns_.width(1, last) + Columns::kGap;
+    const auto room = look_.columns - std::min(look_.columns, others);
+    for (auto& line : lines) line[last] = without_middle(line[last], room, look_.utf8 ? "…" : "..");
+  }
+  if (!std::exchange(has_titles_, true)) {
+    lines.insert(lines.begin(), cells_of(titles_, look_.colour));
+  }
+  for (const auto& line : lines) out.append(columns_.line(line)).append("\n");
 }
 
 }  // namespace rlctl::cli::report

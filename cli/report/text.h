@@ -60,10 +60,9 @@ class GrowingTable {
   /// The look must outlive this.
   GrowingTable(Row titles, std::vector<std::size_t> widths, const Look& look);
 
-  /// Widens the columns so that they hold this row. The last cell needs no room.
-  void widen(const Row& row);
-  /// Appends the row, the first one below the titles.
-  void append(std::string& out, const Row& row, LongCell long_cell = LongCell::kWhole);
+  /// Appends the rows in columns that hold these and all rows before, the first of all below the
+  /// titles.
+  void append(std::string& out, std::vector<Row> rows, LongCell long_cell = LongCell::kWhole);
 
  private:
   Row titles_;

@@ -35,12 +35,11 @@ std::string ago(microseconds duration) {
   return wait_text(duration, Rounding::kDown) + " ago";
 }
 
-/// "one every 12 s", but "one every 8.572 s": whole tenths of a second as a period, else as a wait.
+/// "one every 12 s"
 std::string rate_part(std::optional<std::int64_t> limit, std::optional<microseconds> window) {
   if (!limit || !window) return {};
-  const microseconds interval{std::llround(as_double(*window) / static_cast<double>(*limit))};
-  const bool is_whole = interval % std::chrono::milliseconds{100} == microseconds{0};
-  return "one every " + (is_whole ? period_text(interval) : wait_text(interval));
+  const auto interval = as_double(*window) / static_cast<double>(*limit);
+  return "one every " + span_text(microseconds{std::llround(interval)});
 }
 
 /// Describes a key that exists, part by part.
@@ -261,13 +260,9 @@ class Description {
     if (!key_.limit || !key_.window || !key_.used || !key_.reset_after) return;
     const auto waiting = std::max<std::int64_t>(0, *key_.used - 1);
     const auto each = as_double(*key_.window) / static_cast<double>(*key_.limit);
-    const auto departs_in = [&](std::int64_t intervals) {
-      const auto ahead = static_cast<double>(intervals) * each;
-      return wait_text(*key_.reset_after - microseconds{std::llround(ahead)});
-    };
+    const microseconds all{std::llround(static_cast<double>(waiting) * each)};
     fact("waiting", std::to_string(waiting),
-         {waiting > 0 ? "next departs in " + departs_in(waiting) : "",
-          waiting > 1 ? "the last in " + departs_in(1) : ""});
+         {waiting > 0 ? "next departs in " + wait_text(*key_.reset_after - all) : ""});
     fact("rate", rate_part(key_.limit, key_.window));
   }
 
@@ -419,8 +414,7 @@ class Description {
     if (!is_beside) fact(label, "");
     fact(is_beside ? label : "", bars_text(key_.bars, look_.utf8));
     const auto one = *key_.window / static_cast<std::int64_t>(key_.bars.size());
-    const bool is_whole = one % std::chrono::seconds{1} == microseconds{0};
-    note({fmt::format("one bar is {}, the highest {}", is_whole ? period_text(one) : wait_text(one),
+    note({fmt::format("one bar is {}, the highest {}", span_text(one),
                       *std::ranges::max_element(key_.bars)),
           Tone::kDim});
   }

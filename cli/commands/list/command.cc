@@ -140,11 +140,14 @@ class Run : Reader {
     if (plan_.only_totals || keys.empty()) return;
     progress_.clear();
     auto& out = invocation_.out.buffer();
-    for (const auto& key : keys) {
-      if (!invocation_.json) table_.widen(row_of(key, look_));
-    }
-    for (const auto& key : keys) {
-      invocation_.json ? append_json(out, key) : table_.append(out, row_of(key, look_));
+    constexpr std::size_t kPage = 1000;  // rows take more memory than keys
+    for (std::span rest(keys); !rest.empty();) {
+      const auto page = rest.first(std::min(kPage, rest.size()));
+      rest = rest.subspan(page.size());
+      if (!invocation_.json) table_.append(out, rows_of(page, look_));
+      for (const auto& key : page) {
+        if (invocation_.json) append_json(out, key);
+      }
       invocation_.out.flush_if_large();
     }
     if (!plan_.sort) invocation_.out.flush();
@@ -309,11 +312,7 @@ class Watching : Reader {
     }
     const Look look = look_of_table(invocation_.out);
     append_filled(out, toned(summary(), Tone::kDim, look.colour), 0, look.columns);
-    auto table = make_table(look);
-    for (const auto& key : last_.keys) table.widen(row_of(key, look));
-    for (const auto& key : last_.keys) {
-      table.append(out, row_of(key, look), report::LongCell::kWithoutMiddle);
-    }
+    make_table(look).append(out, rows_of(last_.keys, look), report::LongCell::kWithoutMiddle);
     return out;
   }
 

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/json_object.h"
 #include "cli/commands/list/listing.h"
@@ -18,7 +20,7 @@ namespace rlctl::cli::list {
 Look look_of_table(const Output& out);
 /// A table of keys, which come last, since they may be of any width.
 report::GrowingTable make_table(const Look& look);
-report::Row row_of(const KeyState& key, const Look& look);
+std::vector<report::Row> rows_of(std::span<const KeyState> keys, const Look& look);
 
 extern const JsonOutput kJson;
 /// One JSON object and a line end.

@@ -84,14 +84,17 @@ report::GrowingTable make_table(const Look& look) {
   return {std::move(titles), std::move(widths), look};
 }
 
-report::Row row_of(const KeyState& key, const Look& look) {
-  report::Row row;
-  row.reserve(kColumns.size() + 1);
-  for (const auto& column : kColumns) {
-    row.push_back(look.columns < column.min_room ? Text() : known(column.text(key)));
+std::vector<report::Row> rows_of(std::span<const KeyState> keys, const Look& look) {
+  std::vector<report::Row> rows;
+  for (const auto& key : keys) {
+    auto& row = rows.emplace_back();
+    row.reserve(kColumns.size() + 1);
+    for (const auto& column : kColumns) {
+      row.push_back(look.columns < column.min_room ? Text() : known(column.text(key)));
+    }
+    row.emplace_back(key_text(key.key, look));
   }
-  row.emplace_back(key_text(key.key, look));
-  return row;
+  return rows;
 }
 
 // ---- Totals ----

@@ -86,7 +86,7 @@ algorithm  leaky-bucket           limit 5/60s, burst 10
 used       3 of 11                8 remaining, resets in 32.886 s
 now        2026-01-01T12:00:03.114000Z  [..] behind the server's clock
            ███████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  27%
-waiting    2                      next departs in 8.886 s, the last in 20.886 s
+waiting    2                      next departs in 8.886 s
 rate       one every 12 s
 last       2026-01-01T12:00:24Z   in 20.886 s
 $ rlctl inspect fixed counter leaky --now 2026-01-01T12:02:10Z
@@ -175,9 +175,8 @@ used       [..] of 1000001
            next free in [..], resets in [..]
            it expires before that, in 1h[..], and is then as if unused
            ████████████████████████████████████████  [..]%
-waiting    [..]
-           next departs in [..], the last in [..]
-rate       one every 0.060 ms
+waiting    [..]         next departs in [..]
+rate       one every 60 µs
 last       2090-01-01T00:00:00Z   in [..]
 
 ## leases are listed by their end, with those that have lapsed
@@ -260,7 +259,7 @@ $ rlctl inspect log --limit 5/30s --color always --now 2026-01-01T12:00:45Z
            ␛[33mits newest entry is in the future: a clock was ahead,
            or this one is behind␛[0m
 ␛[1mlast 30 s␛[0m  ...................@.......................................-
-           ␛[2mone bar is 0.500 s, the highest 4␛[0m
+           ␛[2mone bar is 500 ms, the highest 4␛[0m
 $ rlctl inspect four one --color always --now 2026-01-01T12:00:45Z
 ␛[1mkey␛[0m        four                   string, [..] bytes, ttl [..]
 ␛[1malgorithm␛[0m  fixed-window           limit 5/60s

@@ -117,14 +117,14 @@ TEST_CASE("report: the columns of a table that grows are as wide as what is know
   const Look look{.columns = 20, .utf8 = true};
   std::string out;
   GrowingTable table({"used", "ttl", "name", "key"}, {4, 0, 4, 1}, look);
-  const Row fixed{"12345", "", "fixed", "login:ann"};
-  table.append(out, {"5", "", "gcra", "login:bob"});
-  table.widen(fixed);
-  table.append(out, fixed, LongCell::kWithoutMiddle);
+  table.append(out, {{"5", "", "gcra", "login:bob"}});
+  table.append(out, {{"5", "", "gcra", "a"}, {"12345", "", "fixed", "login:ann"}},
+               LongCell::kWithoutMiddle);
   CHECK(out ==
         "used  name  key\n"
         "   5  gcra  login:bob\n"
-        "12345  fixed  lo…nn\n");
+        "    5  gcra   a\n"
+        "12345  fixed  log…nn\n");
 }
 
 }  // namespace rlctl::cli::report::text_test
