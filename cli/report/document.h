@@ -37,7 +37,7 @@ struct Text {
 
 /// A label, a value, and remarks on it, which commas separate:
 ///
-///     used       5 of 5                 next free in 12.041 s, empty in 59.310 s
+///     used       5 of 5                 next free in 12.041 s, resets in 59.310 s
 ///
 /// Remarks alone are a sentence about the facts above.
 struct Fact {

@@ -16,9 +16,12 @@ constexpr std::size_t kAbout = 23;
 constexpr std::size_t kNarrow = 60;
 constexpr std::size_t kIndent = 2;
 
-Cells cells_of(const Row& row, bool colour) {
+Cells cells_of(Row row, bool colour) {
   Cells cells;
-  for (const auto& text : row) cells.push_back(toned(text.words, text.tone, colour));
+  cells.reserve(row.size());
+  for (auto& [words, tone] : row) {
+    cells.push_back(colour ? toned(words, tone, true) : std::move(words));
+  }
   return cells;
 }
 
@@ -142,16 +145,29 @@ std::string text_of(std::span<const Part> parts, const Look& look) {
 
 // ---- Tables that grow ----
 
-GrowingTable::GrowingTable(Cells titles, std::vector<std::size_t> widths, const Look& look)
+GrowingTable::GrowingTable(Row titles, std::vector<std::size_t> widths, const Look& look)
     : titles_(std::move(titles)),
       columns_(Numbers::kAllButLastTwo, std::move(widths)),
       look_(look) {
-  for (auto& title : titles_) title = toned(title, Tone::kDim, look_.colour);
+  for (auto& title : titles_) title.tone = Tone::kDim;
 }
 
-std::size_t GrowingTable::room_for_last() const noexcept {
-  const auto others = columns_.width(1, titles_.size() - 1) + Columns::kGap;
-  return look_.columns - std::min(look_.columns, others);
+void GrowingTable::append(std::string& out, std::vector<Row> rows, LongCell long_cell) {
+  const auto last = titles_.size() - 1;
+  std::vector<Cells> lines;
+  for (auto& row : rows) {
+    lines.push_back(cells_of(std::move(row), look_.colour));
+    columns_.widen(std::span(lines.back()).first(last));
+  }
+  if (long_cell == LongCell::kWithoutMiddle) {
+    const auto others = columns_.width(1, last) + Columns::kGap;
+    const auto room = look_.columns - std::min(look_.columns, others);
+    for (auto& line : lines) line[last] = without_middle(line[last], room, look_.utf8 ? "…" : "..");
+  }
+  if (!std::exchange(has_titles_, true)) {
+    lines.insert(lines.begin(), cells_of(titles_, look_.colour));
+  }
+  for (const auto& line : lines) out.append(columns_.line(line)).append("\n");
 }
 
 }  // namespace rlctl::cli::report

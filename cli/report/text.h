@@ -49,26 +49,26 @@ inline constexpr std::size_t kLabelWidth = 11;
 /// The parts as text.
 std::string text_of(std::span<const Part> parts, const Look& look);
 
+/// How to show a last cell for which the terminal has no room in the row's line.
+enum class LongCell { kWhole, kWithoutMiddle };
+
 /// A table whose rows are written while others are still to be found. All columns are of numbers
-/// but the last two, of which the last may be of any width. Cells may be toned().
+/// but the last two, of which the last may be of any width.
 class GrowingTable {
  public:
   /// Each column is as wide as this at first; one without a width and without text is left out.
-  GrowingTable(Cells titles, std::vector<std::size_t> widths, const Look& look);
+  /// The look must outlive this.
+  GrowingTable(Row titles, std::vector<std::size_t> widths, const Look& look);
 
-  /// Widens the columns so that they hold these cells. The last column needs no room.
-  void widen(const Cells& all_but_last) { columns_.widen(all_but_last); }
-  void append_titles(std::string& out) const { append(out, titles_); }
-  void append(std::string& out, const Cells& row) const {
-    out.append(columns_.line(row)).append("\n");
-  }
-  /// The columns of the terminal for the last column.
-  std::size_t room_for_last() const noexcept;
+  /// Appends the rows in columns that hold these and all rows before, the first of all below the
+  /// titles.
+  void append(std::string& out, std::vector<Row> rows, LongCell long_cell = LongCell::kWhole);
 
  private:
-  Cells titles_;
+  Row titles_;
   Columns columns_;
-  Look look_;
+  bool has_titles_ = false;  ///< above the rows that were written
+  const Look& look_;
 };
 
 }  // namespace rlctl::cli::report

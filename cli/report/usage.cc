@@ -1,11 +1,34 @@
 #include "cli/report/usage.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "base/time.h"
+
 namespace rlctl::cli::report {
 namespace {
 
 using namespace json_type;
 
-constexpr JsonField<UsageFigures> kFields[] = {
+constexpr JsonField<KeyState> kFields[] = {
+    {"key", kBytes, "The key in Redis.", [](const auto& of) { return JsonBytes{of.key}; }},
+    {"library", kLibrary,
+     "The library that wrote the key: rlctl, another one, or the value of --read-as. Null if the "
+     "key does not exist or the library is not known.",
+     [](const auto& of) { return known_text(of.library); }},
+    {"algorithm", kStoredAlgorithm,
+     "The algorithm, whoever wrote the key. A key whose algorithm is foreign-zset, "
+     "foreign-counter or foreign-hash only looks like a limiter's state, and its figures are "
+     "unknown. Null if the key holds no limiter state, if it may be of two algorithms of a "
+     "library, or if it does not exist and no option or policy names the algorithm.",
+     [](const auto& of) { return known_text(of.algorithm); }},
+    {"policy", kTextOrNull, "The policy to which the key belongs, or null.",
+     [](const auto& of) { return known_text(of.policy); }},
+    {"part_of", kTextOrNull, "The key to whose state this one belongs, which has the figures.",
+     [](const auto& of) { return known_text(of.part_of); }},
     {"limit", kLimitOrNull,
      "The limit to which the other fields refer: the units that it allows in one window.",
      [](const auto& of) { return of.usage.limit; }},
@@ -45,9 +68,80 @@ constexpr JsonField<UsageFigures> kFields[] = {
      [](const auto& of) { return of.usage.bytes; }},
 };
 
+std::string time_remark(std::string_view what, const std::string& time) {
+  if (time.empty() || time == "now") return {};
+  return fmt::format("{} {}{}", what, time == "never" ? "" : "in ", time);
+}
+
 }  // namespace
 
-constinit const JsonObject<UsageFigures> kUsageJson(kFields);
+constinit const JsonObject<KeyState> kKeyJson(kFields);
+
+KeyState::KeyState(const stored::Inspection& inspection, std::string_view its_policy)
+    : key(inspection.key),
+      policy(its_policy),
+      part_of(inspection.state.part_of),
+      usage(inspection),
+      ratio(inspection.ratio()) {
+  if (!inspection.is_limiter()) return;
+  library = inspection.state.form->library;
+  algorithm = inspection.state.form->name;
+}
+
+std::string_view mark_of(const stored::Usage& usage) {
+  return usage.window_is_inferred ? "~" : "";
+}
+
+std::string limit_text(const stored::Usage& usage) {
+  if (usage.limit && usage.window && !usage.window_is_inferred) {
+    return limiter::format_limit(
+        {.limit = *usage.limit, .window = *usage.window, .burst = {}, .calendar = usage.calendar});
+  }
+  if (!usage.window) return usage.limit ? std::to_string(*usage.limit) : "";
+  return fmt::format("{}/{}{}", usage.limit ? std::to_string(*usage.limit) : "?", mark_of(usage),
+                     format_duration(*usage.window));
+}
+
+std::string used_text(const stored::Usage& usage) {
+  return usage.used ? fmt::format("{}{}", mark_of(usage), *usage.used) : "";
+}
+
+std::string used_of_text(const stored::Inspection& key) {
+  const auto most = key.capacity();
+  return used_text(key) + (most ? fmt::format(" of {}", *most) : "");
+}
+
+std::string ratio_text(std::optional<double> ratio) {
+  if (!ratio) return {};
+  constexpr double kRounding = 1e-9;  // 0.29 * 100 is below 29
+  const auto percent = std::floor(*ratio * 100 + kRounding);
+  return fmt::format("{:.0f}%", *ratio < 1 ? std::min(percent, 99.0) : percent);
+}
+
+std::string time_text(const stored::Usage& usage, std::optional<microseconds> time) {
+  if (!time) return {};
+  if (*time == microseconds{0}) return "now";
+  return *time == limiter::kNever ? "never" : fmt::format("{}{}", mark_of(usage), wait_text(*time));
+}
+
+std::string next_free_remark(const stored::Usage& usage) {
+  return time_remark("next free", time_text(usage, usage.next_free));
+}
+
+std::string reset_remark(const stored::Usage& usage) {
+  return time_remark("resets", time_text(usage, usage.reset_after));
+}
+
+std::string ttl_text(const stored::Usage& usage) {
+  return usage.ttl ? wait_text(*usage.ttl, Rounding::kTenths) : "none";
+}
+
+std::string ban_text(const stored::Inspection& key) {
+  if (!key.state.ban) return {};
+  const auto remark = next_free_remark(key);
+  return fmt::format("banned by '{}'{}{}", escaped_text(key.state.ban->key),
+                     remark.empty() ? "" : ", ", remark);
+}
 
 Tone tone_of_use(std::optional<double> ratio, Tone low) {
   constexpr double kNearlyFull = 0.8;

@@ -170,7 +170,7 @@ class Run {
     std::string out;
     for (const auto& found : results.keys) {
       if (invocation_.json) {
-        append_json(out, found.inspection);
+        append_json(out, found);
         continue;
       }
       if (!out.empty()) out += '\n';
@@ -258,10 +258,15 @@ class Run {
       const auto share = static_cast<double>(done) / static_cast<double>(total);
       progress_.update(share, std::to_string(total) + " entries");
     };
-    Found found{.inspection =
-                    stored::inspect(*connection_, target.key, request, libraries_, on_progress)};
-    if (!found.inspection.state.limit) found.policy = target.policy;
-    return found;
+    const auto* policy = policy_of(target.key);
+    return {stored::inspect(*connection_, target.key, request, libraries_, on_progress),
+            policy != nullptr ? policy->name : std::string_view()};
+  }
+
+  /// Null if the key belongs to none.
+  const limiter::Policy* policy_of(const std::string& key) const {
+    return plan_.limiter ? plan_.limiter->policy
+                         : limiter::policy_for(invocation_.configuration.policies(), key);
   }
 
   void add_usual_family(const std::string& key, KeyResults& results) {
@@ -296,9 +301,7 @@ class Run {
   /// Warns if `check` would fail because the stored state belongs to another algorithm.
   void warn_of_algorithm(const Inspection& inspection, KeyResults& results) {
     if (!inspection.is_limiter()) return;
-    const auto* policy =
-        plan_.limiter ? plan_.limiter->policy
-                      : limiter::policy_for(invocation_.configuration.policies(), inspection.key);
+    const auto* policy = policy_of(inspection.key);
     if (policy == nullptr || policy->algorithm == inspection.state.form->algorithm()) return;
     results.warnings.push_back("policy " + quoted_and_masked(policy->name) + " names " +
                                std::string(policy->algorithm->name) + ", but " +

@@ -35,32 +35,15 @@ constexpr JsonField<InspectedReservation> kReservationFields[] = {
 };
 constexpr JsonObject<InspectedReservation> kReservation(kReservationFields);
 
-constexpr JsonField<Inspection> kStateFields[] = {
-    {"key", kBytes, "The key in Redis.", [](const auto& of) { return JsonBytes{of.key}; }},
+constexpr JsonField<Inspection> kContentFields[] = {
     {"type", kText, "The type that TYPE reports; none if the key does not exist.",
      [](const auto& of) { return of.content.type; }},
-    {"library", kLibrary,
-     "The library that wrote the key: rlctl, another one, or the value of --read-as. Null if the "
-     "key does not exist or the library is not known.",
-     [](const auto& of) { return known_text(of.is_limiter() ? of.state.form->library : ""); }},
-    {"algorithm", kStoredAlgorithm,
-     "The algorithm, whoever wrote the key. A key whose algorithm is foreign-zset, "
-     "foreign-counter or foreign-hash only looks like a limiter's state, and its figures are "
-     "unknown. Null if the key does not exist, holds no limiter state, or may be of two "
-     "algorithms of a library.",
-     [](const auto& of) { return known_text(of.is_limiter() ? of.state.form->name : ""); }},
-    {report::kUsageJson,
-     [](const auto& of) {
-       return report::UsageFigures{of, of.ratio()};
-     }},
     {"number", JsonType{R"("type": ["number", "null"])"},
      "The stored number, if it is what is left of a limit, or if it is not known what it means.",
      [](JsonWriter& json, const Inspection& of) {
        const auto& state = of.state;
        state.fraction&& state.counts.empty() ? json.value(state.fraction) : json.value(state.left);
      }},
-    {"part_of", kTextOrNull, "The key to whose state this one belongs, which has the figures.",
-     [](const auto& of) { return known_text(of.state.part_of); }},
     {"banned_by", kTextOrNull,
      "The key that denies all requests for this one as long as it exists.",
      [](const auto& of) { return of.state.ban ? known_text(of.state.ban->key) : std::nullopt; }},
@@ -88,7 +71,13 @@ constexpr JsonField<Inspection> kStateFields[] = {
      "For budget: the reservations, by the end of their holds.",
      [](const auto& of) { return std::span(of.reservations); }},
 };
-constexpr JsonObject<Inspection> kState("state", "The state of a key", kStateFields);
+constexpr JsonObject<Inspection> kContent(kContentFields);
+
+constexpr JsonField<Found> kStateFields[] = {
+    {report::kKeyJson, [](const Found& of) { return report::KeyState(of.inspection, of.policy); }},
+    {kContent, [](const Found& of) -> const Inspection& { return of.inspection; }},
+};
+constexpr JsonObject<Found> kState("state", "The state of a key", kStateFields);
 
 constexpr const JsonObjectInfo* kObjects[] = {&kState};
 
@@ -97,11 +86,11 @@ constexpr const JsonObjectInfo* kObjects[] = {&kState};
 constinit const JsonOutput kJson{
     "One object for each key in Redis. A field is null if its value is not known.", kObjects};
 
-void append_json(std::string& out, const Inspection& inspection) {
+void append_json(std::string& out, const Found& found) {
   // The most bytes that an entry of a log takes: a time of 16 digits and a count of 10.
   constexpr std::size_t kBytesOfEntry = 48;
-  out.reserve(out.size() + inspection.entries.size() * kBytesOfEntry + 512);
-  kState.append_line(out, inspection);
+  out.reserve(out.size() + found.inspection.entries.size() * kBytesOfEntry + 512);
+  kState.append_line(out, found);
 }
 
 }  // namespace rlctl::cli::inspect

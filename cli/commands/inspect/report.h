@@ -10,11 +10,11 @@
 
 namespace rlctl::cli::inspect {
 
-/// A key, and where its limit comes from.
+/// A key, and the policy to which it belongs; else empty. The name lives as long as the
+/// configuration.
 struct Found {
   stored::Inspection inspection;
-  /// The policy whose key template fits the key, if the limit is the policy's; else empty.
-  std::string policy = {};
+  std::string_view policy = {};
 };
 
 /// Appends a description of a key for people, most important facts first. No line is wider than the
@@ -28,6 +28,6 @@ std::size_t columns_for_bars(const Look& look) noexcept;
 
 extern const JsonOutput kJson;
 /// Appends one JSON object and a line end.
-void append_json(std::string& out, const stored::Inspection& inspection);
+void append_json(std::string& out, const Found& found);
 
 }  // namespace rlctl::cli::inspect

@@ -35,28 +35,12 @@ std::string ago(microseconds duration) {
   return wait_text(duration, Rounding::kDown) + " ago";
 }
 
-/// "one every 12 s", but "one every 8.572 s": whole tenths of a second as a period, else as a wait.
+/// "one every 12 s"
 std::string rate_part(std::optional<std::int64_t> limit, std::optional<microseconds> window) {
   if (!limit || !window) return {};
-  const microseconds interval{std::llround(as_double(*window) / static_cast<double>(*limit))};
-  const bool is_whole = interval % std::chrono::milliseconds{100} == microseconds{0};
-  return "one every " + (is_whole ? period_text(interval) : wait_text(interval));
+  const auto interval = as_double(*window) / static_cast<double>(*limit);
+  return "one every " + span_text(microseconds{std::llround(interval)});
 }
-
-/// The words of a list of entries, leases or reservations that a key stores.
-struct ListWords {
-  std::string_view label, order;
-  std::string_view expired, removed;  ///< "1 has left the window and is not pruned yet"
-  std::string_view more;
-};
-constexpr ListWords kEntries{"entries", "oldest first", "left the window", "pruned", "older"};
-constexpr ListWords kLeases{"leases", "by their end", "lapsed", "removed",
-                            "which lapse before these"};
-constexpr ListWords kReservations{.label = "known IDs",
-                                  .order = "by the end of their holds",
-                                  .expired = {},
-                                  .removed = {},
-                                  .more = "whose holds end before these"};
 
 /// Describes a key that exists, part by part.
 class Description {
@@ -95,8 +79,6 @@ class Description {
 
   // --- Words ---
 
-  std::string_view tilde() const { return key_.window_is_inferred ? "~" : ""; }
-
   /// "47.959 s ago", "now", or "in 3.200 s" for a future instant.
   std::string when(microseconds instant) const {
     if (instant == key_.now) return "now";
@@ -119,7 +101,7 @@ class Description {
   // --- What every key has ---
 
   Text ttl_part() const {
-    if (key_.ttl) return "ttl " + wait_text(*key_.ttl, Rounding::kTenths);
+    if (key_.ttl) return "ttl " + report::ttl_text(key_);
     if (!key_.is_limiter() || state_.form->library.empty()) return "no ttl";
     // Without a TTL, only foreign state never resets.
     if (state_.form->ends_by_ttl) return {"no ttl: never resets", Tone::kBad};
@@ -129,30 +111,15 @@ class Description {
   void add_key() {
     fact("key", key_text(key_.key, look_),
          {key_.content.type, key_.bytes ? fmt::format("{} bytes", *key_.bytes) : "", ttl_part()});
-    // The names of keys have the window in seconds, while `check` prints 1h.
-    const auto window = stored::window_in_name(key_.key);
-    if (!window || window != key_.window) return;
-    const auto suffix = limiter::window_suffix(*window), printed = format_duration(*window);
-    if (suffix != printed && key_.key.ends_with(":" + suffix)) {
-      note({fmt::format(":{} is the window, {}", suffix, printed), Tone::kDim});
-    }
   }
 
   std::string limit_part() const {
-    const auto window =
-        key_.window ? fmt::format("{}{}", tilde(), period_text(*key_.window)) : std::string();
+    const auto limit = report::limit_text(key_);
     if (!key_.limit) {
-      return (window.empty() ? "" : "window " + window + ", ") + "limit not stored; pass --limit";
+      return fmt::format("limit {}not stored; pass --limit", limit.empty() ? "" : limit + ", ");
     }
-    auto text = fmt::format("limit {}", *key_.limit);
-    if (state_.form->layout == Layout::kLeases) return text + " at once";
-    if (key_.calendar != nullptr) {
-      text += fmt::format(" per {}", key_.calendar->text());
-    } else if (!window.empty()) {
-      text += " per " + window;
-    }
-    if (key_.burst) text += fmt::format(", burst {}", *key_.burst);
-    return text;
+    return fmt::format("limit {}{}", limit,
+                       key_.burst ? fmt::format(", burst {}", *key_.burst) : "");
   }
 
   void add_algorithm() {
@@ -163,9 +130,7 @@ class Description {
       note({"for 3 leases, pass --limit 3/1s; leases ignore the window", Tone::kDim});
     }
     note({key_.limits_differ, Tone::kWarning});
-    if (!policy_.empty()) {
-      note({"the limit of policy '" + escaped_text(policy_) + "'", Tone::kDim});
-    }
+    if (!policy_.empty()) fact("policy", escaped_text(policy_));
     if (form.is_foreign()) {
       add_foreign();
     } else if (!state_.certain) {
@@ -212,31 +177,26 @@ class Description {
 
   void add_gauge() {
     constexpr std::size_t kMaxGauge = 40, kPercent = 7;
-    constexpr double kMaxShown = 9.99;
-    const auto most = key_.capacity();
+    const auto ratio = key_.ratio();
     const auto room = report::room_beside_labels(look_);
-    if (!most || !key_.used || room <= kPercent) return;
-    const auto used = key_.used_exact.value_or(static_cast<double>(*key_.used));
-    const auto share = used / static_cast<double>(*most);
-    const auto gauge = gauge_text(share, std::min(room - kPercent, kMaxGauge), look_.utf8);
-    const auto percent = share > kMaxShown
-                             ? std::string(">999")
-                             : fmt::format("{:3.0f}", std::floor(std::max(share, 0.0) * 100));
-    fact("", fmt::format("{} {} %", toned(gauge, tone_of_use(), look_.colour), percent));
+    if (!key_.capacity() || !ratio || room <= kPercent) return;
+    const auto gauge = gauge_text(*ratio, std::min(room - kPercent, kMaxGauge), look_.utf8);
+    fact("", fmt::format("{}  {}", toned(gauge, tone_of_use(), look_.colour),
+                         report::ratio_text(ratio)));
+  }
+
+  std::string remaining_text() const {
+    if (!key_.remaining) return {};
+    return fmt::format("{}{} remaining", report::mark_of(key_), *key_.remaining);
   }
 
   Text next_free_part() const {
-    if (key_.next_free == limiter::kNever) return "next free never";
-    if (key_.next_free && key_.next_free->count() > 0) {
-      return fmt::format("next free in {}{}", tilde(), wait_text(*key_.next_free));
-    }
-    return key_.remaining ? fmt::format("{}{} remaining", tilde(), *key_.remaining) : "";
+    const auto next_free = report::next_free_remark(key_);
+    return next_free.empty() ? remaining_text() : next_free;
   }
 
-  Text reset_part() const {
-    if (!key_.reset_after) return {};
-    if (key_.reset_after->count() == 0) return "as if unused";
-    return fmt::format("{} {}{}", view().reset, tilde(), wait_text(*key_.reset_after));
+  std::string reset_part() const {
+    return key_.reset_after == microseconds{0} ? "as if unused" : report::reset_remark(key_);
   }
 
   /// Why it is not known how much is used, or what helps.
@@ -245,25 +205,15 @@ class Description {
     const auto layout = state_.form->layout;
     const bool is_text = layout == Layout::kText || layout == Layout::kElements;
     const std::string advice = is_text ? "pass --limit" : "pass --limit for the window";
-    return key_.remaining ? fmt::format("{} remaining; {}", *key_.remaining, advice) : advice;
+    return key_.remaining ? remaining_text() + "; " + advice : advice;
   }
 
   void add_use() {
     if (!state_.part_of.empty()) return;
-    if (key_.used) {
-      const auto most = key_.capacity();
-      fact("used",
-           {fmt::format("{}{}{}", tilde(), key_.used_text(),
-                        most ? fmt::format(" of {}", *most) : ""),
-            tone_of_use()},
-           {next_free_part(), reset_part()});
-    } else {
-      fact("used", "unknown", {unknown_use()});
-    }
-    if (const auto& ban = state_.ban) {
-      const auto until = ban->until ? "until " + instant_text(*ban->until) : "for ever";
-      fact("banned", {until, Tone::kBad}, {"by '" + escaped_text(ban->key) + "'"});
-    }
+    const Text ban(report::ban_text(key_), Tone::kBad);
+    if (!key_.used) return fact("used", "unknown", {unknown_use(), ban});
+    fact("used", {report::used_of_text(key_), tone_of_use()},
+         {ban.words.empty() ? next_free_part() : ban, reset_part()});
   }
 
   /// A key lasts until it is as if unused, unless a caller's clock was ahead of the server's.
@@ -278,31 +228,12 @@ class Description {
 
   // --- What algorithms store ---
 
-  /// Whether the window of the limit that is asked for, the one that holds now, ends later than
-  /// this.
-  bool outlasts(microseconds end) const {
-    if (!key_.window || !state_.is_ours()) return false;
-    const limiter::Limit asked{.window = *key_.window, .calendar = key_.calendar};
-    return limiter::period_of(asked, key_.now).end > end;
-  }
-
   /// The beginning and the end of a window.
   void add_window(microseconds begin, microseconds length) {
     const auto end = begin + length;
     fact("window", "from " + instant_text(begin), {when(begin)});
     fact("", "to   " + instant_text(end), {when(end)});
-    if (end <= key_.now) {
-      note({"it has ended: its count no longer applies", Tone::kDim});
-    } else if (key_.window && *key_.window != length) {
-      const auto* what = outlasts(end)
-                             ? "the stored window, {}, is extended by a request in one of {}"
-                         // Only sliding-window-counter shows the one after the stored one.
-                         : begin > state_.counts.back().at
-                             ? "the stored window, {}, has ended; a request begins one of {}"
-                             : "the stored window, {}, applies while it counts; {} after that";
-      note({fmt::format(fmt::runtime(what), period_text(length), period_text(*key_.window)),
-            Tone::kWarning});
-    }
+    if (end <= key_.now) note({"it has ended: its count no longer applies", Tone::kDim});
     if (begin > key_.now) add_future("it starts");
   }
 
@@ -316,22 +247,11 @@ class Description {
       previous = current;
       current = {.at = current.at + window, .units = 0};
     }
-    const auto elapsed = std::clamp(key_.now - current.at, microseconds{0}, window);
-    // A request in another window that ends later finds all of it.
-    const bool is_extended = key_.window != window && outlasts(current.at + window);
-    const auto share = is_extended ? 1 : as_double(window - elapsed) / as_double(window);
     add_window(current.at, window);
     fact("this one", std::to_string(current.units));
+    const auto counts = key_.used_exact.value_or(0) - static_cast<double>(current.units);
     fact("previous", std::to_string(previous.units),
-         {previous.units > 0 ? fmt::format("{} % of it counts", amount_text(share * 100)) : ""});
-    if (key_.used_exact) fact("estimate", amount_text(*key_.used_exact), {"rounded up: used"});
-  }
-
-  /// Only buckets and queues store a time that may be further ahead than the burst.
-  void add_excess() {
-    const auto most = key_.capacity();
-    if (!most || !key_.used || *key_.used <= *most) return;
-    note({"more than the burst: a clock was ahead, or the limit was changed", Tone::kWarning});
+         {previous.units > 0 ? amount_text(counts) + " of them count" : ""});
   }
 
   /// Waiting requests depart one interval apart; one interval after the last, no request has to
@@ -340,16 +260,10 @@ class Description {
     if (!key_.limit || !key_.window || !key_.used || !key_.reset_after) return;
     const auto waiting = std::max<std::int64_t>(0, *key_.used - 1);
     const auto each = as_double(*key_.window) / static_cast<double>(*key_.limit);
-    const auto departs_in = [&](std::int64_t intervals) {
-      const auto ahead = static_cast<double>(intervals) * each;
-      return wait_text(*key_.reset_after - microseconds{std::llround(ahead)});
-    };
+    const microseconds all{std::llround(static_cast<double>(waiting) * each)};
     fact("waiting", std::to_string(waiting),
-         {waiting > 0 ? "next departs in " + departs_in(waiting) : "",
-          waiting > 1 ? "the last in " + departs_in(1) : ""});
-    fact("rate", fmt::format("{} per {}", *key_.limit, period_text(*key_.window)),
-         {rate_part(key_.limit, key_.window)});
-    add_excess();
+         {waiting > 0 ? "next departs in " + wait_text(*key_.reset_after - all) : ""});
+    fact("rate", rate_part(key_.limit, key_.window));
   }
 
   void add_level() {
@@ -361,14 +275,13 @@ class Description {
     fact("level", fmt::format("{} of {}", amount_text(std::max(level, 0.0)), *key_.burst),
          {stores_rate ? rate_part(state_.limit->limit, state_.limit->window)
                       : rate_part(key_.limit, key_.window)});
-    add_excess();
   }
 
   /// A level, a count or tokens: as far as they are stored and known.
   void add_stored() {
     add_level();
     for (const auto& count : state_.counts) {
-      if (state_.form->is_foreign() && key_.used != count.units) {
+      if (state_.form->is_foreign() && (state_.fraction || key_.used != count.units)) {
         fact("count", state_.fraction ? stored::looks_text(state_) : std::to_string(count.units));
       }
       if (count.at.count() > 0 && key_.window) {
@@ -396,49 +309,29 @@ class Description {
     add_window(state_.counts.front().at, state_.limit->window);
   }
 
-  /// How the state of an algorithm is shown; of others there are entries or leases.
-  struct View {
-    std::string_view algorithm;
-    bool is_foreign;
-    std::string_view reset;  ///< the label of reset_after: "empty in"
-    void (Description::*add)() = nullptr;
-    std::string_view time = {};  ///< the label of Decoded::time
-  };
-
-  View view() const {
-    using D = Description;
-    constexpr std::array kViews{
-        View{"fixed-window", false, "empty in", &D::add_stored},
-        View{"sliding-window-counter", false, "empty in", &D::add_estimate},
-        View{"token-bucket", false, "full in", &D::add_stored, "counted"},
-        View{"gcra", false, "full in", &D::add_stored, "tat"},
-        View{"leaky-bucket", false, "no wait in", &D::add_queue, "last"},
-        View{"budget", false, "empty in", &D::add_budget, "written"},
-        View{"fixed-window", true, "resets in", &D::add_stored},
-        View{"sliding-window-counter", true, "empty in", &D::add_stored},
-        View{"token-bucket", true, "full in", &D::add_stored, "counted"},
-        View{"gcra", true, "full in", &D::add_stored, "tat"},
-        View{"leaky-bucket", true, "empty in", &D::add_stored, "counted"},
-    };
-    const auto& form = *state_.form;
-    const auto found = std::ranges::find_if(kViews, [&](const View& each) {
-      return each.algorithm == form.name && each.is_foreign == form.is_foreign();
-    });
-    return found != kViews.end() ? *found : View{{}, {}, "empty in"};
-  }
-
+  /// All that is stored but the entries of logs and leases, which add_contents() lists.
   void add_own() {
-    const auto shown = view();
-    const auto& time = state_.time;
-    if (shown.add != nullptr) {
-      add_gauge();
-      (this->*shown.add)();
+    using enum Layout;
+    const auto& form = *state_.form;
+    const bool is_list = form.layout == kTimes || form.layout == kScores || form.layout == kLeases;
+    if (is_list || form.library.empty() || form.name.empty()) return;
+    const bool is_queue = !form.is_foreign() && form.name == "leaky-bucket";
+    add_gauge();
+    if (form.layout == kBudget) {
+      add_budget();
+    } else if (!form.is_foreign() && form.name == "sliding-window-counter") {
+      add_estimate();
+    } else {
+      is_queue ? add_queue() : add_stored();
     }
-    if (!time || shown.time.empty()) return;
-    if (!shown.is_foreign && shown.algorithm == "token-bucket" && *time > key_.now) {
+    if (!state_.time) return;
+    if (!form.is_foreign() && form.name == "token-bucket" && *state_.time > key_.now) {
       add_future("its tokens were counted");
     }
-    fact(shown.time, instant_text(*time), {when(*time)});
+    fact(is_queue              ? "last"
+         : form.name == "gcra" ? "tat"
+                               : "written",
+         instant_text(*state_.time), {when(*state_.time)});
   }
 
   // --- Entries, leases and reservations ---
@@ -449,18 +342,19 @@ class Description {
         return;
       case Layout::kLeases:
         add_gauge();
-        return add_list(kLeases, key_.entries, &Description::row_of_lease);
+        return add_list("leases", "by their end", key_.entries, &Description::row_of_lease);
       case Layout::kBudget:
-        return add_list(kReservations, key_.reservations, &Description::row_of_reservation);
+        return add_list("known IDs", "by the end of their holds", key_.reservations,
+                        &Description::row_of_reservation);
       default:
-        add_list(kEntries, key_.entries, &Description::row_of_entry);
+        add_list("entries", "oldest first", key_.entries, &Description::row_of_entry);
         if (key_.newest && *key_.newest > key_.now) add_future("its newest entry is");
         return add_bars();
     }
   }
 
   template <typename Listed>
-  void add_list(const ListWords& words, const std::vector<Listed>& listed,
+  void add_list(std::string_view label, std::string_view order, const std::vector<Listed>& listed,
                 Row (Description::*row_of)(const Listed&) const) {
     std::int64_t shown = 0;
     Lines lines;
@@ -468,16 +362,14 @@ class Description {
       shown += units_of(each);
       lines.lines.push_back((this->*row_of)(each));
     }
-    fact(words.label,
-         shown > 0 ? fmt::format("{}, {}", key_.stored, words.order) : std::to_string(key_.stored));
+    fact(label,
+         shown > 0 ? fmt::format("{}, {}", key_.stored, order) : std::to_string(key_.stored));
     const auto dim = [this](std::string text) { line({std::move(text), Tone::kDim}); };
     if (key_.expired > 0) {
-      const bool one = key_.expired == 1;
-      dim(fmt::format("{} {} {} and {} not {} yet", key_.expired, one ? "has" : "have",
-                      words.expired, one ? "is" : "are", words.removed));
+      dim(fmt::format("{} no longer count{}", key_.expired, key_.expired == 1 ? "s" : ""));
     }
     const auto more = key_.stored - shown;
-    if (more > 0 && shown > 0) dim(fmt::format("{} more, {}", more, words.more));
+    if (more > 0 && shown > 0) dim(fmt::format("{} more before these", more));
     parts_.push_back(std::move(lines));
   }
   static std::int64_t units_of(const InspectedEntry& entry) { return entry.count; }
@@ -489,7 +381,8 @@ class Description {
     auto time = format_instant(entry.at);
     if (entry.count > 1) time += fmt::format("  {}{}", look_.utf8 ? "×" : "x", entry.count);
     const auto leaves =
-        key_.window ? end_text(entry.at + *key_.window, "leaves", "left", tilde()) : "";
+        key_.window ? end_text(entry.at + *key_.window, "leaves", "left", report::mark_of(key_))
+                    : "";
     return {{time, tone}, {when(entry.at), tone}, {leaves, tone}, {}};
   }
 
@@ -516,20 +409,19 @@ class Description {
 
   void add_bars() {
     if (key_.bars.empty() || !key_.window) return;
-    const auto label = fmt::format("last {}{}", tilde(), period_text(*key_.window));
+    const auto label = fmt::format("last {}{}", report::mark_of(key_), period_text(*key_.window));
     const bool is_beside = label.size() < report::kLabelWidth;
     if (!is_beside) fact(label, "");
     fact(is_beside ? label : "", bars_text(key_.bars, look_.utf8));
     const auto one = *key_.window / static_cast<std::int64_t>(key_.bars.size());
-    const bool is_whole = one % std::chrono::seconds{1} == microseconds{0};
-    note({fmt::format("one bar is {}, the highest {}", is_whole ? period_text(one) : wait_text(one),
+    note({fmt::format("one bar is {}, the highest {}", span_text(one),
                       *std::ranges::max_element(key_.bars)),
           Tone::kDim});
   }
 
   const stored::Inspection& key_;
   const stored::Decoded& state_;
-  const std::string& policy_;
+  std::string_view policy_;
   const Look& look_;
   std::vector<Part> parts_;
 };
@@ -538,14 +430,10 @@ std::string absent_text(const Found& found, const Look& look, std::string_view s
   const auto& inspection = found.inspection;
   auto out = key_text(inspection.key, look) + ": not found";
   if (!server.empty()) out += " in " + escaped_message(server);
-  if (const auto& ban = inspection.state.ban) {
-    out += ", but banned ";
-    out += ban->until ? "for " + wait_text(*ban->until - inspection.now) : "for ever";
-    return out + " by '" + escaped_text(ban->key) + "'\n";
-  }
+  if (inspection.state.ban) return out + ", but " + report::ban_text(inspection) + '\n';
   out += ": the limiter is unused";
   if (inspection.remaining) out += fmt::format("; {} remaining", *inspection.remaining);
-  if (!found.policy.empty()) out += escaped_message(" (policy '" + found.policy + "')");
+  if (!found.policy.empty()) out += fmt::format(" (policy '{}')", escaped_text(found.policy));
   return out + '\n';
 }
 

@@ -26,23 +26,14 @@
 namespace rlctl::cli::list {
 namespace {
 
-struct SortName {
-  std::string_view name;
-  SortKey key;
-};
-
-constexpr std::array kSortNames{SortName{"used", SortKey::kUsed},
-                                SortName{"ratio", SortKey::kRatio}, SortName{"ttl", SortKey::kTtl},
-                                SortName{"bytes", SortKey::kBytes}, SortName{"key", SortKey::kKey}};
-
 /// A debt may be many times the limit.
 double parse_above(const std::string& text) {
   constexpr double kMax = 1e6;
   return parse_share(text, "--above", kMax);
 }
 
-SortKey parse_sort(const std::string& text) {
-  return find_named(kSortNames, text, "--sort: unknown order").key;
+Order parse_order(const std::string& text) {
+  return find_named(kOrders, text, "--sort: unknown order");
 }
 
 limiter::Limit parse_one_limit(const std::string& text) {
@@ -61,10 +52,9 @@ void declare_options(Options& options, Plan& plan) {
   options.value("--top", "NUMBER", into(plan.top, number_between("--top", 1, kMaxRows)),
                 "only the first NUMBER keys in the order of --sort (default: by ratio)");
   options
-      .value("--sort", "KEY", into(plan.sort, parse_sort),
+      .value("--sort", "KEY", into(plan.sort, parse_order),
              "sort by used, ratio, ttl, bytes (largest first) or key")
-      .completes(
-          [](const CompletionContext&) { return to_completions(kSortNames, &SortName::name); });
+      .completes([](const CompletionContext&) { return to_completions(kOrders, &Order::name); });
   options
       .value("--limit", "LIMIT", into(plan.limit, parse_one_limit),
              "judge all keys by this limit, including those that store another one: 5/60s")
@@ -81,9 +71,7 @@ void declare_options(Options& options, Plan& plan) {
       .excludes("--totals");
 }
 
-// ---- One listing of a database ----
-
-/// What both ways to list have.
+/// Lists once, or again and again.
 class Reader {
  public:
   Reader(const Plan& plan, Invocation& invocation)
@@ -91,40 +79,54 @@ class Reader {
         invocation_(invocation),
         connector_(invocation.connection, invocation.configuration, invocation.interrupt,
                    [] { return needs_of("list"); }),
-        listing_(plan, invocation.configuration) {}
+        listing_(plan, invocation.configuration),
+        progress_(!redraws_ && is_terminal(STDERR_FILENO)) {}
 
  protected:
-  const Plan& plan_;
-  Invocation& invocation_;
-  Connector connector_;
-  Listing listing_;
-};
-
-class Run : Reader {
- public:
-  Run(const Plan& plan, Invocation& invocation)
-      : Reader(plan, invocation),
-        rows_(plan.sort.value_or(SortKey::kKey), plan.top),
-        look_(look_of_rows(invocation.out)),
-        table_(look_) {}
-
-  /// Throws redis::Error.
-  ExitStatus run() {
-    auto connection = connector_.open_for_looks(invocation_.command);
+  /// Throws redis::Error, and clears the progress.
+  template <typename OnKeys>
+  void scan(redis::Connection& connection, const OnKeys& on_keys) {
     try {
-      listing_.scan(connection, [&](std::vector<Row> rows, double share) {
-        take(std::move(rows));
+      listing_.scan(connection, [&](std::vector<KeyState> keys, double share) {
+        on_keys(std::move(keys));
         progress_.update(share, "the database");
         invocation_.interrupt.check();
       });
     } catch (const redis::Error&) {
       progress_.clear();
-      if (plan_.sort) write(rows_.take());  // the first ones of what was found before the error
-      invocation_.out.flush();
       throw;
     }
     progress_.clear();
-    if (plan_.sort) write(rows_.take());
+  }
+
+  const Plan& plan_;
+  Invocation& invocation_;
+  Connector connector_;
+  Listing listing_;
+  bool redraws_ = plan_.watch.is_given && redraws(invocation_);
+  Progress progress_;
+};
+
+// ---- One listing of a database ----
+
+class Run : Reader {
+ public:
+  Run(const Plan& plan, Invocation& invocation)
+      : Reader(plan, invocation), first_(plan.sort.value_or(kOrders.back()), plan.top) {}
+
+  /// Throws redis::Error.
+  ExitStatus run() {
+    auto connection = connector_.open_for_looks(invocation_.command);
+    try {
+      scan(connection, [&](std::vector<KeyState> keys) {
+        plan_.sort ? first_.add(std::move(keys)) : add(keys);
+      });
+    } catch (const redis::Error&) {
+      add(first_.take());  // of what was found before the error
+      invocation_.out.flush();
+      throw;
+    }
+    add(first_.take());
     finish();
     invocation_.out.flush();
     listing_.skipped().refused.require_readable();
@@ -132,32 +134,20 @@ class Run : Reader {
   }
 
  private:
-  void take(std::vector<Row> rows) {
-    if (plan_.only_totals) {
-      count(rows);
-    } else if (plan_.sort) {
-      rows_.add(std::move(rows));
-    } else {
-      write(rows);
-    }
-  }
-
-  void count(const std::vector<Row>& rows) {
-    listed_ += std::ssize(rows);
-    for (const auto& row : rows) totals_.add(row);
-  }
-
-  void write(const std::vector<Row>& rows) {
-    if (rows.empty()) return;
+  void add(const std::vector<KeyState>& keys) {
+    listed_ += std::ssize(keys);
+    for (const auto& key : keys) totals_.add(key);
+    if (plan_.only_totals || keys.empty()) return;
     progress_.clear();
     auto& out = invocation_.out.buffer();
-    if (!invocation_.json) {
-      table_.widen(rows);
-      if (listed_ == 0) table_.append_titles(out);
-    }
-    count(rows);
-    for (const auto& row : rows) {
-      invocation_.json ? append_json(out, row) : table_.append(out, row);
+    constexpr std::size_t kPage = 1000;  // rows take more memory than keys
+    for (std::span rest(keys); !rest.empty();) {
+      const auto page = rest.first(std::min(kPage, rest.size()));
+      rest = rest.subspan(page.size());
+      if (!invocation_.json) table_.append(out, rows_of(page, look_));
+      for (const auto& key : page) {
+        if (invocation_.json) append_json(out, key);
+      }
       invocation_.out.flush_if_large();
     }
     if (!plan_.sort) invocation_.out.flush();
@@ -246,11 +236,10 @@ class Run : Reader {
     return "--limit " + limiter::format_limit(*plan_.limit) + " does not apply to ";
   }
 
-  RowCollection rows_;
+  FirstKeys first_;
   Totals totals_;
-  Look look_;
-  RowTable table_;
-  Progress progress_{is_terminal(STDERR_FILENO)};
+  Look look_ = look_of_table(invocation_.out);
+  report::GrowingTable table_ = make_table(look_);
   std::int64_t listed_ = 0;
 };
 
@@ -258,13 +247,13 @@ class Run : Reader {
 
 /// What a complete scan of the database found.
 struct ScanResult {
-  std::vector<Row> rows = {};  ///< the first ones, to be shown
+  std::vector<KeyState> keys = {};  ///< the first ones, to be shown
   Totals totals = {};
   std::int64_t unknown = 0;  ///< limiters whose limit is not known
   Clock::time_point at = Clock::now();
 };
 
-/// Keeps showing the first rows. They are read anew each time, but the database is scanned again
+/// Keeps showing the first keys. They are read again each time, but the database is scanned again
 /// only after a pause of many times as long as the last scan took, so that watching costs a server
 /// little.
 class Watching : Reader {
@@ -275,7 +264,7 @@ class Watching : Reader {
   std::string read() {
     auto connection = std::exchange(connection_, std::nullopt);
     if (!connection) connection.emplace(connector_.open_for_looks(invocation_.command));
-    Clock::now() >= next_scan_ ? scan(*connection) : refresh(*connection);
+    Clock::now() >= next_scan_ ? find(*connection) : refresh(*connection);
     connection_ = std::move(connection);
     return text();
   }
@@ -286,25 +275,22 @@ class Watching : Reader {
     constexpr std::size_t kOtherLines = 4;
     constexpr std::int64_t kRowsOffScreen = 20;
     if (plan_.top) return *plan_.top;
-    if (!redraws(invocation_)) return kRowsOffScreen;
+    if (!redraws_) return kRowsOffScreen;
     const auto lines = terminal_height(invocation_.out.fd());
     return static_cast<std::int64_t>(lines > kOtherLines ? lines - kOtherLines : 1);
   }
 
-  void scan(redis::Connection& connection) {
+  void find(redis::Connection& connection) {
     // A server is busy with scans for less than 4 % of the time.
     constexpr int kPauseForScan = 25;
     const auto begin = Clock::now();
-    Progress progress(!redraws(invocation_) && is_terminal(STDERR_FILENO));
-    RowCollection first(*plan_.sort, most_rows());
+    FirstKeys first(*plan_.sort, most_rows());
     ScanResult result;
-    listing_.scan(connection, [&](std::vector<Row> rows, double share) {
-      for (const auto& row : rows) result.totals.add(row);
-      first.add(std::move(rows));
-      progress.update(share, "the database");
-      invocation_.interrupt.check();
+    scan(connection, [&](std::vector<KeyState> keys) {
+      for (const auto& key : keys) result.totals.add(key);
+      first.add(std::move(keys));
     });
-    result.rows = first.take();
+    result.keys = first.take();
     result.unknown = result.totals.all().without_limit + listing_.skipped().unknown;
     result.at = Clock::now();
     next_scan_ = result.at + kPauseForScan * (result.at - begin);
@@ -313,23 +299,20 @@ class Watching : Reader {
 
   /// Reads only what is shown.
   void refresh(redis::Connection& connection) {
-    RowCollection first(*plan_.sort, most_rows());
-    first.add(listing_.read_again(connection, last_.rows));
-    last_.rows = first.take();
+    FirstKeys first(*plan_.sort, most_rows());
+    first.add(listing_.read_again(connection, last_.keys));
+    last_.keys = first.take();
   }
 
   std::string text() const {
     std::string out;
     if (invocation_.json) {
-      for (const auto& row : last_.rows) append_json(out, row);
+      for (const auto& key : last_.keys) append_json(out, key);
       return out;
     }
-    const Look look = look_of_rows(invocation_.out);
+    const Look look = look_of_table(invocation_.out);
     append_filled(out, toned(summary(), Tone::kDim, look.colour), 0, look.columns);
-    RowTable table(look);
-    table.widen(last_.rows);
-    table.append_titles(out);
-    for (const auto& row : last_.rows) table.append(out, row, LongKey::kWithoutMiddle);
+    make_table(look).append(out, rows_of(last_.keys, look), report::LongCell::kWithoutMiddle);
     return out;
   }
 
@@ -355,7 +338,7 @@ class Watching : Reader {
 
 ExitStatus run(Plan& plan, Invocation& invocation) {
   plan.pattern = only_pattern(invocation.operands);
-  if ((plan.top || plan.watch.is_given) && !plan.sort) plan.sort = SortKey::kRatio;
+  if ((plan.top || plan.watch.is_given) && !plan.sort) plan.sort = parse_order("ratio");
   if (!plan.watch.is_given) return Run(plan, invocation).run();
   Watching watching(plan, invocation);
   watch(plan.watch, invocation, [&] { return watching.read(); });

@@ -6,22 +6,8 @@ namespace {
 
 using namespace json_type;
 
-constexpr JsonField<Row> kRowFields[] = {
-    {"key", kBytes, "The key in Redis.", [](const Row& row) { return JsonBytes{row.key}; }},
-    {"library", kLibrary,
-     "The library that wrote the key, rlctl for the bundled scripts; null if it is not known.",
-     [](const Row& row) { return known_text(row.library); }},
-    {"algorithm", kStoredAlgorithm, "", [](const Row& row) { return known_text(row.algorithm); }},
-    {"policy", kTextOrNull, "The policy in the configuration to which the key belongs, or null.",
-     [](const Row& row) { return known_text(row.policy); }},
-    {"part_of", kTextOrNull, "The key to whose state this one belongs, which has the figures.",
-     [](const Row& row) { return known_text(row.part_of); }},
-    {report::kUsageJson,
-     [](const Row& row) {
-       return report::UsageFigures{row.usage, row.ratio};
-     }},
-};
-constexpr JsonObject<Row> kRow("limiter", "A key", kRowFields);
+constexpr JsonField<KeyState> kKeyFields[] = {report::kKeyJson};
+constexpr JsonObject<KeyState> kKey("limiter", "A key", kKeyFields);
 
 constexpr JsonField<Totals::Line> kTotalFields[] = {
     {"library", kLibrary, "", [](const auto& line) { return known_text(line.library); }},
@@ -41,7 +27,7 @@ constexpr JsonObject<Totals::Line> kTotal("total",
                                           "The sum of the keys of an algorithm or a policy",
                                           kTotalFields);
 
-constexpr const JsonObjectInfo* kObjects[] = {&kRow, &kTotal};
+constexpr const JsonObjectInfo* kObjects[] = {&kKey, &kTotal};
 
 }  // namespace
 
@@ -50,8 +36,8 @@ constinit const JsonOutput kJson{
     "are null.",
     kObjects};
 
-void append_json(std::string& out, const Row& row) {
-  kRow.append_line(out, row);
+void append_json(std::string& out, const KeyState& key) {
+  kKey.append_line(out, key);
 }
 
 void Totals::append_json(std::string& out) const {

@@ -1,7 +1,6 @@
 #include "cli/commands/list/listing.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <unordered_set>
 #include <utility>
@@ -25,58 +24,46 @@ stored::InspectionRequest Listing::request_for(const std::string& key) const {
   return cli::request_for(target);
 }
 
-/// Returns nothing if the key is not a limiter's, or if the plan leaves it out.
-std::optional<Row> Listing::row_of(const stored::Inspection& inspection) {
-  if (!inspection.is_limiter()) {
+bool Listing::wants(const stored::Inspection& key) {
+  if (!key.is_limiter()) {
     ++skipped_.others;
-    return std::nullopt;
+    return false;
   }
-  const auto& form = *inspection.state.form;
-  if (!inspection.state.part_of.empty() && !plan_.include_unrecognized) return std::nullopt;
-  if (!inspection.is_recognized() && !plan_.include_unrecognized) {
+  const bool is_part = !key.state.part_of.empty();
+  if (is_part && !plan_.include_unrecognized) return false;
+  if (!key.is_recognized() && !plan_.include_unrecognized) {
     ++skipped_.unrecognized;
-    return std::nullopt;
+    return false;
   }
-  Row row{.key = inspection.key,
-          .library = form.library,
-          .algorithm = form.library.empty() ? std::string_view() : form.name,
-          .policy = {},
-          .part_of = inspection.state.part_of,
-          .usage = inspection,
-          .ratio = inspection.ratio()};
-  if (!configuration_.policies.empty()) {
-    const auto* policy = limiter::policy_for(configuration_, row.key);
-    if (policy != nullptr) row.policy = policy->name;
-  }
-  if (wants(row)) return row;
-  ++skipped_.filtered;
-  return std::nullopt;
-}
-
-bool Listing::wants(const Row& row) {
-  if (plan_.limit && !row.usage.limits_differ.empty()) overrules_stored_limits_ = true;
+  if (plan_.limit && !key.limits_differ.empty()) overrules_stored_limits_ = true;
   if (!plan_.above) return true;
-  if (!row.ratio && row.part_of.empty()) ++skipped_.unknown;
+  const auto ratio = key.ratio();
+  if (!ratio && !is_part) ++skipped_.unknown;
   constexpr double kRounding = 1e-12;
-  return row.ratio && *row.ratio >= *plan_.above * (1 - kRounding);
+  if (ratio && *ratio >= *plan_.above * (1 - kRounding)) return true;
+  ++skipped_.filtered;
+  return false;
 }
 
-std::vector<Row> Listing::rows_of(std::span<const stored::Surveyed> page) {
-  std::vector<Row> rows;
+std::vector<KeyState> Listing::wanted_of(std::span<const stored::Surveyed> page) {
+  std::vector<KeyState> keys;
   for (const auto* inspection : skipped_.refused.add(page)) {
-    if (auto row = row_of(*inspection)) rows.push_back(*std::move(row));
+    if (!wants(*inspection)) continue;
+    const auto* policy = limiter::policy_for(configuration_, inspection->key);
+    keys.emplace_back(*inspection, policy != nullptr ? policy->name : std::string_view());
   }
-  return rows;
+  return keys;
 }
 
-std::vector<Row> Listing::read_again(redis::Connection& connection, const std::vector<Row>& rows) {
-  std::vector<stored::InspectedKey> keys;
-  for (const auto& row : rows) keys.push_back({.key = row.key, .request = request_for(row.key)});
-  return rows_of(stored::survey(connection, keys, libraries_));
+std::vector<KeyState> Listing::read_again(redis::Connection& connection,
+                                          std::span<const KeyState> keys) {
+  std::vector<stored::InspectedKey> requests;
+  for (const auto& each : keys) requests.push_back({each.key, request_for(each.key)});
+  return wanted_of(stored::survey(connection, requests, libraries_));
 }
 
 void Listing::scan(redis::Connection& connection,
-                   const std::function<void(std::vector<Row>, double)>& on_rows) {
+                   const std::function<void(std::vector<KeyState>, double)>& on_keys) {
   skipped_ = {};
   overrules_stored_limits_ = false;
   // A key that comes twice to the top is noticed there, so that memory stays bounded.
@@ -85,57 +72,38 @@ void Listing::scan(redis::Connection& connection,
                       .once = !plan_.top || plan_.watch.is_given,
                       .ask = [this](const std::string& key) { return request_for(key); },
                       .on_page = [&](std::span<const stored::Surveyed> page,
-                                     double share) { on_rows(rows_of(page), share); }},
+                                     double share) { on_keys(wanted_of(page), share); }},
                      libraries_);
 }
 
-// ---- Rows in order ----
+// ---- Keys in order ----
 
-/// Rows with a larger value come first.
-static double value_of(const Row& row, SortKey sort) {
-  constexpr double kUnknown = -1;
-  const auto& usage = row.usage;
-  switch (sort) {
-    case SortKey::kUsed:
-      return usage.used ? static_cast<double>(*usage.used) : kUnknown;
-    case SortKey::kRatio:
-      return row.ratio.value_or(kUnknown);
-    case SortKey::kTtl:
-      return usage.ttl ? static_cast<double>(usage.ttl->count()) : HUGE_VAL;
-    case SortKey::kBytes:
-      return usage.bytes ? static_cast<double>(*usage.bytes) : kUnknown;
-    case SortKey::kKey:
-      break;
-  }
-  return 0;
-}
-
-void RowCollection::add(std::vector<Row> rows) {
-  rows_.insert(rows_.end(), std::move_iterator(rows.begin()), std::move_iterator(rows.end()));
+void FirstKeys::add(std::vector<KeyState> keys) {
+  std::ranges::move(keys, std::back_inserter(keys_));
   // Cutting a little more seldom costs less.
-  if (most_ && rows_.size() > 2 * static_cast<std::size_t>(*most_) + 1000) cut();
+  if (most_ && keys_.size() > 2 * static_cast<std::size_t>(*most_) + 1000) cut();
 }
 
-void RowCollection::cut() {
-  std::ranges::sort(rows_, {}, [this](const Row& row) {
-    return std::pair(-value_of(row, sort_), std::string_view(row.key));
+void FirstKeys::cut() {
+  std::ranges::sort(keys_, {}, [this](const KeyState& key) {
+    return std::pair(-order_.value(key), std::string_view(key.key));
   });
   // SCAN may return a key several times, with other figures if it was written meanwhile.
   std::unordered_set<std::string_view> seen;
-  std::vector<Row> kept;
-  kept.reserve(rows_.size());  // the views stay valid
-  for (auto& row : rows_) {
+  std::vector<KeyState> kept;
+  kept.reserve(keys_.size());  // the views stay valid
+  for (auto& key : keys_) {
     if (most_ && kept.size() == static_cast<std::size_t>(*most_)) break;
-    if (seen.contains(row.key)) continue;
-    kept.push_back(std::move(row));
+    if (seen.contains(key.key)) continue;
+    kept.push_back(std::move(key));
     seen.insert(kept.back().key);
   }
-  rows_ = std::move(kept);
+  keys_ = std::move(kept);
 }
 
-std::vector<Row> RowCollection::take() {
+std::vector<KeyState> FirstKeys::take() {
   cut();
-  return std::exchange(rows_, {});
+  return std::exchange(keys_, {});
 }
 
 }  // namespace rlctl::cli::list

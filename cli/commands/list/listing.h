@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -8,22 +10,50 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/commands/list/plan.h"
+#include "cli/app/watch.h"
 #include "cli/options/configuration.h"
+#include "cli/report/usage.h"
 #include "cli/server/targets.h"
+#include "limiter/limit.h"
 #include "redis/connection.h"
 #include "stored/survey.h"
 
 namespace rlctl::cli::list {
 
-/// A limiter's key. Unknown words are empty; they live as long as the Listing, and the policy as
-/// long as the configuration.
-struct Row {
-  std::string key;
-  std::string_view library, algorithm, policy;
-  std::string part_of;  ///< the key to whose state this one belongs; only with --all
-  stored::Usage usage;
-  std::optional<double> ratio;  ///< see Inspection::ratio()
+using report::KeyState;
+
+/// An order of keys: those with a larger value come first, then by name. A key without the value is
+/// last, and one that never expires before all others.
+struct Order {
+  std::string_view name;
+  double (*value)(const KeyState& key);
+};
+constexpr std::array kOrders{
+    Order{"used",
+          [](const KeyState& key) { return static_cast<double>(key.usage.used.value_or(-1)); }},
+    Order{"ratio", [](const KeyState& key) { return key.ratio.value_or(-1); }},
+    Order{"ttl",
+          [](const KeyState& key) {
+            return key.usage.ttl ? static_cast<double>(key.usage.ttl->count()) : HUGE_VAL;
+          }},
+    Order{"bytes",
+          [](const KeyState& key) { return static_cast<double>(key.usage.bytes.value_or(-1)); }},
+    Order{"key", [](const KeyState&) { return 0.0; }}};
+
+/// The options of `rlctl list`.
+struct Plan {
+  std::string pattern = "*";
+  std::optional<double> above = {};      ///< only keys with at least this ratio
+  std::optional<std::int64_t> top = {};  ///< at most this many
+  std::optional<Order> sort = {};        ///< none: as they are found
+  bool include_unrecognized = false;     ///< also what only looks like a limiter's state
+  bool only_totals = false;
+  std::optional<limiter::Limit> limit = {};  ///< of keys whose limit is not known otherwise
+  std::optional<std::string> as = {};        ///< what other limiters' keys hold
+  Watch watch = {};
+
+  /// Whether some limiters are left out.
+  bool has_filter() const { return pattern != "*" || above; }
 };
 
 /// How many keys were not listed, and why.
@@ -45,14 +75,14 @@ class Listing {
         configuration_(configuration.policies()),
         libraries_(libraries_of(configuration, plan.as)) {}
 
-  /// Calls `on_rows` with the rows of each page that the plan asks for, and with the share of the
+  /// Calls `on_keys` with the keys of each page that the plan asks for, and with the share of the
   /// database that was scanned. Each key comes once, unless the plan asks for the top only and does
   /// not watch. Throws redis::Error, as does read_again(); a key that is refused to this user is
   /// counted in skipped().
   void scan(redis::Connection& connection,
-            const std::function<void(std::vector<Row>, double)>& on_rows);
-  /// The present rows of these keys, of those that exist.
-  std::vector<Row> read_again(redis::Connection& connection, const std::vector<Row>& rows);
+            const std::function<void(std::vector<KeyState>, double)>& on_keys);
+  /// The present state of these keys, of those that exist.
+  std::vector<KeyState> read_again(redis::Connection& connection, std::span<const KeyState> keys);
 
   const SkippedCounts& skipped() const noexcept { return skipped_; }
   /// Whether --limit has judged a key that stores another limit, listed or not.
@@ -60,9 +90,9 @@ class Listing {
 
  private:
   stored::InspectionRequest request_for(const std::string& key) const;
-  std::vector<Row> rows_of(std::span<const stored::Surveyed> page);
-  std::optional<Row> row_of(const stored::Inspection& inspection);
-  bool wants(const Row& row);
+  std::vector<KeyState> wanted_of(std::span<const stored::Surveyed> page);
+  /// Counts the key if it is left out.
+  bool wants(const stored::Inspection& key);
 
   const Plan& plan_;
   const limiter::Configuration& configuration_;
@@ -71,21 +101,21 @@ class Listing {
   bool overrules_stored_limits_ = false;
 };
 
-/// Collects rows: the first ones in the plan's order, or all.
-class RowCollection {
+/// Collects keys: the first ones in the plan's order, or all.
+class FirstKeys {
  public:
-  /// Keeps the first `most` rows in that order; none: all.
-  RowCollection(SortKey sort, std::optional<std::int64_t> most) : sort_(sort), most_(most) {}
-  void add(std::vector<Row> rows);
-  /// Returns the rows sorted and leaves the collection empty.
-  std::vector<Row> take();
+  /// Keeps the first `most` keys in that order; none: all.
+  FirstKeys(const Order& order, std::optional<std::int64_t> most) : order_(order), most_(most) {}
+  void add(std::vector<KeyState> keys);
+  /// Returns the keys sorted and leaves the collection empty.
+  std::vector<KeyState> take();
 
  private:
   void cut();
 
-  SortKey sort_;
+  Order order_;
   std::optional<std::int64_t> most_;
-  std::vector<Row> rows_;
+  std::vector<KeyState> keys_;
 };
 
 }  // namespace rlctl::cli::list

@@ -7,39 +7,24 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/json_object.h"
 #include "cli/commands/list/listing.h"
-#include "cli/commands/list/plan.h"
 #include "cli/report/text.h"
 #include "cli/terminal/output.h"
 
 namespace rlctl::cli::list {
 
-/// How to write rows to this descriptor: only a terminal may be too narrow for some columns.
-Look look_of_rows(const Output& out);
-
-/// How to show a key for which a terminal has no room in the row's line.
-enum class LongKey { kWhole, kWithoutMiddle };
-
-/// A table of keys. They come last, since they may be of any width.
-class RowTable {
- public:
-  explicit RowTable(const Look& look);
-
-  /// Widens the columns so that they hold these rows.
-  void widen(std::span<const Row> rows);
-  void append_titles(std::string& out) const { table_.append_titles(out); }
-  void append(std::string& out, const Row& row, LongKey long_key = LongKey::kWhole) const;
-
- private:
-  Look look_;
-  report::GrowingTable table_;
-};
+/// How to write to this descriptor: only a terminal may be too narrow for some columns.
+Look look_of_table(const Output& out);
+/// A table of keys, which come last, since they may be of any width.
+report::GrowingTable make_table(const Look& look);
+std::vector<report::Row> rows_of(std::span<const KeyState> keys, const Look& look);
 
 extern const JsonOutput kJson;
 /// One JSON object and a line end.
-void append_json(std::string& out, const Row& row);
+void append_json(std::string& out, const KeyState& key);
 
 /// Sums by algorithm and by policy.
 class Totals {
@@ -50,7 +35,7 @@ class Totals {
     std::int64_t without_limit = 0, differing = 0;  ///< that do not store it, or another one
     std::string first_difference = {};
 
-    void add(const Row& row);
+    void add(const KeyState& key);
   };
   /// The sum of an algorithm of a library, or of a policy; other names are empty.
   struct Line {
@@ -58,7 +43,7 @@ class Totals {
     const Sum& sum;
   };
 
-  void add(const Row& row);
+  void add(const KeyState& key);
   const Sum& all() const noexcept { return all_; }
   void append_text(std::string& out, const Look& look) const;
   /// An object and a line end for each algorithm, then for each policy.

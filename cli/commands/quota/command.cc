@@ -73,33 +73,33 @@ void declare_options(Options& options, Plan& plan) {
 
 // ---- Keys and their limits ----
 
-/// The keys in Redis of one KEY.
-struct Targets {
-  std::string key;
-  /// At least one.
-  std::vector<KeyTarget> asked = {};
-  /// Names that `check` gives the keys of several limits: those that exist count too. They are read
-  /// apart, since the user may lack access to them.
-  std::vector<KeyTarget> guesses = {};
-
-  bool limits_are_known() const { return asked.front().limit.has_value(); }
+/// A key in Redis that belongs to a KEY, or may.
+struct Candidate {
+  KeyTarget target;
+  std::size_t operand = 0;  ///< the index of the KEY
+  /// One of the names that `check` gives the keys of several limits: it counts if it exists. The
+  /// user may lack access to it.
+  bool is_guess = false;
 };
 
-Targets targets_of(const std::string& key, const Plan& plan, ConfigurationSource& configuration) {
-  Targets result{.key = key, .asked = find_targets(key, plan.limiter, configuration)};
+/// Appends those of a KEY, of which the first is no guess.
+void add_candidates(std::vector<Candidate>& all, const std::string& key, std::size_t operand,
+                    const Plan& plan, ConfigurationSource& configuration) {
+  auto targets = find_targets(key, plan.limiter, configuration);
   // `check` with several limits does not write the key itself.
-  std::erase_if(result.asked, [](const auto& target) { return target.only_if_there; });
-  if (!result.limits_are_known()) {
-    for (auto& name : stored::usual_family_names(key)) {
-      result.guesses.push_back({.key = std::move(name)});
-    }
-  } else if (result.asked.size() == 1 && result.asked.front().key == key &&
-             !stored::window_in_name(key) && limiter::can_carry_several_limits(key)) {
+  std::erase_if(targets, [](const auto& target) { return target.only_if_there; });
+  const auto first = targets.front();
+  const bool is_one = targets.size() == 1 && first.key == key;
+  for (auto& target : targets) all.push_back({std::move(target), operand});
+  const auto add_guess = [&](KeyTarget guess) { all.push_back({std::move(guess), operand, true}); };
+  if (!first.limit) {
+    for (auto& name : stored::usual_family_names(key)) add_guess({.key = std::move(name)});
+  } else if (is_one && !stored::window_in_name(key) && limiter::can_carry_several_limits(key)) {
     // The name of the same limit if `check` is given several for the key.
-    auto& guess = result.guesses.emplace_back(result.asked.front());
+    auto guess = first;
     guess.key = limiter::family_prefix(key) + limiter::window_suffix(*guess.limit);
+    add_guess(std::move(guess));
   }
-  return result;
 }
 
 // ---- Judging ----
@@ -195,51 +195,67 @@ Problem describe_read(const std::exception_ptr& error) {
   return problem;
 }
 
-/// One look at all keys.
+/// Judges what was read of all KEYs.
 class Judging {
  public:
-  Judging(const Plan& plan, std::vector<Targets> targets)
-      : plan_(plan), targets_(std::move(targets)) {}
+  Judging(const Plan& plan, std::vector<std::string> keys) : plan_(plan), keys_(std::move(keys)) {}
 
-  /// Throws redis::Error.
-  std::vector<LimitStatus> read(redis::Connection& connection, const stored::Libraries& libraries) {
-    std::vector<stored::InspectedKey> keys;
-    const auto ask = [&](std::span<const KeyTarget> targets) {
-      for (const auto& target : targets) {
-        keys.push_back({.key = target.key, .request = request_for(target)});
+  /// Adds the statuses of the next KEY, whose candidates these are.
+  void add_operand(std::span<const Candidate> candidates, std::span<stored::Surveyed> read) {
+    const auto first = statuses_.size();
+    const bool limits_are_known = candidates.front().target.limit.has_value();
+    bool finds_guess = false;
+    std::array<std::exception_ptr, 2> errors;  // the first one of targets, and of guesses
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      auto& error = errors.at(candidates[i].is_guess ? 1 : 0);
+      if (!error) error = read[i].error;
+      finds_guess |= candidates[i].is_guess && exists(read[i]);
+    }
+    for (std::size_t i = 0; i < read.size(); ++i) {
+      // If no limit is known and keys of several limits exist, KEY itself is simply not used.
+      const bool counts = !candidates[i].is_guess && (limits_are_known || !finds_guess);
+      if (!read[i].error && (counts || exists(read[i]))) {
+        add(std::move(read[i].inspection), candidates[i]);
       }
-    };
-    for (const auto& targets : targets_) {
-      ask(targets.asked);
-      ask(targets.guesses);
     }
-    auto surveyed = stored::survey(connection, keys, libraries);
-    std::span<stored::Surveyed> rest(surveyed);
-    const auto take = [&](std::size_t count) {
-      const auto some = rest.first(count);
-      rest = rest.subspan(count);
-      return some;
-    };
-    for (operand_ = 0; operand_ < targets_.size(); ++operand_) {
-      const auto asked = take(targets_[operand_].asked.size());
-      judge_operand(asked, take(targets_[operand_].guesses.size()));
-    }
-    return std::move(statuses_);
+    add_error(candidates.front().operand, errors);
+    if (plan_.must_exist) require_stored(std::span(statuses_).subspan(first));
   }
 
+  std::vector<LimitStatus> take() { return std::move(statuses_); }
+
  private:
-  void judge_operand(std::span<stored::Surveyed> asked, std::span<stored::Surveyed> guesses) {
-    const auto first = statuses_.size();
-    judge_keys(asked, guesses);
-    if (plan_.must_exist) require_stored(std::span(statuses_).subspan(first));
+  static bool exists(const stored::Surveyed& read) {
+    return !read.error && read.inspection.exists();
+  }
+
+  void add(Inspection inspection, const Candidate& candidate) {
+    if (!judged_.insert(inspection.key).second) return;
+    auto status = judge(std::move(inspection), candidate.target, plan_);
+    status.operand = candidate.operand;
+    status.is_only_operand = keys_.size() == 1 && status.inspection.key == keys_.front();
+    statuses_.push_back(std::move(status));
+  }
+
+  void add_error(std::size_t operand, const std::array<std::exception_ptr, 2>& errors) {
+    const auto& [of_target, of_guess] = errors;
+    if (!of_target && !of_guess) return;
+    auto problem = describe_read(of_target ? of_target : of_guess);
+    // A user who may only access KEY itself is told about KEY.
+    if (!of_target && problem.code == "NOPERM" && refuses_key(problem.message)) return;
+    const auto& key = keys_[operand];
+    problem.message = quoted_and_masked(key) + ": " + problem.message;
+    LimitStatus unread{.operand = operand, .problem = std::move(problem), .was_read = false};
+    unread.inspection.key = key;
+    statuses_.push_back(std::move(unread));
   }
 
   /// Sets the problem of the statuses of a KEY of which nothing is stored.
   static void require_stored(std::span<LimitStatus> statuses) {
-    const auto is_stored = [](const LimitStatus& status) {
+    const auto may_be_stored = [](const LimitStatus& status) {
       return !status.was_read || status.inspection.exists() || status.inspection.state.ban;
     };
-    if (std::ranges::any_of(statuses, is_stored)) return;
+    if (std::ranges::any_of(statuses, may_be_stored)) return;
     for (auto& status : statuses) {
       status.state = PluginState::kUnknown;
       status.problem = {.code = "not_found",
@@ -247,53 +263,8 @@ class Judging {
     }
   }
 
-  void judge_keys(std::span<stored::Surveyed> asked, std::span<stored::Surveyed> guesses) {
-    const auto& targets = targets_[operand_];
-    const auto exists = [](const stored::Surveyed& each) {
-      return !each.error && each.inspection.exists();
-    };
-    const bool has_others = std::ranges::any_of(guesses, exists);
-    std::exception_ptr error;
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      // If no limit is known and keys of several limits exist, KEY itself is simply not used.
-      const bool counts = targets.limits_are_known() || exists(asked[i]) || !has_others;
-      if (asked[i].error) {
-        if (!error) error = asked[i].error;
-      } else if (counts) {
-        add(std::move(asked[i].inspection), targets.asked[i]);
-      }
-    }
-    std::exception_ptr error_of_guess;
-    for (std::size_t i = 0; i < guesses.size(); ++i) {
-      if (exists(guesses[i])) add(std::move(guesses[i].inspection), targets.guesses[i]);
-      if (guesses[i].error && !error_of_guess) error_of_guess = guesses[i].error;
-    }
-    if (error) return add_unread(describe_read(error));
-    if (!error_of_guess) return;
-    const auto problem = describe_read(error_of_guess);
-    // A user who may only access KEY itself is told about KEY.
-    if (problem.code != "NOPERM" || !refuses_key(problem.message)) add_unread(problem);
-  }
-
-  void add(Inspection inspection, const KeyTarget& target) {
-    if (!judged_.insert(inspection.key).second) return;
-    auto status = judge(std::move(inspection), target, plan_);
-    status.operand = operand_;
-    status.is_only_operand = targets_.size() == 1 && status.inspection.key == targets_.front().key;
-    statuses_.push_back(std::move(status));
-  }
-
-  void add_unread(const Problem& problem) {
-    const auto& key = targets_[operand_].key;
-    LimitStatus unread{.operand = operand_, .problem = problem, .was_read = false};
-    unread.inspection.key = key;
-    unread.problem->message = quoted_and_masked(key) + ": " + problem.message;
-    statuses_.push_back(std::move(unread));
-  }
-
   const Plan& plan_;
-  std::vector<Targets> targets_;
-  std::size_t operand_ = 0;
+  std::vector<std::string> keys_;
   std::unordered_set<std::string> judged_;  ///< keys in Redis
   std::vector<LimitStatus> statuses_;
 };
@@ -302,9 +273,14 @@ std::vector<LimitStatus> ask(const Plan& plan, const stored::Libraries& librarie
                              Invocation& invocation) {
   const auto operands =
       operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt);
-  std::vector<Targets> targets;
-  for (const auto& key : distinct_keys(plan.limiter, operands, "rlctl quota api:acme")) {
-    targets.push_back(targets_of(key, plan, invocation.configuration));
+  const auto keys = distinct_keys(plan.limiter, operands, "rlctl quota api:acme");
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    add_candidates(candidates, keys[i], i, plan, invocation.configuration);
+  }
+  std::vector<stored::InspectedKey> requests;
+  for (const auto& [target, operand, is_guess] : candidates) {
+    requests.push_back({.key = target.key, .request = request_for(target)});
   }
   Connector connector(invocation.connection, invocation.configuration, invocation.interrupt,
                       [] { return needs_of("quota"); });
@@ -313,7 +289,14 @@ std::vector<LimitStatus> ask(const Plan& plan, const stored::Libraries& librarie
     if (const auto why = redis::why_out_of_date(connection)) {
       throw ProblemError({.status = ExitStatus::kUnreachable, .code = "not_now", .message = *why});
     }
-    return Judging(plan, std::move(targets)).read(connection, libraries);
+    auto read = stored::survey(connection, requests, libraries);
+    Judging judging(plan, keys);
+    for (std::size_t begin = 0, end = 0; begin < read.size(); begin = end) {
+      while (end < read.size() && candidates[end].operand == candidates[begin].operand) ++end;
+      judging.add_operand(std::span(candidates).subspan(begin, end - begin),
+                          std::span(read).subspan(begin, end - begin));
+    }
+    return judging.take();
   } catch (const redis::Error&) {
     throw ProblemError(describe_read(std::current_exception()));
   }

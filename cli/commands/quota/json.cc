@@ -10,20 +10,17 @@ using namespace json_type;
 constexpr JsonType kStatus{R"("enum": ["ok", "warning", "critical", "unknown"])"};
 
 constexpr JsonField<LimitStatus> kLimitFields[] = {
-    {"key", kBytes, "The key in Redis.",
-     [](const auto& of) { return JsonBytes{of.inspection.key}; }},
+    {report::kKeyJson,
+     [](const auto& of) {
+       report::KeyState key(of.inspection, of.policy);
+       key.algorithm = of.algorithm;
+       return key;
+     }},
     {"status", kStatus, "The status of the limit.",
      [](const auto& of) { return lower_case(name_of(of.state)); }},
     {"exists", kBooleanOrNull, "Whether the key exists; null if it could not be read.",
      [](const auto& of) {
        return of.was_read ? std::optional(of.inspection.exists()) : std::nullopt;
-     }},
-    {"policy", kTextOrNull, "The policy of the limit, or null.",
-     [](const auto& of) { return known_text(of.policy); }},
-    {"algorithm", kStoredAlgorithm, "", [](const auto& of) { return known_text(of.algorithm); }},
-    {report::kUsageJson,
-     [](const auto& of) {
-       return report::UsageFigures{of.inspection, of.inspection.ratio()};
      }},
     {"reason", kTextOrNull,
      "Why a budget denies every further reservation, whatever remains: it holds 500. Otherwise "

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/commands/quota/report.h"
+#include "cli/report/usage.h"
 #include "cli/server/targets.h"
 
 namespace rlctl::cli::quota {
@@ -25,13 +25,6 @@ std::string without_bars(std::string text) {
   return text;
 }
 
-/// "31s", "1h2m": rounded up.
-std::string seconds_text(microseconds duration) {
-  const auto seconds = whole_seconds(duration);
-  constexpr std::chrono::minutes kMaxInSeconds{10};
-  return seconds < kMaxInSeconds ? fmt::format("{}s", seconds.count()) : wait_text(seconds);
-}
-
 /// A hint with a bar is left out: the bar would begin performance data, in any line, and a command
 /// in which it is escaped could not be copied.
 void append_hint(std::string& out, const std::string& hint) {
@@ -39,65 +32,29 @@ void append_hint(std::string& out, const std::string& hint) {
   out.append("hint: ").append(escaped_message(hint)).append("\n");
 }
 
-/// "66.6", "80", "80.04": the percentage, rounded down so that it is whole only if it is exact.
-/// Requires used >= 0 and most > 0.
-std::string percent_text(std::int64_t used, std::int64_t most) {
-  auto rest = used % most;
-  const auto append_digit = [&](std::string& out) {
-    rest *= 10;
-    out += static_cast<char>('0' + rest / most);
-    rest %= most;
-  };
-  auto out = std::to_string(used / most);
-  append_digit(out);
-  append_digit(out);
-  out.erase(0, std::min(out.find_first_not_of('0'), out.size() - 1));
-  if (rest == 0) return out;
-  out += '.';
-  while (out.ends_with('.') || out.ends_with('0')) append_digit(out);
-  return out;
-}
-
-/// The percentage used; for a fractional count, that of the stored number.
-std::string percent_of(const stored::Inspection& inspection, std::int64_t most) {
-  if (!inspection.state.fraction || !inspection.used_exact) {
-    return percent_text(*inspection.used, most);
-  }
-  const auto percent = *inspection.used_exact / static_cast<double>(most) * 100;
-  return fmt::format("{:.1f}", std::floor(percent * 10) / 10);
-}
-
-/// "api:acme 82% used (820 of 1000), resets in 31s"
+/// "api:acme 82% used (820 of 1000), resets in 30.204 s"
 std::string sentence(const LimitStatus& status, const Look& look) {
   if (status.problem) return without_bars(escaped_message(status.problem->message));
   const auto& inspection = status.inspection;
-  const auto most = inspection.capacity();
-  const auto used = inspection.used.value_or(0);
   auto out = without_bars(key_text(inspection.key, look));
-  if (const auto& ban = inspection.state.ban) {
-    out += ban->until
-               ? " banned for " + seconds_text(inspection.next_free.value_or(microseconds{0}))
-               : std::string(" banned for ever");
-    return out + " by " + without_bars(escaped_message(quoted_and_masked(ban->key)));
-  }
-  if (used == 0) {
+  if (inspection.state.ban) return out + " " + without_bars(report::ban_text(inspection));
+  if (inspection.used.value_or(0) == 0) {
     out += inspection.exists() ? " unused" : " does not exist";
-    if (most) out += fmt::format(" (0 of {})", *most);
-    // For ever, if a pattern was meant; nobody reads the standard error of a check.
+    if (const auto most = inspection.capacity()) out += fmt::format(" (0 of {})", *most);
+    // It would stay unused if a pattern was meant; nobody reads the standard error of a check.
     if (!literal_key_warning(inspection.key).empty()) out += "; a KEY is not a pattern";
     return out;
   }
-  const auto text = inspection.used_text();
-  out += most ? fmt::format(" {}% used ({} of {})", percent_of(inspection, *most), text, *most)
-              : fmt::format(" {} used", text);
-  const auto& reset = inspection.reset_after;
-  if (reset && *reset > microseconds{0}) out += ", resets in " + seconds_text(*reset);
+  const auto used = report::used_of_text(inspection);
+  const auto ratio = report::ratio_text(inspection.ratio());
+  out += ratio.empty() ? fmt::format(" {} used", used) : fmt::format(" {} used ({})", ratio, used);
+  const auto reset = report::reset_remark(inspection);
+  if (!reset.empty()) out.append(", ").append(reset);
   if (!inspection.limits_differ.empty()) out.append("; ").append(inspection.limits_differ);
   if (inspection.is_closed_by_reservations()) {
-    out.append("; ").append(limiter::kAllReservationsHeld);
-    out += ", and any other is denied";
+    out.append("; ").append(limiter::kAllReservationsHeld).append(", and any other is denied");
   }
-  return out;
+  return without_micro_sign(std::move(out), look.utf8);
 }
 
 // ---- Performance data ----

@@ -111,26 +111,28 @@ $ write config
 < library.spend = { key = "spend:*", type = "string", value = "count", limit = "100/30d" }
 < library.left = { key = "left:*", type = "string", value = "remaining", limit = "100/30d" }
 $ rlctl quota --read-as count --limit 100/30d spend:a
-RATELIMIT WARNING - spend:a 87.4% used (87.43 of 100) | used=88;80;95;0;100 remaining=12;;;0;100
+RATELIMIT WARNING - spend:a 88% used (88 of 100) | used=88;80;95;0;100 remaining=12;;;0;100
 [1]
 $ env RLCTL_CONFIG=FOLDER/config
 $ rlctl inspect spend:a spend:c
 key        spend:a                string, [..] bytes, no ttl: never resets
-algorithm  spend: fixed-window    limit 100 per 30 d
+algorithm  spend: fixed-window    limit 100/30d
            a count of what is used
-used       87.43 of 100           12 remaining
-           ███████████████████████████████████░░░░░  87 %
+used       88 of 100              12 remaining
+           ███████████████████████████████████░░░░░  88%
+count      87.43
 
 key        spend:c                string, [..] bytes, ttl [..]
-algorithm  spend: fixed-window    limit 100 per 30 d
+algorithm  spend: fixed-window    limit 100/30d
            a count of what is used
-used       99.5 of 100            next free in [..], resets in [..]
-           ███████████████████████████████████████░  99 %
+used       100 of 100             next free in [..], resets in [..]
+           ████████████████████████████████████████  100%
+count      99.5
 $ rlctl quota spend:a spend:b left:a
-RATELIMIT CRITICAL - spend:b 120.5% used (120.5 of 100); others: 2 WARNING | 'spend:a used'=88;80;95;0;100 'spend:a remaining'=12;;;0;100 'spend:b used'=121;80;95;0;100 'spend:b remaining'=0;;;0;100 'left:a used'=88;80;95;0;100 'left:a remaining'=12;;;0;100
-WARNING spend:a 87.4% used (87.43 of 100)
-CRITICAL spend:b 120.5% used (120.5 of 100)
-WARNING left:a 87.5% used (87.5 of 100)
+RATELIMIT CRITICAL - spend:b 121% used (121 of 100); others: 2 WARNING | 'spend:a used'=88;80;95;0;100 'spend:a remaining'=12;;;0;100 'spend:b used'=121;80;95;0;100 'spend:b remaining'=0;;;0;100 'left:a used'=88;80;95;0;100 'left:a remaining'=12;;;0;100
+WARNING spend:a 88% used (88 of 100)
+CRITICAL spend:b 121% used (121 of 100)
+WARNING left:a 88% used (88 of 100)
 [2]
 $ rlctl list --above 100% --json
 {"key":"left:d","library":"left","algorithm":"fixed-window","policy":null,"part_of":null,"limit":100,"window_us":2592000000000,"window_inferred":false,"burst":[..],"limits_differ":null,"used":100,"ratio":1,"remaining":0,"next_free_us":-1,"reset_after_us":null,"ttl_us":null,"bytes":[..]}

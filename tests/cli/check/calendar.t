@@ -14,10 +14,10 @@ RateLimit-Policy: "month@Europe/Zurich";q=3;w=2592000
 RateLimit: "month@Europe/Zurich";r=1;t=2592000
 $ rlctl inspect k --limit 3/month@Europe/Zurich --now 2026-10-31T23:00:00Z
 key        k                      string, 80 bytes, ttl [..]
-algorithm  fixed-window           limit 3 per month@Europe/Zurich
-used       2 of 3                 1 remaining, empty in 30d0h0m
+algorithm  fixed-window           limit 3/month@Europe/Zurich
+used       2 of 3                 1 remaining, resets in 30d0h0m
 now        2026-10-31T23:00:00Z   [..] the server's clock
-           ███████████████████████████░░░░░░░░░░░░░  66 %
+           ███████████████████████████░░░░░░░░░░░░░  66%
 window     from 2026-10-31T23:00:00Z  now
            to   2026-11-30T23:00:00Z  in 30d0h0m
 $ rlctl reset k --limit 3/month@Europe/Zurich
@@ -52,7 +52,7 @@ allowed key=k limit=5/day@Europe/Zurich algorithm=fixed-window remaining=4 reset
 ## without --now, the period of the present counts, and quota and audit know it
 $ rlctl check -q k --limit 3/month@Europe/Zurich --cost 2
 $ rlctl quota k --limit 3/month@Europe/Zurich --warning 1% --critical 60% --json
-{"status":"critical","limits":[{"key":"k",[..]"algorithm":"fixed-window","limit":3,[..]"calendar":"month@Europe/Zurich",[..]"used":2,"ratio":[..],"remaining":1,[..]
+{"status":"critical","limits":[{"key":"k","library":"rlctl","algorithm":"fixed-window","policy":null,"part_of":null,"limit":3,"window_us":2592000000000,"window_inferred":false,"calendar":"month@Europe/Zurich","burst":null,"limits_differ":null,"used":2,"ratio":[..],"remaining":1,[..]
 [2]
 $ rlctl audit
 no findings in 1 limiter key

@@ -251,7 +251,7 @@ $ write c.toml
 $ redis MSET acme:left:ann 2 bad:ann 2
 OK
 $ rlctl quota -w 4 acme:left:ann
-RATELIMIT WARNING - acme:left:ann 71.4% used (5 of 7) | used=5;4;6.65;0;7 remaining=2;;;0;7
+RATELIMIT WARNING - acme:left:ann 71% used (5 of 7) | used=5;4;6.65;0;7 remaining=2;;;0;7
 [1]
 $ rlctl quota bad:ann --limit 5/60s
 RATELIMIT UNKNOWN - 'bad:ann': the row that says how to read it has a mistake: library 'bad': value: must be one of: count, remaining, tat, level, tokens, times, leases or none, not 'left'

@@ -34,7 +34,7 @@ plain() { sed $'s/\r$//; s/\e\\[[0-9]*m//g'; }
 200 120
 END
   assert_equal "$(sed -n '/^algorithm/,/^used/p; /^entries/,/^last/p; /^last/q' <<<"$narrow")" 'algorithm  sliding-window-log
-           limit 10 per 60 s
+           limit 10/60s
 used       10 of 10
 entries    10, oldest first
   2026-01-01T12:00:00.000000Z  ×10

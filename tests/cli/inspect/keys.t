@@ -8,7 +8,7 @@ nobody: not found in SERVER: the limiter is unused; 5 remaining
 ann\x20b: not found in SERVER: the limiter is unused; 5 remaining
 [1]
 $ rlctl inspect nobody --json --now 1
-{"key":"nobody","type":"none","library":null,"algorithm":null,"limit":null,"window_us":null,"window_inferred":false,"burst":null,"limits_differ":null,"used":0,"ratio":[..],"remaining":null,"next_free_us":0,"reset_after_us":0,"ttl_us":null,"bytes":null,"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1,"changed_while_read":false,"entries":[],"reservations":[]}
+{"key":"nobody","library":null,"algorithm":null,"policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":false,"burst":null,"limits_differ":null,"used":0,"ratio":[..],"remaining":null,"next_free_us":0,"reset_after_us":0,"ttl_us":null,"bytes":null,"type":"none","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1,"changed_while_read":false,"entries":[],"reservations":[]}
 [1]
 $ redis HSET sessions a 1
 1
@@ -19,7 +19,7 @@ key        sessions               hash, [..] bytes, no ttl
            not a limiter's state
 [5]
 $ rlctl inspect sessions --json --now 1
-{"key":"sessions","type":"hash","library":null,"algorithm":null,"limit":null,"window_us":null,"window_inferred":false,"burst":null,"limits_differ":null,"used":null,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":null,"ttl_us":null,"bytes":[..],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1,"changed_while_read":false,"entries":[],"reservations":[]}
+{"key":"sessions","library":null,"algorithm":null,"policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":false,"burst":null,"limits_differ":null,"used":null,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":null,"ttl_us":null,"bytes":[..],"type":"hash","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1,"changed_while_read":false,"entries":[],"reservations":[]}
 [5]
 
 ## an error of one key names it, and the other keys are shown
@@ -32,7 +32,7 @@ nobody: not found in SERVER: the limiter is unused
 ! rlctl: inspect: 'bad': an entry is not a time: 'hello'
 [5]
 $ rlctl inspect bad good --now 2026-01-01T12:00:00Z --json
-{"key":"good","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":null,"window_us":null,"window_inferred":false,"burst":null,"limits_differ":null,"used":null,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":null,"ttl_us":null,"bytes":[..],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":1,"now_us":1767268800000000,"changed_while_read":false,"entries":[{"at_us":1700000000000000,"count":1}],"reservations":[]}
+{"key":"good","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":false,"burst":null,"limits_differ":null,"used":null,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":null,"ttl_us":null,"bytes":[..],"type":"list","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":1,"now_us":1767268800000000,"changed_while_read":false,"entries":[{"at_us":1700000000000000,"count":1}],"reservations":[]}
 ! {"error":{"code":"WRONGTYPE","message":"'bad': an entry is not a time: 'hello'","hint":null}}
 [5]
 $ rlctl inspect good --json -s FOLDER/nobody
@@ -92,18 +92,17 @@ login:*: not found in SERVER: the limiter is unused
 $ rlctl check -q api --limit 10/s --limit 100/h --now 2026-01-01T12:00:00Z
 $ rlctl inspect {api}:3600s --now 2026-01-01T12:00:00Z
 key        {api}:3600s            list, [..] bytes, ttl [..]
-           :3600s is the window, 1h
-algorithm  sliding-window-log     window ~1 h, limit not stored; pass --limit
-used       ~1                     empty in ~1h0m0s
+algorithm  sliding-window-log     limit ?/~1h, not stored; pass --limit
+used       ~1                     resets in ~1h0m0s
 now        2026-01-01T12:00:00Z   [..] behind the server's clock
 entries    1, oldest first
   2026-01-01T12:00:00.000000Z  now  leaves in ~1h0m0s
 last ~1 h  ···························································█
            one bar is 60 s, the highest 1
 $ rlctl inspect api --limit 10/s,100/m --limit 100/h --json --now 2026-01-01T12:00:00Z
-{"key":"{api}:1s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":10,"window_us":1000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":9,[..]
-{"key":"{api}:60s","type":"none","library":null,"algorithm":null,"limit":100,"window_us":60000000,"window_inferred":false,"burst":null,"limits_differ":null,"used":0,"ratio":[..],"remaining":100,"next_free_us":0,"reset_after_us":0,"ttl_us":null,"bytes":null,"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1767268800000000,"changed_while_read":false,"entries":[],"reservations":[]}
-{"key":"{api}:3600s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":100,"window_us":3600000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":99,[..]
+{"key":"{api}:1s","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":10,"window_us":1000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":9,[..]
+{"key":"{api}:60s","library":null,"algorithm":null,"policy":null,"part_of":null,"limit":100,"window_us":60000000,"window_inferred":false,"burst":null,"limits_differ":null,"used":0,"ratio":[..],"remaining":100,"next_free_us":0,"reset_after_us":0,"ttl_us":null,"bytes":null,"type":"none","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1767268800000000,"changed_while_read":false,"entries":[],"reservations":[]}
+{"key":"{api}:3600s","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":100,"window_us":3600000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":99,[..]
 $ rlctl inspect ap
 ap: not found in SERVER: the limiter is unused
 [1]
@@ -113,9 +112,9 @@ api: not found in SERVER: the limiter is unused; 3 remaining
 [1]
 $ rlctl check -q api --limit 5/h --now 2026-01-01T12:00:00Z
 $ rlctl inspect api --limit 10/s --limit 100/h --json --now 2026-01-01T12:00:00Z
-{"key":"{api}:1s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":10,"window_us":1000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":9,[..]
-{"key":"{api}:3600s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":100,"window_us":3600000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":99,[..]
-{"key":"api","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":null,"window_us":null,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":null,"ratio":[..],"remaining":null,"next_free_us":[..],"reset_after_us":null,[..]
+{"key":"{api}:1s","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":10,"window_us":1000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":9,[..]
+{"key":"{api}:3600s","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":100,"window_us":3600000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":99,[..]
+{"key":"api","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":null,"ratio":[..],"remaining":null,"next_free_us":[..],"reset_after_us":null,[..]
 
 ## other data under the name of one of several limits is shown, unless the limits do not use it
 $ redis SET {api}:77s other
@@ -128,9 +127,9 @@ $ redis RENAME {api}:77s {api}:60s
 OK
 $ rlctl check -q api --limit 10/s --limit 100/h --now 2026-01-01T12:00:00Z
 $ rlctl inspect api --json --now 2026-01-01T12:00:00Z
-{"key":"{api}:1s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":null,"window_us":1000000,"window_inferred":true,"burst":null,"limits_differ":null,"used":1,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":1000000,"ttl_us":[..],"bytes":[..],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":1,"now_us":1767268800000000,"changed_while_read":false,"entries":[{"at_us":1767268800000000,"count":1}],"reservations":[]}
-{"key":"{api}:60s","type":"string","library":null,"algorithm":null,"limit":null,"window_us":null,"window_inferred":false,"burst":null,"limits_differ":null,"used":null,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":null,"ttl_us":null,"bytes":[..],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1767268800000000,"changed_while_read":false,"entries":[],"reservations":[]}
-{"key":"{api}:3600s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":null,"window_us":3600000000,"window_inferred":true,"burst":null,"limits_differ":null,"used":1,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":3600000000,"ttl_us":[..],"bytes":[..],"number":null,"part_of":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":1,"now_us":1767268800000000,"changed_while_read":false,"entries":[{"at_us":1767268800000000,"count":1}],"reservations":[]}
+{"key":"{api}:1s","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":null,"window_us":1000000,"window_inferred":true,"burst":null,"limits_differ":null,"used":1,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":1000000,"ttl_us":[..],"bytes":[..],"type":"list","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":1,"now_us":1767268800000000,"changed_while_read":false,"entries":[{"at_us":1767268800000000,"count":1}],"reservations":[]}
+{"key":"{api}:60s","library":null,"algorithm":null,"policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":false,"burst":null,"limits_differ":null,"used":null,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":null,"ttl_us":null,"bytes":[..],"type":"string","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1767268800000000,"changed_while_read":false,"entries":[],"reservations":[]}
+{"key":"{api}:3600s","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":null,"window_us":3600000000,"window_inferred":true,"burst":null,"limits_differ":null,"used":1,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":3600000000,"ttl_us":[..],"bytes":[..],"type":"list","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":1,"now_us":1767268800000000,"changed_while_read":false,"entries":[{"at_us":1767268800000000,"count":1}],"reservations":[]}
 [5]
 $ rlctl inspect api --limit 10/2s --limit 100/5s
 {api}:2s: not found in SERVER: the limiter is unused; 10 remaining
@@ -148,9 +147,9 @@ $ env RLCTL_CONFIG=FOLDER/config.toml
 $ rlctl check -q login:ann --limit 5/60s --cost 5 --now 2026-01-01T12:00:00Z
 $ rlctl inspect login:ann --entries 0 --now 2026-01-01T12:00:00Z
 key        login:ann              list, [..] bytes, ttl [..]
-algorithm  sliding-window-log     limit 5 per 60 s
-           the limit of policy 'login'
-used       5 of 5                 next free in 60.000 s, empty in 60.000 s
+algorithm  sliding-window-log     limit 5/60s
+policy     login
+used       5 of 5                 next free in 60.000 s, resets in 60.000 s
 now        2026-01-01T12:00:00Z   [..] behind the server's clock
 entries    5
 last 60 s  ···························································█
@@ -159,38 +158,39 @@ $ rlctl inspect login:bob
 login:bob: not found in SERVER: the limiter is unused; 5 remaining (policy 'login')
 [1]
 $ rlctl inspect --policy login ann --json --now 2026-01-01T12:00:00Z
-{"key":"login:ann","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":5,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":5,"ratio":[..],"remaining":0,[..]
+{"key":"login:ann","library":"rlctl","algorithm":"sliding-window-log","policy":"login","part_of":null,"limit":5,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":5,"ratio":[..],"remaining":0,[..]
 $ rlctl check -q --policy api acme --now 2026-01-01T12:00:00Z
 $ rlctl inspect api:acme --json --now 2026-01-01T12:00:00Z
-{"key":"{api:acme}:1s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":10,"window_us":1000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":9,[..]
-{"key":"{api:acme}:60s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":100,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":99,[..]
+{"key":"{api:acme}:1s","library":"rlctl","algorithm":"sliding-window-log","policy":"api","part_of":null,"limit":10,"window_us":1000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":9,[..]
+{"key":"{api:acme}:60s","library":"rlctl","algorithm":"sliding-window-log","policy":"api","part_of":null,"limit":100,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":99,[..]
 $ rlctl inspect {api:acme}:60s --json --now 2026-01-01T12:00:00Z
-{"key":"{api:acme}:60s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":100,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":99,[..]
+{"key":"{api:acme}:60s","library":"rlctl","algorithm":"sliding-window-log","policy":"api","part_of":null,"limit":100,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":99,[..]
 $ rlctl check -q api:acme --limit 5/60s --algorithm fixed-window --now 2026-01-01T12:00:00Z
 $ rlctl inspect --policy api acme --json --now 2026-01-01T12:00:00Z
-{"key":"{api:acme}:1s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":10,"window_us":1000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":9,[..]
-{"key":"{api:acme}:60s","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":100,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":99,[..]
-{"key":"api:acme","type":"string","library":"rlctl","algorithm":"fixed-window","limit":5,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":4,[..]
+{"key":"{api:acme}:1s","library":"rlctl","algorithm":"sliding-window-log","policy":"api","part_of":null,"limit":10,"window_us":1000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":9,[..]
+{"key":"{api:acme}:60s","library":"rlctl","algorithm":"sliding-window-log","policy":"api","part_of":null,"limit":100,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":99,[..]
+{"key":"api:acme","library":"rlctl","algorithm":"fixed-window","policy":"api","part_of":null,"limit":5,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":4,[..]
 $ rlctl check -q mail:ann --limit 7/1d --algorithm gcra --now 2026-01-01T12:00:00Z
 $ rlctl inspect mail:ann --now 2026-01-01T12:00:00Z
 key        mail:ann               string, [..] bytes, ttl [..]
-algorithm  gcra                   limit 7 per 1 d, burst 7
+algorithm  gcra                   limit 7/1d, burst 7
            stored 7/1d, policy 5/60s
-used       1 of 7                 6 remaining, full in 3h25m43s
+policy     mail
+used       1 of 7                 6 remaining, resets in 3h25m43s
 now        2026-01-01T12:00:00Z   [..] behind the server's clock
-           ██████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  14 %
+           ██████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  14%
 level      6 of 7                 one every 3h25m43s
 tat        2026-01-01T15:25:42.857142Z  in 3h25m43s
 $ rlctl inspect mail:ann --limit 9/60s --json --now 2026-01-01T12:00:00Z
-{"key":"mail:ann","type":"string","library":"rlctl","algorithm":"gcra","limit":9,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":"stored 7/1d, --limit 9/60s","used":1,"ratio":[..],"remaining":8,[..]
+{"key":"mail:ann","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":9,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":"stored 7/1d, --limit 9/60s","used":1,"ratio":[..],"remaining":8,[..]
 $ rlctl inspect mail:ann --limit 7/1d --json --now 2026-01-01T12:00:00Z
-{"key":"mail:ann","type":"string","library":"rlctl","algorithm":"gcra","limit":7,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":6,[..]
+{"key":"mail:ann","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":7,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":6,[..]
 $ rlctl check -q mail:bob --limit 5/60s --now 2026-01-01T12:00:00Z
 $ rlctl inspect mail:bob --json --now 2026-01-01T12:00:00Z
-{"key":"mail:bob","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":5,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":4,[..]
+{"key":"mail:bob","library":"rlctl","algorithm":"sliding-window-log","policy":"mail","part_of":null,"limit":5,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":4,[..]
 ! rlctl: inspect: warning: policy 'mail' names gcra, but 'mail:bob' is sliding-window-log's state: check would fail
 $ rlctl inspect --policy mail bob --json --now 2026-01-01T12:00:00Z
-{"key":"mail:bob","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":5,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":4,[..]
+{"key":"mail:bob","library":"rlctl","algorithm":"sliding-window-log","policy":"mail","part_of":null,"limit":5,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":4,[..]
 ! rlctl: inspect: warning: policy 'mail' names gcra, but 'mail:bob' is sliding-window-log's state: check would fail
 $ rlctl inspect mail:bob --limit 5/60s --json --now 2026-01-01T12:00:00Z
-{"key":"mail:bob","type":"list","library":"rlctl","algorithm":"sliding-window-log","limit":5,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":4,[..]
+{"key":"mail:bob","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":5,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":4,[..]

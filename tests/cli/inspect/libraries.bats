@@ -39,10 +39,10 @@ END
   run -0 rlctl inspect @upstash/ratelimit:ann
   assert_line --regexp '^tokens     3 '
   run -0 rlctl inspect "@upstash/ratelimit:two:$day" --limit 5/1d
-  assert_line --regexp '^algorithm  upstash: sliding-window-counter +limit 5 per 1 d$'
+  assert_line --regexp '^algorithm  upstash: sliding-window-counter +limit 5/1d$'
   assert_line --partial "the other key: @upstash/ratelimit:two:$((day - 1))"
   run -0 rlctl inspect rate:ann --limit 10/10h
-  assert_line --regexp '^algorithm  redis_rate: gcra +limit 10 per 10 h, burst 10$'
+  assert_line --regexp '^algorithm  redis_rate: gcra +limit 10/10h, burst 10$'
   assert_line --regexp '^tat        20'
 }
 

@@ -12,14 +12,14 @@ used       unknown
            how long its window is is not known without a limit
 now        2026-01-01T12:00:00Z   [..] behind the server's clock
 $ rlctl inspect @upstash/ratelimit:ann:20454 --limit 5/1h --json --now 2026-01-01T12:00:00Z
-{"key":"@upstash/ratelimit:ann:20454","type":"string","library":"upstash","algorithm":null,"limit":5,"window_us":3600000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":null,"ratio":[..],"remaining":null,[..]
+{"key":"@upstash/ratelimit:ann:20454","library":"upstash","algorithm":null,"policy":null,"part_of":null,"limit":5,"window_us":3600000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":null,"ratio":[..],"remaining":null,[..]
 $ rlctl quota @upstash/ratelimit:ann:20454 --limit 5/1h
 RATELIMIT UNKNOWN - '@upstash/ratelimit:ann:20454': its name tells when a window began, but of no window as long as the limit's
 hint: rlctl inspect @upstash/ratelimit:ann:20454 shows what it holds
 [3]
 $ rlctl list --all --top 9
   used           of   full   next free [..]  key
-     -            -      -           -           - [..]  upstash                               @upstash/ratelimit:ann:20454
+     -            -      -           -           - [..]  upstash                 @upstash/ratelimit:ann:20454
 ! 1 key does not store its limit; pass --limit or define a policy
 
 ## a count without an end is never free, and more than the limit may be left
@@ -29,14 +29,14 @@ $ redis SET LIMITS:LIMITER/ann/10/1/minute -6 EX 86400
 OK
 $ rlctl inspect LIMITS:LIMITER/eve/5/1/minute
 key        LIMITS:LIMITER/eve/5/1/minute  string, [..] bytes, no ttl: never resets
-algorithm  limits: fixed-window   limit 5 per 60 s
+algorithm  limits: fixed-window   limit 5/60s
            a count of what is used
 used       9 of 5                 next free never
-           ████████████████████████████████████████ 180 %
+           ████████████████████████████████████████  180%
 $ rlctl list --sort key --top 9
   used           of   full   next free [..]  key
-     0       10/60s     0%         now [..]  limits: fixed-window                  LIMITS:LIMITER/ann/10/1/minute
-     9        5/60s   180%       never           -       none [..]  limits: fixed-window                  LIMITS:LIMITER/eve/5/1/minute
+     0       10/60s     0%         now [..]  limits: fixed-window    LIMITS:LIMITER/ann/10/1/minute
+     9        5/60s   180%       never           -       none [..]  limits: fixed-window    LIMITS:LIMITER/eve/5/1/minute
 $ rlctl list LIMITS:LIMITER/ann/10/1/minute --json
 {"key":"LIMITS:LIMITER/ann/10/1/minute","library":"limits","algorithm":"fixed-window","policy":null,"part_of":null,"limit":10,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":0,"ratio":0,"remaining":16,[..]
 

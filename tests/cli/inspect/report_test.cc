@@ -26,27 +26,27 @@ stored::Inspection log() {
   return result;
 }
 
-std::string json(const stored::Inspection& inspection) {
+std::string json(const Found& found) {
   std::string out;
-  append_json(out, inspection);
+  append_json(out, found);
   return out;
 }
 
 }  // namespace
 
 TEST_CASE("inspection: a key that changed while it was read has approximate figures") {
-  auto inspection = log();
-  inspection.changed_while_read = true;
+  Found found{.inspection = log()};
+  found.inspection.changed_while_read = true;
   std::string text;
-  append_text(text, {.inspection = inspection}, {});
+  append_text(text, found, {});
   CHECK(text.ends_with("  it changed while it was read: the figures are approximate\n"));
-  CHECK(json(inspection).find(R"("changed_while_read":true,)") != std::string::npos);
+  CHECK(json(found).find(R"("changed_while_read":true,)") != std::string::npos);
 }
 
 TEST_CASE("inspection: 100,000 entries of JSON take little more time than their digits") {
-  auto inspection = log();
-  inspection.entries.assign(100'000, {.at = microseconds{1'795'155'075'155'201}});
-  CHECK(json(inspection).size() > 3'500'000);
+  Found found{.inspection = log()};
+  found.inspection.entries.assign(100'000, {.at = microseconds{1'795'155'075'155'201}});
+  CHECK(json(found).size() > 3'500'000);
   // The best of several runs, in CPU time, because other processes may be running.
   const auto best_of = [](const auto& call) {
     auto best = std::numeric_limits<std::clock_t>::max();
@@ -57,10 +57,10 @@ TEST_CASE("inspection: 100,000 entries of JSON take little more time than their 
     }
     return best;
   };
-  const auto whole = best_of([&] { CHECK_FALSE(json(inspection).empty()); });
+  const auto whole = best_of([&] { CHECK_FALSE(json(found).empty()); });
   const auto digits = best_of([&] {
     std::string text;
-    for (const auto& entry : inspection.entries) text += std::to_string(entry.at.count());
+    for (const auto& entry : found.inspection.entries) text += std::to_string(entry.at.count());
     CHECK_FALSE(text.empty());
   });
   // A separate JSON value for each entry would take many times as long.

@@ -8,8 +8,8 @@ $ redis MSET session:1 x hits 12 clock 170000000000000
 OK
 $ rlctl list --sort key
   used           of   full   next free [..]  key
-     9        10/1d    90%         now [..]  gcra                                  a
-    10     10/1000d   100% [..]  fixed-window                          b
+     9        10/1d    90%         now [..]  gcra                    a
+    10     10/1000d   100% [..]  fixed-window            b
 
               keys  full  no ttl  bytes
 fixed-window     1     1       0 [..]
@@ -24,15 +24,15 @@ $ rlctl list hits
 !   hint: the pattern has no * ? or [ and matches only one key; was it quoted? 'hits*' matches all keys that begin so, '{hits}:*' those of several limits
 [1]
 $ rlctl list hits --all --json
-{"key":"hits","library":null,"algorithm":null,"policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":null,"ratio":null,"remaining":null,[..]
+{"key":"hits","library":null,"algorithm":"foreign-counter","policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":null,"ratio":null,"remaining":null,[..]
 $ rlctl list hits --read-as count --limit 24/60s --json
 {"key":"hits","library":"--read-as","algorithm":"fixed-window","policy":null,"part_of":null,"limit":24,"window_us":60000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":12,"ratio":0.5,"remaining":12,[..]
 $ rlctl list --read-as count --sort key --top 9
            used           of   full   next free [..]  key
-              9        10/1d    90%         now [..]  gcra                                  a
-             10     10/1000d   100% [..]  fixed-window                          b
-170000000000000            -      -           - [..] none [..]  --read-as: fixed-window               clock
-             12            -      -           - [..] none [..]  --read-as: fixed-window               hits
+              9        10/1d    90%         now [..]  gcra                     a
+             10     10/1000d   100% [..]  fixed-window             b
+170000000000000            -      -           - [..] none [..]  --read-as: fixed-window  clock
+             12            -      -           - [..] none [..]  --read-as: fixed-window  hits
 ! not listed: 1 key of other programs
 ! 2 keys do not store their limits; pass --limit or define a policy
 
@@ -77,18 +77,18 @@ $ redis PERSIST d
 1
 $ rlctl list --sort used --top 9
   used           of   full   next free [..]  key
-     9       100/1d     9%         now [..]  gcra                                  login:c
-     7        10/1d    70%         now [..]  gcra                                  login:b
-     5        10/1d    50%         now [..]  gcra                                  login:a
-     1     10/1000d    10%         now [..] none [..]  fixed-window                          d
+     9       100/1d     9%         now [..]  gcra                    login:c
+     7        10/1d    70%         now [..]  gcra                    login:b
+     5        10/1d    50%         now [..]  gcra                    login:a
+     1     10/1000d    10%         now [..] none [..]  fixed-window            d
 $ rlctl list --top 3
   used           of   full   next free [..]  key
-     7        10/1d    70%         now [..]  gcra                                  login:b
-     5        10/1d    50%         now [..]  gcra                                  login:a
-     1     10/1000d    10%         now [..] none [..]  fixed-window                          d
+     7        10/1d    70%         now [..]  gcra                    login:b
+     5        10/1d    50%         now [..]  gcra                    login:a
+     1     10/1000d    10%         now [..] none [..]  fixed-window            d
 $ rlctl list --sort ttl --top 1
   used           of   full   next free [..]  key
-     1     10/1000d    10%         now [..] none [..]  fixed-window                          d
+     1     10/1000d    10%         now [..] none [..]  fixed-window            d
 $ rlctl list 'login:*' --sort key --json
 {"key":"login:a","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":10,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":5,"ratio":0.5,"remaining":5,[..]
 {"key":"login:b","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":10,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":7,"ratio":0.7,"remaining":3,[..]
@@ -97,7 +97,7 @@ $ rlctl list d --json
 {"key":"d","library":"rlctl","algorithm":"fixed-window","policy":null,"part_of":null,"limit":10,"window_us":86400000000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":0.1,"remaining":9,[..]
 $ rlctl inspect - --json
 < login:b
-{"key":"login:b","type":"string","library":"rlctl","algorithm":"gcra","limit":10,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":7,"ratio":[..],"remaining":3,[..]
+{"key":"login:b","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":10,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":7,"ratio":[..],"remaining":3,[..]
 
 ## a budget's holds are used until they end, and a full one is free when the first ends
 $ rlctl check -q full --limit 10/1000d --reserve 6 --id a --hold 100d
@@ -108,9 +108,9 @@ $ rlctl check -q roomy --limit 10/1000d --cost 2 --algorithm budget
 $ rlctl check -q roomy --limit 10/1000d --reserve 3 --id a --hold 100d
 $ rlctl list --sort key --top 9
   used           of   full   next free [..]  key
-    10     10/1000d   100% [..] 100d0h0m [..]  budget                                full
-     4     10/1000d    40%         now [..]  budget                                lapsed
-     5     10/1000d    50%         now [..]  budget                                roomy
+    10     10/1000d   100% [..] 100d0h0m [..]  budget                  full
+     4     10/1000d    40%         now [..]  budget                  lapsed
+     5     10/1000d    50%         now [..]  budget                  roomy
 
 ## a limit comes from --limit or a policy, unless the key stores one
 $ rlctl check -q login:ann --limit 10/1d --cost 4
@@ -135,7 +135,7 @@ $ rlctl check -q a --limit 10/1d --cost 6 --algorithm gcra
 $ rlctl check -q b --limit 100/1d --cost 4 --algorithm token-bucket
 $ rlctl list --limit 6/1d --above 100% --top 9
   used           of   full   next free [..]  key
-     6         6/1d   100% [..]  gcra                                  a
+     6         6/1d   100% [..]  gcra                    a
 ! keys are judged by --limit 6/1d, not by the limits that they store
 $ rlctl list --limit 6/1d --sort key --json
 {"key":"a","library":"rlctl","algorithm":"gcra","policy":null,"part_of":null,"limit":6,"window_us":86400000000,"window_inferred":[..],"burst":[..],"limits_differ":"stored 10/1d, --limit 6/1d","used":6,"ratio":1,"remaining":0,[..]
@@ -151,12 +151,12 @@ $ write config.toml
 $ rlctl check -q api:bob --limit 10/1d --cost 7 --algorithm gcra
 $ rlctl list --config config.toml --top 2
   used           of   full   next free [..]  key
-     7        10/1d    70%         now [..]  gcra                                  api:bob
-     6        10/1d    60%         now [..]  gcra                                  api:ann
+     7        10/1d    70%         now [..]  gcra                    api:bob
+     6        10/1d    60%         now [..]  gcra                    api:ann
 ! 2 keys store another limit than their policy, such as: stored 10/1d, policy 1000/1d
 $ rlctl list --config config.toml --top 1
   used           of   full   next free [..]  key
-     7        10/1d    70%         now [..]  gcra                                  api:bob
+     7        10/1d    70%         now [..]  gcra                    api:bob
 ! 1 key stores another limit than its policy: stored 10/1d, policy 1000/1d
 
 ## --above counts the keys that it cannot judge, and why
@@ -166,23 +166,23 @@ $ rlctl check -q fixed --limit 10/1000d --cost 5 --algorithm fixed-window
 $ rlctl check -q {m} --limit 5/1h --limit 9/1d
 $ rlctl list --above 80% --top 9
   used           of   full   next free [..]  key
-     9        10/1d    90%         now [..]  gcra                                  a
+     9        10/1d    90%         now [..]  gcra                    a
 ! not listed: 3 keys whose limit is not known (pass --limit or define a policy)
 $ rlctl list --limit 5/month --above 80% --top 9
   used           of   full   next free [..]  key
-     5  5/month@UTC   100% [..]  fixed-window                          fixed
-     5  5/month@UTC   100% [..]  sliding-window-log                    log
+     5  5/month@UTC   100% [..]  fixed-window            fixed
+     5  5/month@UTC   100% [..]  sliding-window-log      log
 ! not listed: 3 keys (--limit 5/month@UTC does not apply to them)
 ! keys are judged by --limit 5/month@UTC, not by the limits that they store
 $ rlctl list '{m}*' --sort key --top 9
   used           of   full   next free [..]  key
-     1        ?/~1h      -           - [..]  sliding-window-log                    {m}:3600s
-     1        ?/~1d      -           - [..]  sliding-window-log                    {m}:86400s
+    ~1        ?/~1h      -           - [..]  sliding-window-log      {m}:3600s
+    ~1        ?/~1d      -           - [..]  sliding-window-log      {m}:86400s
 ! 2 keys do not store their limits; pass --limit or define a policy
 $ rlctl list '{m}*' --limit 5/1h --sort key --top 9
   used           of   full   next free [..]  key
-     1         5/1h    20%         now [..]  sliding-window-log                    {m}:3600s
-     1        ?/~1d      -           - [..]  sliding-window-log                    {m}:86400s
+     1         5/1h    20%         now [..]  sliding-window-log      {m}:3600s
+    ~1        ?/~1d      -           - [..]  sliding-window-log      {m}:86400s
 ! --limit 5/1h does not apply to 1 key
 
 ## a user who may read only some keys sees those, with list and reset --match (own server)
@@ -195,7 +195,7 @@ OK
 $ env REDISCLI_AUTH=secret
 $ rlctl list --user some --top 9
   used           of   full   next free [..]  key
-     1        10/1d    10%         now [..] -  gcra                                  a:1
+     1        10/1d    10%         now [..] -  gcra                    a:1
 ! not listed: 1 key that this user may not read
 $ rlctl list --user some --totals --json
 {"library":"rlctl","algorithm":"gcra","policy":null,"keys":1,"full":0,"no_ttl":0,"bytes":null}
@@ -241,12 +241,12 @@ $ redis EVAL "redis.call('SET', KEYS[1], redis.call('TIME')[1] .. '123')" 1 rl:t
 (nil)
 $ rlctl list --sort key --all --top 9
   used           of   full   next free [..]  key
-     -            -      -           -           -       none [..]  upstash: token-bucket                         @upstash/ratelimit:eve
+     -            -      -           - [..] none [..]  upstash: token-bucket                         @upstash/ratelimit:eve
      4        5/60s    80%         now [..]  limits: fixed-window                          LIMITS:LIMITER/ann/5/1/minute
      2         3/1d    66%         now [..]  limits: sliding-window-log                    LIMITS:LIMITER/bob/3/1/day
      -            -      -           -           -       none [..]  aspnetcore-redis-rate-limiting: token-bucket  rl:tb:{ann}
      -            -      -           -           -       none [..]  part of rl:tb:{ann}                           rl:tb:{ann}:ts
-     -            -      -           -           - [..]  article: sliding-window-zset                  swrl:ann
+     -            -      -           - [..]  article: sliding-window-zset                  swrl:ann
 ! 3 keys do not store their limits; pass --limit or define a policy
 $ rlctl list rl:* --all --totals
                                               keys  full  no ttl  bytes

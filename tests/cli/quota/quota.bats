@@ -41,7 +41,7 @@ setup() { cli FLUSHALL >/dev/null; }
   refute_output --partial reservations
   rlctl check -q k --limit 1M/30d --hold 1d --reserve 1 --id id500
   run -2 rlctl quota k
-  assert_output --regexp '^RATELIMIT CRITICAL - k 0\.05% used \(500 of 1000000\), resets in [0-9a-z]+; 500 reservations are held, and any other is denied \| used=500;'
+  assert_output --regexp '^RATELIMIT CRITICAL - k 0% used \(500 of 1000000\), resets in [0-9a-z]+; 500 reservations are held, and any other is denied \| used=500;'
   run -2 rlctl quota k --json
   assert_output --partial '"reason":"500 reservations are held"'
   rlctl settle k id7 1

@@ -11,7 +11,7 @@ $ rlctl quota api:acme --limit 1000/1000d --user monitor
 RATELIMIT WARNING - api:acme 82% used (820 of 1000), resets in [..] | used=820;800;950;0;1000 remaining=180;;;0;1000 reset=[..]s
 [1]
 $ rlctl quota api:acme --limit 1000/1000d --user monitor --json
-{"status":"warning","limits":[{"key":"api:acme","status":"warning","exists":true,"policy":null,"algorithm":"ALGORITHM","limit":1000,"window_us":86400000000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":820,"ratio":0.82,"remaining":180,"next_free_us":[..],"reset_after_us":[..],"ttl_us":[..],"bytes":null,"reason":null,"error":null}],"error":null}
+{"status":"warning","limits":[{"key":"api:acme","library":"rlctl","algorithm":"ALGORITHM","policy":null,"part_of":null,"limit":1000,"window_us":86400000000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":820,"ratio":0.82,"remaining":180,"next_free_us":[..],"reset_after_us":[..],"ttl_us":[..],"bytes":null,"status":"warning","exists":true,"reason":null,"error":null}],"error":null}
 [1]
 
 ## what a budget holds is used
@@ -77,7 +77,7 @@ UNKNOWN 'nobody' does not exist
 OK zero unused (0 of 5)
 [3]
 $ rlctl quota --must-exist nobody --json
-{"status":"unknown","limits":[{"key":"nobody","status":"unknown","exists":false,"policy":null,"algorithm":null,"limit":null,"window_us":null,"window_inferred":[..],"burst":null,"limits_differ":null,"used":0,"ratio":0,"remaining":null,"next_free_us":[..],"reset_after_us":0,"ttl_us":null,"bytes":null,"reason":null,"error":{"code":"not_found","message":"'nobody' does not exist","hint":null}}],"error":null}
+{"status":"unknown","limits":[{"key":"nobody","library":null,"algorithm":null,"policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":[..],"burst":null,"limits_differ":null,"used":0,"ratio":0,"remaining":null,"next_free_us":[..],"reset_after_us":0,"ttl_us":null,"bytes":null,"status":"unknown","exists":false,"reason":null,"error":{"code":"not_found","message":"'nobody' does not exist","hint":null}}],"error":null}
 [3]
 $ rlctl check -q several --limit 10/1h,20/1d
 $ rlctl quota --must-exist several --limit 10/1h,20/2d
@@ -87,13 +87,13 @@ OK {several}:172800s does not exist (0 of 20)
 $ redis SET {d41d8cd98f00b204e9800998ecf8427e:ann}:blocked 1 EX 600
 OK
 $ rlctl quota --must-exist {d41d8cd98f00b204e9800998ecf8427e:ann}:hits --limit 5/60s
-RATELIMIT CRITICAL - {d41d8cd98f00b204e9800998ecf8427e:ann}:hits banned for [..] by '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked'
+RATELIMIT CRITICAL - {d41d8cd98f00b204e9800998ecf8427e:ann}:hits banned by '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked', next free in [..]
 [2]
 $ redis SET {d41d8cd98f00b204e9800998ecf8427e:ann}:hits 1 PX 90000
 OK
 $ rlctl quota --limit 5/60s {d41d8cd98f00b204e9800998ecf8427e:ann}:hits {d41d8cd98f00b204e9800998ecf8427e:ann}:blocked
-RATELIMIT CRITICAL - {d41d8cd98f00b204e9800998ecf8427e:ann}:hits banned for [..] by '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked'; others: 1 UNKNOWN
-CRITICAL {d41d8cd98f00b204e9800998ecf8427e:ann}:hits banned for [..] by '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked'
+RATELIMIT CRITICAL - {d41d8cd98f00b204e9800998ecf8427e:ann}:hits banned by '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked', next free in [..]; others: 1 UNKNOWN
+CRITICAL {d41d8cd98f00b204e9800998ecf8427e:ann}:hits banned by '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked', next free in [..]
 UNKNOWN '{d41d8cd98f00b204e9800998ecf8427e:ann}:blocked' is a part of the state of '{d41d8cd98f00b204e9800998ecf8427e:ann}:hits'
 [2]
 
@@ -126,20 +126,20 @@ RATELIMIT WARNING - counter 7% used (7 of 100) | used=7;0.00001;100000000000;0;1
 ! rlctl: quota: warning: --critical 100000000000 can never alert: the limit of 'counter' is 100; a percentage ends in %
 [1]
 
-## a percentage is rounded down, and whole only if it is exact
+## a percentage is rounded down
 $ redis MSET a 1 b 2 c 3 d 8001 e 9999
 OK
 $ rlctl quota d e -w ~: -c ~: --limit 10000/1d --read-as count
-RATELIMIT OK - e 99.9% used (9999 of 10000); others: 1 OK | 'd used'=8001;~:;~:;0;10000 'd remaining'=1999;;;0;10000 'e used'=9999;~:;~:;0;10000 'e remaining'=1;;;0;10000
-OK d 80.01% used (8001 of 10000)
-OK e 99.9% used (9999 of 10000)
+RATELIMIT OK - e 99% used (9999 of 10000); others: 1 OK | 'd used'=8001;~:;~:;0;10000 'd remaining'=1999;;;0;10000 'e used'=9999;~:;~:;0;10000 'e remaining'=1;;;0;10000
+OK d 80% used (8001 of 10000)
+OK e 99% used (9999 of 10000)
 $ rlctl quota a b c -w ~: -c ~: --limit 2/1d --read-as count
 RATELIMIT OK - c 150% used (3 of 2); others: 2 OK | 'a used'=1;~:;~:;0;2 'a remaining'=1;;;0;2 'b used'=2;~:;~:;0;2 'b remaining'=0;;;0;2 'c used'=3;~:;~:;0;2 'c remaining'=0;;;0;2
 OK a 50% used (1 of 2)
 OK b 100% used (2 of 2)
 OK c 150% used (3 of 2)
 $ rlctl quota b -w ~: -c ~: --limit 3/1d --read-as count
-RATELIMIT OK - b 66.6% used (2 of 3) | used=2;~:;~:;0;3 remaining=1;;;0;3
+RATELIMIT OK - b 66% used (2 of 3) | used=2;~:;~:;0;3 remaining=1;;;0;3
 
 ## the worst state and, of those, the fullest key come first; UNKNOWN is worse than OK, and better than WARNING
 $ rlctl check -q --batch --algorithm gcra --limit 1000/1000d
@@ -235,7 +235,7 @@ OK
 $ rlctl quota login:eve --user monitor
 RATELIMIT CRITICAL - {login:eve}:86400s 100% used (5 of 5), resets in [..]; others: 1 OK | '{login:eve}:86400s used'=5;4;4.75;0;5 '{login:eve}:86400s remaining'=0;;;0;5 '{login:eve}:86400s reset'=[..]s '{login:eve}:604800s used'=5;7.2;8.55;0;9 '{login:eve}:604800s remaining'=4;;;0;9 '{login:eve}:604800s reset'=[..]s
 CRITICAL {login:eve}:86400s 100% used (5 of 5), resets in [..]
-OK {login:eve}:604800s 55.5% used (5 of 9), resets in [..]
+OK {login:eve}:604800s 55% used (5 of 9), resets in [..]
 [2]
 
 ## a number whose direction is not known is UNKNOWN, and --read-as or a row tells it
@@ -329,9 +329,9 @@ RATELIMIT UNKNOWN - 'a\x7cb' holds a list that is not a limiter's state
 $ rlctl check -q --algorithm gcra --limit 10/60s k
 $ rlctl check -q --algorithm fixed-window --limit 10/1000d --cost 10 full
 $ rlctl quota --limit 100M/1d -w 5 -c 1000 k full
-RATELIMIT WARNING - full 0.00001% used (10 of 100000000), resets in [..]; stored 10/1000d, --limit 100M/1d; others: 1 UNKNOWN | 'full used'=10;5;1000;0;100000000 'full remaining'=99999990;;;0;100000000 'full reset'=[..]s
+RATELIMIT WARNING - full 0% used (10 of 100000000), resets in [..]; stored 10/1000d, --limit 100M/1d; others: 1 UNKNOWN | 'full used'=10;5;1000;0;100000000 'full remaining'=99999990;;;0;100000000 'full reset'=[..]s
 UNKNOWN 'k': limit 100000000 x burst 100000000 is more than 2^53; use a smaller limit or a smaller burst
-WARNING full 0.00001% used (10 of 100000000), resets in [..]; stored 10/1000d, --limit 100M/1d
+WARNING full 0% used (10 of 100000000), resets in [..]; stored 10/1000d, --limit 100M/1d
 [1]
 
 ## standard input without a KEY is UNKNOWN

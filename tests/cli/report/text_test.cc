@@ -114,18 +114,17 @@ TEST_CASE("report: a table says how many rows it leaves out") {
 }
 
 TEST_CASE("report: the columns of a table that grows are as wide as what is known of them") {
+  const Look look{.columns = 20, .utf8 = true};
   std::string out;
-  GrowingTable table({"used", "ttl", "name", "key"}, {4, 0, 4, 1}, {.columns = 20});
-  CHECK(table.room_for_last() == 8);
-  table.append_titles(out);
-  table.append(out, {"5", "", "gcra", "a"});
-  table.widen({"12345", "", "fixed"});
-  table.append(out, {"5", "", "gcra", "b"});
-  CHECK(table.room_for_last() == 6);
+  GrowingTable table({"used", "ttl", "name", "key"}, {4, 0, 4, 1}, look);
+  table.append(out, {{"5", "", "gcra", "login:bob"}});
+  table.append(out, {{"5", "", "gcra", "a"}, {"12345", "", "fixed", "login:ann"}},
+               LongCell::kWithoutMiddle);
   CHECK(out ==
         "used  name  key\n"
-        "   5  gcra  a\n"
-        "    5  gcra   b\n");
+        "   5  gcra  login:bob\n"
+        "    5  gcra   a\n"
+        "12345  fixed  log…nn\n");
 }
 
 }  // namespace rlctl::cli::report::text_test

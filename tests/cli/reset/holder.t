@@ -80,7 +80,7 @@ $ rlctl settle mo web:1 4 --limit 10/min,20/1d
 ! rlctl: settle: reservation 'web:1' of 'mo' is already settled with 0, not 4; nothing was changed
 [2]
 $ rlctl list
-  used           of   full   next free    empty in        ttl     bytes  algorithm                             key
+  used           of   full   next free   resets in        ttl     bytes  algorithm               key
      3       10/60s    30% [..] {mo}:60s
      3        20/1d    15% [..] {mo}:86400s
      3        40/1d     7% [..] {mo}:day@Europe/Zurich
