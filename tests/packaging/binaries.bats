@@ -18,7 +18,7 @@ setup() {
   run -0 environment/bin/pip install --no-index --disable-pip-version-check "$wheel"
   assert_equal "$(head -c 4 environment/bin/rlctl)" $'\x7fELF'
   start_server
-  run -0 runs_as_built "$PWD/environment/bin/rlctl"
+  runs_as_built "$PWD/environment/bin/rlctl"
   run -0 environment/bin/pip show rlctl
   assert_line "Version: $(rlctl --version | sed -n '1s/^rlctl //p')"
   run -0 environment/bin/pip uninstall --yes rlctl
@@ -28,7 +28,7 @@ setup() {
 @test "install.sh installs the binary of the tarball" {
   run -0 sh "$RLCTL_TEST_PACKAGES/install.sh" --from "file://$RLCTL_TEST_PACKAGES" --to "$PWD/bin"
   start_server
-  run -0 runs_as_built "$PWD/bin/rlctl"
+  runs_as_built "$PWD/bin/rlctl"
 }
 
 # install_npm [OPTION…]: installs the packages for npm in this folder, without a network.
@@ -41,7 +41,7 @@ install_npm() {
 @test "npm installs the binary without a network, and npx runs it" {
   install_npm
   start_server
-  run -0 runs_as_built "$PWD/node_modules/.bin/rlctl"
+  runs_as_built "$PWD/node_modules/.bin/rlctl"
   run -0 npx --offline rlctl --version
   assert_line --index 0 "$(rlctl --version | head -n 1)"
 }
@@ -100,7 +100,7 @@ install_npm() {
   tar -C root -xzf "image/blobs/${layer/://}"
   start_server
   ln "$socket" root/redis.socket
-  run -0 runs_as_built env -i LANG=C.UTF-8 RLCTL_URL=unix:///redis.socket "$(command -v chroot)" root /bin/rlctl
+  runs_as_built env -i LANG=C.UTF-8 RLCTL_URL=unix:///redis.socket "$(command -v chroot)" root /bin/rlctl
   # The zones of the image, not of this system.
   run -0 env -i "$(command -v chroot)" root /bin/rlctl burst fixed-window --limit 5/day@Europe/Zurich -q
   cmp root/etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
@@ -113,7 +113,7 @@ in_system() {
   start_root_server
   socket=$root/tmp/redis.socket
   export RLCTL_URL=unix:$socket
-  run -0 runs_as_built in_root LANG=C.UTF-8 RLCTL_URL=unix:///tmp/redis.socket rlctl
+  runs_as_built in_root LANG=C.UTF-8 RLCTL_URL=unix:///tmp/redis.socket rlctl
 }
 
 # bats test_tags=night
@@ -130,7 +130,7 @@ on_ubuntu() {
     skip "archive.ubuntu.com cannot be reached"
   run -0 sha256sum --check - <<<'36de43b15853ccae0028e9a767613770c704833f82586f28eb262f0311adb8a8  keys.deb'
   dpkg-deb -x keys.deb keys
-  in_system "$1" redis-server --components=main,universe \
+  in_system "$1" redis-server --components=main,universe --aptopt='APT::Sandbox::User "root"' \
     --keyring="$PWD/keys/usr/share/keyrings/ubuntu-archive-keyring.gpg"
 }
 # bats test_tags=night
@@ -146,7 +146,7 @@ on_ubuntu() {
   needs qemu-aarch64-static
   tar --strip-components=1 -xzf "$other"
   start_server
-  run -0 runs_as_built qemu-aarch64-static "$PWD/bin/rlctl"
+  runs_as_built qemu-aarch64-static "$PWD/bin/rlctl"
   # The wheel and the Debian package have a binary for the same machine.
   run -0 python3 -m zipfile -e "$(echo "$RLCTL_TEST_PACKAGES"/rlctl-*_aarch64.whl)" wheel
   cmp bin/rlctl wheel/rlctl-*.data/scripts/rlctl
