@@ -3,7 +3,7 @@
 # POSIX sh; the only list of packages.
 #
 #   prepare GROUP…   Installs whatever the groups need and is missing: build, server, test, lint,
-#                    package (for packaging/release), root (to try packages in systems of their own),
+#                    package (for packaging/release), aarch64 (to compile for it), root (to try packages in systems of their own),
 #                    unpack (for tests/servers), site, fuzz, npm, browser, night (what tests/night/run runs besides).
 #   prepare_npm      Installs the npm packages of tests in .cache/npm, unless they are there.
 #   build PRESET [TARGET…]
@@ -68,7 +68,19 @@ package file                 file
 package lintian              lintian
 package python3              python3
 package scdoc                scdoc
+aarch64 g++-aarch64-linux-gnu aarch64-linux-gnu-g++
+aarch64 libhiredis-dev:arm64      /usr/lib/aarch64-linux-gnu/libhiredis.a
+aarch64 libfmt-dev:arm64          /usr/lib/aarch64-linux-gnu/cmake/fmt
+aarch64 libtomlplusplus-dev:arm64 /usr/lib/aarch64-linux-gnu/cmake/tomlplusplus
+aarch64 zlib1g-dev:arm64          /usr/lib/aarch64-linux-gnu/libz.a
+aarch64 libssl-dev:arm64          /usr/lib/aarch64-linux-gnu/libssl.a
+aarch64 libedit-dev:arm64         /usr/lib/aarch64-linux-gnu/libedit.a
+aarch64 liblua5.1-0-dev:arm64     /usr/lib/aarch64-linux-gnu/liblua5.1-c++.a
+aarch64 lua-bitop-dev:arm64       /usr/lib/aarch64-linux-gnu/liblua5.1-bitop.a
+aarch64 lua-cjson-dev:arm64       /usr/lib/aarch64-linux-gnu/liblua5.1-cjson.a
 root   mmdebstrap            mmdebstrap
+root   python3-venv          /usr/lib/python3.*/ensurepip
+root   wget                  wget
 unpack mmdebstrap            mmdebstrap
 site   lowdown               lowdown
 site   mandoc                mandoc
@@ -88,6 +100,7 @@ night  openjdk-17-jdk-headless javac
 night  php-cli               php
 night  php-redis             /usr/lib/php/*/redis.so
 night  prometheus            promtool
+night  qemu-user-static      qemu-aarch64-static
 night  ruby                  ruby
 night  ruby-redis            /usr/share/rubygems-integration/all/specifications/redis-4*.gemspec
 night  systemd               systemd-analyze
@@ -125,6 +138,7 @@ install_packages() {
   export DEBIAN_FRONTEND=noninteractive
   as_root=
   [ "$(id -u)" = 0 ] || as_root="sudo --preserve-env=DEBIAN_FRONTEND"
+  case $* in *:arm64*) $as_root dpkg --add-architecture arm64 || return ;; esac
   # If the update fails, without a network for example, the known package lists may do.
   $as_root apt-get update -q || echo "apt-get update failed; trying the known package lists"
   $as_root apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=120 "$@"

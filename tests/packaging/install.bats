@@ -53,11 +53,3 @@ installed_files() { (cd "$1" && find . ! -type d -printf '%P\n'); }
   xargs -d '\n' rm <"$RLCTL_BUILD/install_manifest.txt"
   assert_equal "$(installed_files "$prefix")" ''
 }
-
-@test "the workflow for GitHub runs .ci/run and may only read" {
-  python3 -c 'import yaml' 2>/dev/null || skip "no YAML parser: Python's yaml is not installed"
-  run -0 python3 -c 'import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)' \
-    <"$project/.github/workflows/ci.yml"
-  run -0 gojq -e '.permissions == {"contents": "read"}
-    and ([.jobs[].steps[] | select(.run == ".ci/run")] | length == 1)' <<<"$output"
-}

@@ -1,49 +1,14 @@
 # needs: server
 load ../support/common
 load ../support/tls
+load artefact
 
 # The files of a release, which packaging/release has put into $RLCTL_TEST_PACKAGES, in systems of their own.
 # `.ci/run packages` makes them and runs these tests.
 
-setup_file() {
-  export deb tarball
-  [[ -n ${RLCTL_TEST_PACKAGES:-} ]] || return 0
-  deb=$(echo "$RLCTL_TEST_PACKAGES"/rlctl_*.deb)
-  tarball=$(echo "$RLCTL_TEST_PACKAGES"/rlctl-*.tar.gz)
-}
+setup_file() { name_artefacts; }
 
-setup() {
-  [[ -n ${RLCTL_TEST_PACKAGES:-} ]] || skip "no packages; .ci/run packages makes them"
-}
-
-# needs_root SUITE [PACKAGE…]: makes $root, a Debian system of this suite, or skips the test. It is made once for all
-# tests and copied. A mirror may be slow: one system takes 10 to 100 s.
-needs_root() {
-  local kept
-  root=$BATS_TEST_TMPDIR/root
-  [[ $(id -u) == 0 ]] || skip "only root can enter another root directory"
-  needs mmdebstrap
-  kept=$BATS_FILE_TMPDIR/$1.tar
-  if [[ ! -e $kept.log ]]; then
-    timeout 400 mmdebstrap --variant=minbase --include="${2:-}" "$1" "$kept" >"$kept.log" 2>&1 || {
-      rm -f "$kept"
-      sed 's/^/# /' "$kept.log" >&3
-    }
-  fi
-  [[ -e $kept ]] || skip "mmdebstrap cannot make a system of $1 within 400 s, perhaps for lack of a mirror"
-  mkdir "$root"
-  tar -C "$root" -xf "$kept"
-}
-
-# in_root COMMAND…: runs it in $root, where nothing of the environment is set.
-in_root() { chroot "$root" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HOME=/root "$@"; }
-
-# start_root_server: a Redis server in $root, at the socket /tmp/redis.socket there.
-start_root_server() {
-  start_bound chroot "$root" redis-server --port 0 --unixsocket /tmp/redis.socket --save '' --appendonly no \
-    >"$BATS_TEST_TMPDIR/server.log" 2>&1
-  wait_until test -S "$root/tmp/redis.socket"
-}
+setup() { needs_artefacts; }
 
 # files_in_root: all files with their type, mode, owner and contents, but not the logs and caches of dpkg.
 files_in_root() {
@@ -76,9 +41,9 @@ files_in_root() {
   cmp "$RLCTL_TEST_PACKAGES"/rlctl-*.vsix "$BATS_TEST_TMPDIR/again.vsix"
 }
 
-@test "lintian finds no error and no warning in the Debian package" {
+@test "lintian finds no error and no warning in the Debian packages" {
   needs lintian
-  run -0 lintian --no-cfg --fail-on error,warning "$deb"
+  run -0 lintian --no-cfg --fail-on error,warning "$RLCTL_TEST_PACKAGES"/rlctl_*.deb
 }
 
 @test "the Debian package is installed, each command runs, and purging it leaves no trace" {

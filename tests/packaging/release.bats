@@ -10,6 +10,7 @@ setup() {
   cd "$BATS_TEST_TMPDIR/copy"
   cp -R "$project/packaging" "$project/CMakeLists.txt" "$project/CHANGELOG.md" .
   sed 's/^prepare() {/&\nreturn/' "$project/cmake/prepare.sh" >cmake/prepare.sh
+  cp -R "$project/cmake/toolchains" cmake/
   printf '#!/bin/sh\nexec sleep 60\n' >../bin/cmake
   chmod +x ../bin/cmake
   PATH=$BATS_TEST_TMPDIR/bin:$PATH
@@ -24,9 +25,11 @@ release_fails() {
 
 @test "--help prints how it is used; wrong usage is an error of status 2" {
   run -0 packaging/release --help
-  assert_line '  packaging/release [--only-deb] [--build FOLDER] [DIR]'
+  assert_line '  packaging/release [--only-deb] [--only MACHINE] [--from URL] [--build FOLDER] [DIR]'
   release_fails 2 "unknown option '--dir'; see packaging/release --help" --dir
   release_fails 2 "unexpected argument 'b'; see packaging/release --help" a b
+  release_fails 2 '--only needs a value; see packaging/release --help' --only
+  release_fails 2 "there is no machine 'riscv64' in packaging/targets" --only riscv64
   [[ ! -e a && ! -e dist ]]
 }
 

@@ -91,8 +91,8 @@ return count <= tonumber(ARGV[1]) and 1 or 0" >my.lua
   ((tried >= 15)) || fail "only $tried commands were found"
 }
 
-@test "the README has at most 130 lines" {
-  (($(wc -l <README.md) <= 130))
+@test "the README has at most 140 lines" {
+  (($(wc -l <README.md) <= 140))
 }
 
 # say TEXT FILE…: all of the files, in which a line may end within the text.
@@ -135,7 +135,7 @@ links() { grep -oE '\]\([^)#]+' "$1" | cut -c3-; }
   local example
   for example in examples/*; do
     example=${example#*/}
-    case $example in README.md | burst.svg | Dockerfile) continue ;; esac
+    case $example in README.md | burst.svg) continue ;; esac
     grep -qE "^$example(/|\$)" <(links examples/README.md) || fail "no link to $example"
   done
 }
