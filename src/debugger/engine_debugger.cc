@@ -197,7 +197,10 @@ class EngineDebugger::Run final : public Recorder {
 EngineDebugger::EngineDebugger(const Debuggee& debuggee, keyspace::Keyspace& keys, Options options)
     : Debugger(debuggee), keys_(keys), options_(std::move(options)) {}
 
-EngineDebugger::~EngineDebugger() = default;
+// The run, which ends here, writes to members.
+EngineDebugger::~EngineDebugger() {
+  leave();
+}
 
 // ---- From the beginning ----
 
