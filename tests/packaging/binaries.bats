@@ -31,10 +31,10 @@ setup() {
   runs_as_built "$PWD/bin/rlctl"
 }
 
-# install_npm [OPTION…]: installs the packages for npm in this folder, without a network.
+# install_npm: installs the packages for npm in this folder, without a network.
 install_npm() {
   needs npm
-  run -0 npm install --offline --no-audit --no-fund "$@" "$RLCTL_TEST_PACKAGES"/rlctl-linux-*-[0-9]*.tgz \
+  run -0 npm install --offline --no-audit --no-fund "$RLCTL_TEST_PACKAGES"/rlctl-linux-*-[0-9]*.tgz \
     "$RLCTL_TEST_PACKAGES"/rlctl-[0-9]*.tgz
 }
 
