@@ -152,8 +152,8 @@ TEST_CASE("scripts do the same, line by line, in the engine's debugger and in Re
   int count = 0, exact = 0;
   // No key expires while its script runs, whatever a script takes for its window.
   const std::pair<Texts, Texts> calls[] = {
-      {{"k", "l"}, {"60000", "60000000", "1", "1", "1", "1"}},
-      {{"k"}, {"60000", "60000000", "", "1", "1767225600000000"}}};
+      {{"k", "l"}, {"60000", "60000000", "60000", "60000", "60000", "60000"}},
+      {{"k"}, {"60000", "60000000", "", "60000", "1767225600000000"}}};
   for (const auto& path : scripts()) {
     debugger::Debuggee debuggee{.name = path.filename(),
                                 .source = read_all(open_file(path.string()))};

@@ -30,7 +30,7 @@ class Session extends DebugClient {
     await this.start();
     this.ended = once(this._adapterProcess, 'exit').then(([code]) => code);
     await this.initializeRequest();
-    await Promise.all([this.waitForEvent('initialized'), this.launch({program: kScript, keys: ['k'], ...how})]);
+    await Promise.all([this.waitForEvent('initialized'), this.send('launch', {program: kScript, keys: ['k'], ...how})]);
     const {body} = await this.setBreakpointsRequest({source: {path: kScript}, breakpoints});
     await this.setExceptionBreakpointsRequest({filters: ['uncaught']});
     return body.breakpoints;
