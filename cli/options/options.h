@@ -145,8 +145,6 @@ class Options {
 
 inline constexpr std::string_view kNowHelp =
     "use this time, not the server's clock (microseconds since 1970, or ISO 8601 with a zone)";
-/// Why an option that waits excludes --now.
-inline constexpr std::string_view kNowFixesTheClock = "--now fixes the clock";
 inline constexpr std::string_view kCostHelp =
     "units to take (default: 1); 0 takes nothing, a negative number gives back";
 inline constexpr std::string_view kQuietHelp = "print no results, only set the exit status";

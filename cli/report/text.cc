@@ -152,17 +152,11 @@ GrowingTable::GrowingTable(Row titles, std::vector<std::size_t> widths, const Lo
   for (auto& title : titles_) title.tone = Tone::kDim;
 }
 
-void GrowingTable::append(std::string& out, std::vector<Row> rows, LongCell long_cell) {
-  const auto last = titles_.size() - 1;
+void GrowingTable::append(std::string& out, std::vector<Row> rows) {
   std::vector<Cells> lines;
   for (auto& row : rows) {
     lines.push_back(cells_of(std::move(row), look_.colour));
-    columns_.widen(std::span(lines.back()).first(last));
-  }
-  if (long_cell == LongCell::kWithoutMiddle) {
-    const auto others = columns_.width(1, last) + Columns::kGap;
-    const auto room = look_.columns - std::min(look_.columns, others);
-    for (auto& line : lines) line[last] = without_middle(line[last], room, look_.utf8 ? "…" : "..");
+    columns_.widen(std::span(lines.back()).first(titles_.size() - 1));
   }
   if (!std::exchange(has_titles_, true)) {
     lines.insert(lines.begin(), cells_of(titles_, look_.colour));

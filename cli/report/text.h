@@ -49,9 +49,6 @@ inline constexpr std::size_t kLabelWidth = 11;
 /// The parts as text.
 std::string text_of(std::span<const Part> parts, const Look& look);
 
-/// How to show a last cell for which the terminal has no room in the row's line.
-enum class LongCell { kWhole, kWithoutMiddle };
-
 /// A table whose rows are written while others are still to be found. All columns are of numbers
 /// but the last two, of which the last may be of any width.
 class GrowingTable {
@@ -62,7 +59,7 @@ class GrowingTable {
 
   /// Appends the rows in columns that hold these and all rows before, the first of all below the
   /// titles.
-  void append(std::string& out, std::vector<Row> rows, LongCell long_cell = LongCell::kWhole);
+  void append(std::string& out, std::vector<Row> rows);
 
  private:
   Row titles_;

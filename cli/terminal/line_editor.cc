@@ -200,7 +200,7 @@ class TypedLines final : public LineSource {
   Complete complete_;
   BreakKey& key_;
   const Interrupt& interrupt_;
-  Suspension suspension_{STDOUT_FILENO, "", ""};
+  Suspension suspension_;
   ResizeSignal resize_signal_;
   std::unique_ptr<History, EndHistory> list_{::history_init()};
   std::unique_ptr<EditLine, EndEditor> editor_;

@@ -31,7 +31,7 @@ class Output {
   /// The buffer; append text to it.
   std::string& buffer() noexcept { return buffer_; }
   void write(std::string_view text) { buffer_ += text; }
-  /// Writes bytes as they are: sequences for the terminal, and formats that have other readers.
+  /// Writes bytes as they are: for formats that have other readers than people.
   void write_raw(std::string_view bytes);
   void flush();
   /// flush(), once there is so much that one more write costs little.

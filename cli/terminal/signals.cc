@@ -152,8 +152,7 @@ void die_by(int signal) noexcept {
   raise_default(signal);
 }
 
-Suspension::Suspension(int terminal, std::string_view leave, std::string_view enter)
-    : terminal_(terminal), leave_(leave), enter_(enter) {
+Suspension::Suspension() {
   stopped_by_handler = this;
   struct sigaction before {};
   sigaction(SIGTSTP, nullptr, &before);
@@ -169,10 +168,8 @@ Suspension::~Suspension() {
 
 /// Runs in the signal handler: must not allocate or lock.
 void Suspension::stop() noexcept {
-  [[maybe_unused]] auto written = ::write(terminal_, leave_.data(), leave_.size());
   raise_default(SIGTSTP);  // returns when the process continues
   handle_stop();
-  written = ::write(terminal_, enter_.data(), enter_.size());
   wake_up_.notify();
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <string_view>
 
 #include "base/file.h"
 #include "base/wait.h"
@@ -75,13 +74,11 @@ bool ignores_pipe() noexcept;
 /// the first process of a container.
 void die_by(int signal) noexcept;
 
-/// While it exists, Ctrl-Z (SIGTSTP) writes `leave` to a terminal before the process stops, and
-/// `enter` as soon as it continues, even during a wait. If SIGTSTP was ignored at the start, it
-/// stays ignored. One instance at a time.
+/// While it exists, fd() tells that Ctrl-Z (SIGTSTP) stopped the process and it continues. If
+/// SIGTSTP was ignored at the start, it stays ignored. One instance at a time.
 class Suspension {
  public:
-  /// `leave` and `enter` must outlive it.
-  Suspension(int terminal, std::string_view leave, std::string_view enter);
+  Suspension();
   ~Suspension();
   Suspension(const Suspension&) = delete;
   Suspension& operator=(const Suspension&) = delete;
@@ -94,8 +91,6 @@ class Suspension {
   void stop() noexcept;
 
  private:
-  int terminal_;
-  std::string_view leave_, enter_;
   WakeUp wake_up_;
 };
 

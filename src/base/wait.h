@@ -10,7 +10,7 @@
 
 // Waiting until a deadline, or until Ctrl-C raises an Interrupt; cli/terminal/signals.h connects it
 // with the signals. wait_for() waits for one descriptor or only for time to pass: a connection, a
-// log from a pipe, the next round of --watch. A Poller waits for many connections: those to the
+// log from a pipe, the next attempt. A Poller waits for many connections: those to the
 // servers of a Cluster, and those of a burst.
 
 namespace rlctl {

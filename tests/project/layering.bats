@@ -78,7 +78,7 @@ cli/check/a.cc|std::cerr << key;|only cli/terminal/output.cc prints, and escapes
 cli/check/a.cc|fmt::print("{}", key);|only cli/terminal/output.cc prints, and escapes what comes from outside
 cli/check/a.cc|write_all(STDOUT_FILENO, key);|only cli/terminal/output.cc prints, and escapes what comes from outside
 cli/check/a.cc|::write(2, key.data(), key.size());|only cli/terminal/output.cc prints, and escapes what comes from outside
-cli/check/a.cc|out.write_raw(key);|bytes that are not escaped are for cli/app/watch.cc, cli/commands/config/command.cc and cli/commands/debug/dap/client.cc
+cli/check/a.cc|out.write_raw(key);|bytes that are not escaped are for cli/commands/config/command.cc and cli/commands/debug/dap/client.cc
 src/redis/good.cc|void g() { std::exit(1); }|only cli exits
 src/redis/good.cc|int main() {}|only cli has a main
 src/redis/good.cc|#include "limiter/alone.h"|src/redis must not include limiter

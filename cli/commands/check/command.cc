@@ -59,7 +59,7 @@ void add_options(Options& options, Plan& plan) {
       .optional_value("--wait", "TIME", plan.wait, into(plan.wait_at_most, duration_of("--wait")),
                       "sleep until allowed, at most TIME; deny at once if that is not enough. Also "
                       "sleep for the delay of leaky-bucket")
-      .excludes("--now", kNowFixesTheClock)
+      .excludes("--now", "--now fixes the clock")
       .excludes("--batch", "one key would delay all others")
       .excludes("--peek");
   options

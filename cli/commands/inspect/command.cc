@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/app/watch.h"
 #include "cli/commands/inspect/report.h"
 #include "cli/options/completions.h"
 #include "cli/options/limits.h"
@@ -33,8 +32,7 @@ struct Plan {
   LimitOptions limit;
   std::optional<microseconds> now;
   std::optional<std::int64_t> entries = 20;  ///< none: all
-  Watch watch;
-  std::optional<std::string> as;  ///< what the keys of other limiters hold
+  std::optional<std::string> as;             ///< what the keys of other limiters hold
 
   std::optional<Limiter> limiter = {};  ///< from --limit or --policy; takes precedence
 };
@@ -57,8 +55,6 @@ void declare_options(Options& options, Plan& plan) {
   options.value("--entries", "NUMBER", into(plan.entries, parse_entries),
                 "list this many of the newest entries, or all (default: 20)");
   add_as_option(options, plan.as);
-  add_watch_option(options, plan.watch, "repeat every TIME (default: 1s) until Ctrl-C")
-      .excludes("--now", kNowFixesTheClock);
   options.value("--now", "TIME", into(plan.now, parse_now), kNowHelp);
 }
 
@@ -90,12 +86,11 @@ ExitStatus status_of(const KeyResults& results) {
   return results.has_existing() ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
-/// One run of the command, which reads all keys once or, with --watch, again and again. Reads only.
+/// One run of the command. Reads only.
 class Run {
  public:
   Run(const Plan& plan, std::vector<std::string> keys, Invocation& invocation)
       : plan_(plan),
-        redraws_(plan.watch.is_given && redraws(invocation)),
         keys_(std::move(keys)),
         invocation_(invocation),
         connector_(invocation.connection, invocation.configuration, invocation.interrupt,
@@ -103,115 +98,64 @@ class Run {
                      const std::string_view uses[] = {"inspect", kSearch};
                      return needs_of("inspect", std::span(uses).first(searches ? 2 : 1));
                    }),
-        libraries_(libraries_of(invocation.configuration, plan.as)),
-        progress_(!redraws_ && is_terminal(STDERR_FILENO)) {}
+        libraries_(libraries_of(invocation.configuration, plan.as)) {}
 
-  /// Appends the output for all keys once; without --watch, writes it key by key. Reports an error
-  /// that concerns one key and reads the others; with --watch, throws it. Throws redis::Error.
-  void read(std::string& out) {
-    look_ = invocation_.out.look();
-    status_ = ExitStatus::kDone;
-    results_.clear();
-    try {
-      if (!connection_) connection_.emplace(connector_.open_for_looks(invocation_.command));
-      read_keys(out);
-    } catch (const redis::Error&) {
-      connection_.reset();  // replies to commands already sent would be out of step
+  /// Writes what is found, key by key. Reports an error that concerns one key and reads the others.
+  /// Returns the worst status of all keys. Throws redis::Error.
+  ExitStatus run() {
+    for (const auto& key : keys_) {
+      invocation_.interrupt.check();
+      const auto results = read(key);
       progress_.clear();
-      throw;
+      if (results) write(*results);
     }
-    if (redraws_) append_screen(out);
+    hint_at_databases();
+    return status_;
   }
+
+ private:
+  // ---- All keys ----
+
   /// If no key was found: where there may be some. A key that could not be read may be there.
   void hint_at_databases() {
     if (invocation_.json || found_any_ || status_ != ExitStatus::kDenied) return;
     const auto hint = cli::hint_at_databases(connector_);
     if (!hint.empty()) write_stderr("  hint: " + hint + "\n");
   }
-  /// The worst status of all keys in the last read().
-  ExitStatus status() const noexcept { return status_; }
 
- private:
-  // ---- All keys ----
-
-  void read_keys(std::string& out) {
-    bool is_first = true;
-    for (const auto& key : keys_) {
-      invocation_.interrupt.check();
-      read_key(key);
-      progress_.clear();
-      if (redraws_ || results_.empty()) continue;
-      if (!std::exchange(is_first, false) && !invocation_.json) out += '\n';
-      out += text(results_.back());
-      if (!plan_.watch.is_given) invocation_.out.flush();  // there may be many keys
-      warn(results_.back());
-      results_.clear();
-    }
-  }
-
-  void read_key(const std::string& key) {
+  /// Returns nothing after an error that concerns this key only, and reports it.
+  std::optional<KeyResults> read(const std::string& key) {
+    if (!connection_) connection_.emplace(connector_.open_for_looks(invocation_.command));
     try {
-      if (!connection_) connection_.emplace(connector_.open_for_looks(invocation_.command));
-      results_.push_back(redis::repeated_if_lost(*connection_, [&] { return inspect(key); }));
-      status_ = std::max(status_, status_of(results_.back()));
-      found_any_ = found_any_ || results_.back().has_existing();
+      auto results = redis::repeated_if_lost(*connection_, [&] { return inspect(key); });
+      status_ = std::max(status_, status_of(results));
+      found_any_ = found_any_ || results.has_existing();
+      return results;
     } catch (const redis::Error& error) {
-      if (plan_.watch.is_given || !is_of_one_key(error)) throw;
-      connection_.reset();
       progress_.clear();
+      if (!is_of_one_key(error)) throw;
+      connection_.reset();  // replies to commands already sent would be out of step
       Problem problem = describe(error);
       problem.message = quoted_and_masked(key) + ": " + problem.message;
       status_ = std::max(status_, problem.status);
       write_stderr(render(problem, invocation_.command, invocation_.json));
+      return std::nullopt;
     }
   }
 
-  std::string text(const KeyResults& results) const {
-    std::string out;
+  void write(const KeyResults& results) {
+    auto& out = invocation_.out.buffer();
     for (const auto& found : results.keys) {
       if (invocation_.json) {
         append_json(out, found);
         continue;
       }
-      if (!out.empty()) out += '\n';
+      if (!std::exchange(is_first_, false)) out += '\n';
       append_text(out, found, look_, connector_.name());
     }
-    return out;
-  }
-
-  /// Appends a screen with the warnings; unless --entries is given, drops the oldest entries of
-  /// each key until everything fits.
-  void append_screen(std::string& out) {
-    const bool may_drop = !invocation_.options.is_given("--entries");
-    const auto lines = static_cast<std::ptrdiff_t>(terminal_height(invocation_.out.fd())) - 1;
-    for (auto most = static_cast<std::size_t>(plan_.entries.value_or(0));; --most) {
-      std::string screen;
-      for (auto& results : results_) {
-        const auto drop = [&](auto& entries) {
-          if (may_drop && entries.size() > most)
-            entries.erase(entries.begin(), entries.end() - static_cast<std::ptrdiff_t>(most));
-        };
-        for (auto& found : results.keys) {
-          drop(found.inspection.entries);
-          drop(found.inspection.reservations);
-        }
-        if (!screen.empty()) screen += '\n';
-        screen += text(results);
-        for (const auto& warning : results.warnings) {
-          screen.append(toned(escaped_message(warning), Tone::kWarning, look_.colour)).append("\n");
-        }
-      }
-      if (most == 0 || !may_drop || std::ranges::count(screen, '\n') <= lines) {
-        out += screen;
-        return;
-      }
-    }
-  }
-
-  /// Writes each warning once.
-  void warn(const KeyResults& results) {
+    invocation_.out.flush();  // there may be many keys
     for (const auto& warning : results.warnings) {
-      if (warned_.insert(warning).second) cli::warn("warning: " + warning, invocation_.command);
+      if (warned_.insert(warning).second) warn("warning: " + warning, invocation_.command);
     }
   }
 
@@ -279,18 +223,14 @@ class Run {
     }
   }
 
-  /// Replaces a key that does not exist with the existing keys of its limits. One scan covers all
-  /// keys, and its results are reused for a while, so that watching does not keep the server busy.
+  /// Replaces a key that does not exist with the existing keys of its limits. One scan of the
+  /// database covers all keys.
   void take_scanned_family(const std::string& key, KeyResults& results) {
-    constexpr std::chrono::seconds kScanAgain{1};  // at the earliest
-    const auto begin = Clock::now();
-    if (begin >= scan_again_) {
+    if (families_.empty()) {
       auto families =
           stored::find_families(*connection_, keys_, stored::FamilyKeys::kAll,
                                 [this](double share) { progress_.update(share, "the database"); });
       for (std::size_t i = 0; i < keys_.size(); ++i) families_[keys_[i]] = std::move(families[i]);
-      const auto end = Clock::now();
-      scan_again_ = end + std::max<Clock::duration>(kScanAgain, 10 * (end - begin));
     }
     const auto& family = families_[key];
     if (family.empty()) return;
@@ -323,44 +263,34 @@ class Run {
   }
 
   const Plan& plan_;
-  bool redraws_;
   std::vector<std::string> keys_;
   Invocation& invocation_;
   Connector connector_;
   stored::Libraries libraries_;
   std::optional<redis::Connection> connection_;  ///< none after an error
-  Progress progress_;
-  Look look_;
-  std::vector<KeyResults> results_;  ///< what was read and is not written yet
-  std::set<std::string> warned_;
+  Progress progress_{is_terminal(STDERR_FILENO)};
+  Look look_ = invocation_.out.look();
+  bool is_first_ = true;          ///< no text was written yet
+  std::set<std::string> warned_;  ///< each warning is written once
   ExitStatus status_ = ExitStatus::kDone;
   bool found_any_ = false;
-  /// For each key, the keys in Redis of its limits that the last scan found.
+  /// For each key, the keys in Redis of its limits that the scan found; empty before it.
   std::map<std::string, std::vector<std::string>> families_;
-  Clock::time_point scan_again_{};
 };
 
 ExitStatus run(Plan& plan, Invocation& invocation) {
   plan.limiter = resolve_optional_limiter(plan.limit, invocation.configuration);
   const auto operands =
       operands_or_lines(std::move(invocation.operands), invocation.typed, invocation.interrupt);
-  Run run(plan, distinct_keys(plan.limiter, operands, "rlctl inspect login:alice"), invocation);
-  if (plan.watch.is_given) {
-    watch(plan.watch, invocation, [&] {
-      std::string text;
-      run.read(text);
-      return text;
-    });
-  }
-  run.read(invocation.out.buffer());
-  run.hint_at_databases();
-  return run.status();
+  return Run(plan, distinct_keys(plan.limiter, operands, "rlctl inspect login:alice"), invocation)
+      .run();
 }
 
 constexpr std::array kInstead{
     Instead{.option = "--match",
             .advice = "rlctl list PATTERN finds keys: rlctl list PATTERN --json | jq -r .key | "
-                      "rlctl inspect -"}};
+                      "rlctl inspect -"},
+    Instead{.option = "--watch", .advice = "watch(1) repeats a command: watch rlctl inspect KEY"}};
 
 }  // namespace
 
@@ -388,7 +318,7 @@ const Command kCommand{
 
 Examples:
   rlctl inspect login:alice
-  rlctl inspect --limit 5/60s --watch login:alice
+  rlctl inspect --limit 5/60s login:alice
   rlctl list --above 80% --json | jq -r .key | rlctl inspect -
   rlctl inspect --json --entries all -- "$key" | jq .used
 )",

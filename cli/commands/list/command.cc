@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "base/text.h"
-#include "base/time.h"
-#include "base/wait.h"
 #include "cli/app/command.h"
 #include "cli/commands/list/listing.h"
 #include "cli/commands/list/report.h"
@@ -66,66 +64,35 @@ void declare_options(Options& options, Plan& plan) {
   options.flag("--totals", plan.only_totals, "print totals by algorithm and policy, but no keys")
       .excludes("--top", "--totals always covers all keys")
       .excludes("--sort");
-  add_watch_option(options, plan.watch,
-                   "show the first ones again every TIME (default: 1s) until Ctrl-C")
-      .excludes("--totals");
 }
 
-/// Lists once, or again and again.
-class Reader {
+/// Lists the limiters of a database.
+class Run {
  public:
-  Reader(const Plan& plan, Invocation& invocation)
+  Run(const Plan& plan, Invocation& invocation)
       : plan_(plan),
         invocation_(invocation),
         connector_(invocation.connection, invocation.configuration, invocation.interrupt,
                    [] { return needs_of("list"); }),
         listing_(plan, invocation.configuration),
-        progress_(!redraws_ && is_terminal(STDERR_FILENO)) {}
-
- protected:
-  /// Throws redis::Error, and clears the progress.
-  template <typename OnKeys>
-  void scan(redis::Connection& connection, const OnKeys& on_keys) {
-    try {
-      listing_.scan(connection, [&](std::vector<KeyState> keys, double share) {
-        on_keys(std::move(keys));
-        progress_.update(share, "the database");
-        invocation_.interrupt.check();
-      });
-    } catch (const redis::Error&) {
-      progress_.clear();
-      throw;
-    }
-    progress_.clear();
-  }
-
-  const Plan& plan_;
-  Invocation& invocation_;
-  Connector connector_;
-  Listing listing_;
-  bool redraws_ = plan_.watch.is_given && redraws(invocation_);
-  Progress progress_;
-};
-
-// ---- One listing of a database ----
-
-class Run : Reader {
- public:
-  Run(const Plan& plan, Invocation& invocation)
-      : Reader(plan, invocation), first_(plan.sort.value_or(kOrders.back()), plan.top) {}
+        first_(plan.sort.value_or(kOrders.back()), plan.top) {}
 
   /// Throws redis::Error.
   ExitStatus run() {
     auto connection = connector_.open_for_looks(invocation_.command);
     try {
-      scan(connection, [&](std::vector<KeyState> keys) {
+      listing_.scan(connection, [&](std::vector<KeyState> keys, double share) {
         plan_.sort ? first_.add(std::move(keys)) : add(keys);
+        progress_.update(share, "the database");
+        invocation_.interrupt.check();
       });
     } catch (const redis::Error&) {
+      progress_.clear();
       add(first_.take());  // of what was found before the error
       invocation_.out.flush();
       throw;
     }
+    progress_.clear();
     add(first_.take());
     finish();
     invocation_.out.flush();
@@ -236,6 +203,11 @@ class Run : Reader {
     return "--limit " + limiter::format_limit(*plan_.limit) + " does not apply to ";
   }
 
+  const Plan& plan_;
+  Invocation& invocation_;
+  Connector connector_;
+  Listing listing_;
+  Progress progress_{is_terminal(STDERR_FILENO)};
   FirstKeys first_;
   Totals totals_;
   Look look_ = look_of_table(invocation_.out);
@@ -243,109 +215,15 @@ class Run : Reader {
   std::int64_t listed_ = 0;
 };
 
-// ---- --watch ----
-
-/// What a complete scan of the database found.
-struct ScanResult {
-  std::vector<KeyState> keys = {};  ///< the first ones, to be shown
-  Totals totals = {};
-  std::int64_t unknown = 0;  ///< limiters whose limit is not known
-  Clock::time_point at = Clock::now();
-};
-
-/// Keeps showing the first keys. They are read again each time, but the database is scanned again
-/// only after a pause of many times as long as the last scan took, so that watching costs a server
-/// little.
-class Watching : Reader {
- public:
-  using Reader::Reader;
-
-  /// Throws redis::Error.
-  std::string read() {
-    auto connection = std::exchange(connection_, std::nullopt);
-    if (!connection) connection.emplace(connector_.open_for_looks(invocation_.command));
-    Clock::now() >= next_scan_ ? find(*connection) : refresh(*connection);
-    connection_ = std::move(connection);
-    return text();
-  }
-
- private:
-  std::int64_t most_rows() const {
-    // The summary, the header and the titles, and the line where the shell's prompt will be.
-    constexpr std::size_t kOtherLines = 4;
-    constexpr std::int64_t kRowsOffScreen = 20;
-    if (plan_.top) return *plan_.top;
-    if (!redraws_) return kRowsOffScreen;
-    const auto lines = terminal_height(invocation_.out.fd());
-    return static_cast<std::int64_t>(lines > kOtherLines ? lines - kOtherLines : 1);
-  }
-
-  void find(redis::Connection& connection) {
-    // A server is busy with scans for less than 4 % of the time.
-    constexpr int kPauseForScan = 25;
-    const auto begin = Clock::now();
-    FirstKeys first(*plan_.sort, most_rows());
-    ScanResult result;
-    scan(connection, [&](std::vector<KeyState> keys) {
-      for (const auto& key : keys) result.totals.add(key);
-      first.add(std::move(keys));
-    });
-    result.keys = first.take();
-    result.unknown = result.totals.all().without_limit + listing_.skipped().unknown;
-    result.at = Clock::now();
-    next_scan_ = result.at + kPauseForScan * (result.at - begin);
-    last_ = std::move(result);
-  }
-
-  /// Reads only what is shown.
-  void refresh(redis::Connection& connection) {
-    FirstKeys first(*plan_.sort, most_rows());
-    first.add(listing_.read_again(connection, last_.keys));
-    last_.keys = first.take();
-  }
-
-  std::string text() const {
-    std::string out;
-    if (invocation_.json) {
-      for (const auto& key : last_.keys) append_json(out, key);
-      return out;
-    }
-    const Look look = look_of_table(invocation_.out);
-    append_filled(out, toned(summary(), Tone::kDim, look.colour), 0, look.columns);
-    make_table(look).append(out, rows_of(last_.keys, look), report::LongCell::kWithoutMiddle);
-    return out;
-  }
-
-  /// "100000 limiters, 3 full, the limit of 2 not known; scanned 3 s ago"
-  std::string summary() const {
-    const auto* what = plan_.has_filter() ? "matching limiter" : "limiter";
-    const auto& all = last_.totals.all();
-    auto text = fmt::format("{}, {} full", counted(all.keys, what), all.full);
-    if (last_.unknown > 0) text += fmt::format(", the limit of {} not known", last_.unknown);
-    if (all.differing > 0) {
-      text += fmt::format(", {} with another limit stored than {}", all.differing,
-                          plan_.limit ? "--limit " + limiter::format_limit(*plan_.limit)
-                                      : std::string("the policy's"));
-    }
-    const auto age = std::chrono::floor<std::chrono::seconds>(Clock::now() - last_.at);
-    return text + fmt::format("; scanned {} s ago", age.count());
-  }
-
-  std::optional<redis::Connection> connection_;  ///< none after an error
-  Deadline next_scan_ = Clock::now();
-  ScanResult last_;
-};
-
 ExitStatus run(Plan& plan, Invocation& invocation) {
   plan.pattern = only_pattern(invocation.operands);
-  if ((plan.top || plan.watch.is_given) && !plan.sort) plan.sort = parse_order("ratio");
-  if (!plan.watch.is_given) return Run(plan, invocation).run();
-  Watching watching(plan, invocation);
-  watch(plan.watch, invocation, [&] { return watching.read(); });
+  if (plan.top && !plan.sort) plan.sort = parse_order("ratio");
+  return Run(plan, invocation).run();
 }
 
 constexpr std::array kInstead{
-    Instead{.option = "--match", .advice = "the pattern is an operand: rlctl list 'login:*'"}};
+    Instead{.option = "--match", .advice = "the pattern is an operand: rlctl list 'login:*'"},
+    Instead{.option = "--watch", .advice = "watch(1) repeats a command: watch rlctl list"}};
 
 }  // namespace
 
@@ -371,7 +249,6 @@ const Command kCommand{
 Examples:
   rlctl list --above 80%
   rlctl list 'login:*' --top 20 --sort used
-  rlctl list --watch
 )",
          .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,

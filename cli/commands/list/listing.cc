@@ -55,21 +55,12 @@ std::vector<KeyState> Listing::wanted_of(std::span<const stored::Surveyed> page)
   return keys;
 }
 
-std::vector<KeyState> Listing::read_again(redis::Connection& connection,
-                                          std::span<const KeyState> keys) {
-  std::vector<stored::InspectedKey> requests;
-  for (const auto& each : keys) requests.push_back({each.key, request_for(each.key)});
-  return wanted_of(stored::survey(connection, requests, libraries_));
-}
-
 void Listing::scan(redis::Connection& connection,
                    const std::function<void(std::vector<KeyState>, double)>& on_keys) {
-  skipped_ = {};
-  overrules_stored_limits_ = false;
   // A key that comes twice to the top is noticed there, so that memory stays bounded.
   stored::survey_all(connection,
                      {.pattern = plan_.pattern,
-                      .once = !plan_.top || plan_.watch.is_given,
+                      .once = !plan_.top,
                       .ask = [this](const std::string& key) { return request_for(key); },
                       .on_page = [&](std::span<const stored::Surveyed> page,
                                      double share) { on_keys(wanted_of(page), share); }},

@@ -10,7 +10,6 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/app/watch.h"
 #include "cli/options/configuration.h"
 #include "cli/report/usage.h"
 #include "cli/server/targets.h"
@@ -50,7 +49,6 @@ struct Plan {
   bool only_totals = false;
   std::optional<limiter::Limit> limit = {};  ///< of keys whose limit is not known otherwise
   std::optional<std::string> as = {};        ///< what other limiters' keys hold
-  Watch watch = {};
 
   /// Whether some limiters are left out.
   bool has_filter() const { return pattern != "*" || above; }
@@ -76,13 +74,10 @@ class Listing {
         libraries_(libraries_of(configuration, plan.as)) {}
 
   /// Calls `on_keys` with the keys of each page that the plan asks for, and with the share of the
-  /// database that was scanned. Each key comes once, unless the plan asks for the top only and does
-  /// not watch. Throws redis::Error, as does read_again(); a key that is refused to this user is
-  /// counted in skipped().
+  /// database that was scanned. Each key comes once, unless the plan asks for the top only. Throws
+  /// redis::Error; a key that is refused to this user is counted in skipped().
   void scan(redis::Connection& connection,
             const std::function<void(std::vector<KeyState>, double)>& on_keys);
-  /// The present state of these keys, of those that exist.
-  std::vector<KeyState> read_again(redis::Connection& connection, std::span<const KeyState> keys);
 
   const SkippedCounts& skipped() const noexcept { return skipped_; }
   /// Whether --limit has judged a key that stores another limit, listed or not.
