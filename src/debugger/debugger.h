@@ -42,9 +42,10 @@ struct Halt {
   /// The last calls if there were many; `calls_before` counts the earlier ones.
   std::vector<Call> calls = {};
   std::int64_t calls_before = 0;
-  std::vector<ScriptMessage> messages = {};  ///< the last messages if there were many
-  std::vector<std::string> errors = {};      ///< that Redis's debugger told without a call
-  std::vector<lua::Variable> changed = {};   ///< visible variables that are new or changed
+  std::vector<ScriptMessage> messages = {};  ///< as `calls`
+  std::int64_t messages_before = 0;
+  std::vector<std::string> errors = {};     ///< that Redis's debugger told without a call
+  std::vector<lua::Variable> changed = {};  ///< visible variables that are new or changed
   /// kBreakpoint: why its condition could not be evaluated.
   std::string condition_error = {};
   struct WatchChange {

@@ -122,10 +122,18 @@ class EngineDebugger::Run final : public Recorder {
   /// Moves what was recorded since the last halt into this one.
   void tell(Halt& halt) {
     halt.calls_before = calls_before_ + keep_last(calls_);
-    keep_last(messages_);
+    messages_before_ += keep_last(messages_);
     calls_before_ = 0;
+    halt.messages_before = std::exchange(messages_before_, 0);
     halt.calls = std::exchange(calls_, {});
     halt.messages = std::exchange(messages_, {});
+  }
+  /// Runs this, and returns the messages that it caused, which are not the script's.
+  template <typename Body>
+  std::vector<ScriptMessage> messages_of(Body body) {
+    auto own = std::exchange(messages_, {});
+    body();
+    return std::exchange(messages_, std::move(own));
   }
 
  private:
@@ -142,7 +150,7 @@ class EngineDebugger::Run final : public Recorder {
     debugger_.line_ = stack.line();
     is_called_for_ = std::exchange(calls_for_halt_, false);
     calls_before_ += keep_last(calls_);
-    keep_last(messages_);
+    messages_before_ += keep_last(messages_);
     if (goal_.kind == Kind::kNumber) {
       if (result_.lines == goal_.number) halt(Why::kStepped);
       return;
@@ -175,7 +183,10 @@ class EngineDebugger::Run final : public Recorder {
     const bool evaluates = its_stack_ != nullptr && its_stack_->is_evaluating();
     if (evaluates && debugger_.wants_stop()) throw std::runtime_error("it was stopped");
   }
-  void on_breakpoint() override { calls_for_halt_ = true; }
+  bool on_breakpoint() override {
+    if (its_stack_ != nullptr && its_stack_->is_evaluating()) return false;
+    return calls_for_halt_ = true;
+  }
 
   void halt(Why why) {
     why_ = why;
@@ -189,7 +200,7 @@ class EngineDebugger::Run final : public Recorder {
   Why why_ = Why::kEnded;
   bool leaves_ = false;
   bool calls_for_halt_ = false, is_called_for_ = false;
-  std::int64_t calls_before_ = 0;
+  std::int64_t calls_before_ = 0, messages_before_ = 0;
   Changes changes_;
   Alternation turns_;
 };
@@ -384,7 +395,7 @@ std::vector<lua::Variable> EngineDebugger::variables() {
 std::vector<std::string> EngineDebugger::fields_of(std::string_view path) {
   std::vector<std::string> names;
   if (!is_path(path)) return names;
-  const auto found = value_of(path);
+  const auto found = raw_value_of(path);
   if (found.values.size() != 1) return names;
   for (const auto& [key, field] : found.values.front().fields) {
     if (key.kind == lua::Value::Kind::kString && lua::is_name(key.text)) names.push_back(key.text);
@@ -393,12 +404,36 @@ std::vector<std::string> EngineDebugger::fields_of(std::string_view path) {
 }
 
 lua::Evaluation EngineDebugger::value_of(std::string_view code) {
-  return current().stack().evaluate(frame_, code);
+  lua::Evaluation result;
+  told_ = current().messages_of([&] { result = current().stack().evaluate(frame_, code); });
+  return result;
+}
+
+lua::Evaluation EngineDebugger::raw_value_of(std::string_view path) {
+  const auto tokens = lua::lex(path);
+  if (!is_path(path) || !tokens) throw UsageError("this is not a variable or a field of one");
+  // a.b[2] as rawget(rawget(a, 'b'), 2)
+  std::string code(tokens->tokens.front().text);
+  auto rest = Tokens(tokens->tokens).subspan(1);
+  while (rest.front().kind != lua::Token::Kind::kEnd) {
+    const auto field = rest;
+    take_field(rest);
+    const auto sign = field[1].is("-") ? field[2].text : "";
+    code = field[0].is(".") ? fmt::format("rawget({}, '{}')", code, field[1].text)
+                            : fmt::format("rawget({}, {}{})", code, field[1].text, sign);
+  }
+  return value_of(code);
 }
 
 lua::Evaluation EngineDebugger::evaluate_watch(const std::string& expression) {
   auto value = value_of(expression);
   return lacks_variable(value) ? lua::Evaluation{.values = {lua::Value{}}} : value;
+}
+
+lua::Evaluation EngineDebugger::look_up(std::string_view expressions) {
+  const auto why_not = lua::why_not_expression(fmt::format("type({}\n)", expressions));
+  if (why_not.empty()) return evaluate(expressions);
+  throw UsageError(fmt::format("'{}' is not an expression: {}", expressions, why_not));
 }
 
 lua::Evaluation EngineDebugger::evaluate(std::string_view code) {
@@ -418,7 +453,9 @@ lua::Evaluation EngineDebugger::set(std::string_view variable, std::string_view 
   const bool is_name = lua::is_name(name);
   if (is_name && std::ranges::find(all, name, &lua::Variable::name) == all.end()) {
     return {.outcome = Outcome::kError,
-            .message = fmt::format("no variable '{}' is visible here", name)};
+            .message = name == "KEYS" || name == "ARGV"
+                           ? fmt::format("only elements of {0} can be set: set {0}[1] 'a'", name)
+                           : fmt::format("no variable '{}' is visible here", name)};
   }
   auto result = evaluate(fmt::format("{} = ({}\n)", variable, expression));
   return result.outcome == Outcome::kValues ? evaluate(variable) : result;

@@ -79,11 +79,17 @@ class EngineDebugger final : public Debugger {
   /// index in backtrace(), until the script moves. Throws UsageError if there is none.
   void select_frame(std::size_t index);
   std::vector<lua::Variable> variables() override;
+  /// The value of a variable or a field of one, without calling anything: fields are those that
+  /// rawget() returns. Throws UsageError for what is neither.
+  lua::Evaluation raw_value_of(std::string_view path);
   /// The names of the fields of a variable or field: "t" or "t.a". Empty if it is not a table.
   std::vector<std::string> fields_of(std::string_view path);
-  lua::Evaluation look_up(std::string_view expression) override { return evaluate(expression); }
+  /// Takes several expressions, too. Throws UsageError for what is none.
+  lua::Evaluation look_up(std::string_view expressions) override;
   /// Runs code in the selected function.
   lua::Evaluation evaluate(std::string_view code) override;
+  /// What the code that was evaluated last has passed to redis.debug() and redis.log().
+  const std::vector<ScriptMessage>& told() const noexcept { return told_; }
   /// Sets a variable or a field of a table, t.a[2] or KEYS[1], to the value of an expression. The
   /// values are what it now is. Throws UsageError for what is neither a variable nor a field.
   lua::Evaluation set(std::string_view variable, std::string_view expression);
@@ -144,7 +150,8 @@ class EngineDebugger final : public Debugger {
 
   std::unique_ptr<Run> run_;  ///< null if no script runs
   std::size_t frame_ = 0;     ///< see select_frame()
-  Halt next_halt_;            ///< what is found before the halt is made
+  std::vector<ScriptMessage> told_;
+  Halt next_halt_;  ///< what is found before the halt is made
 };
 
 }  // namespace rlctl::debugger

@@ -131,6 +131,7 @@ RunResult Recorder::run(const Debuggee& debuggee, keyspace::Keyspace& keys,
   result_ = {};
   line_ = 0;
   last_line_ = static_cast<int>(lua::source_lines(debuggee.shown_source()).size());
+  own_keys_ = {debuggee.keys.begin(), debuggee.keys.end()};
   calls_.clear();
   messages_.clear();
   const auto end = [this](Ending ending, std::string message) {
@@ -181,9 +182,19 @@ void Recorder::at_error(lua::Stack& stack, const Value& error) {
 void Recorder::after_call(const std::vector<std::string>& words, std::string_view reply) {
   if (stack_ != nullptr && stack_->is_evaluating()) return;
   ++result_.calls;
+  note_other_keys(words);
   redis::ReplyReader reader;
   reader.feed(reply);
   if (const auto parsed = reader.next()) calls_.push_back(call_of(words, *parsed));
+}
+
+void Recorder::note_other_keys(const std::vector<std::string>& words) {
+  constexpr std::size_t kMostKeys = 1000;
+  const std::vector<std::string_view> command(words.begin(), words.end());
+  for (const auto key : keyspace::keys_of(command)) {
+    if (result_.other_keys.size() >= kMostKeys) return;
+    if (!own_keys_.contains(key)) result_.other_keys.emplace(key);
+  }
 }
 
 void Recorder::on_debug(const std::vector<Value>& values) {
@@ -204,37 +215,48 @@ std::vector<lua::Variable> Changes::take(const lua::Stack& stack) {
   std::vector<lua::Variable> changed;
   Values now;
   for (auto& variable : stack.variables(0)) {
-    const auto before = values.find(variable.name);
-    const bool was_there =
-        before != values.end() && before->second.is_upvalue == variable.is_upvalue;
-    const bool is_same = was_there && before->second.value == variable.value;
-    if (!is_same && (was_there || !variable.is_upvalue)) changed.push_back(variable);
-    if (was_there && !is_same && variable.is_upvalue) {
-      change_elsewhere(variable.name, before->second.value, variable.value);
+    const Place place{variable.name, variable.place};
+    const auto before = values.find(place);
+    const bool was_there = before != values.end();
+    const bool is_same = was_there && before->second == variable.value;
+    if (!is_same && (was_there || !variable.is_upvalue())) changed.push_back(variable);
+    if (was_there && !is_same && variable.is_upvalue()) {
+      change_elsewhere(variable.name, before->second, variable.value);
     }
-    now.emplace(variable.name, std::move(variable));
+    keep_shadowed(values, place, now);
+    now.emplace(place, std::move(variable.value));
   }
   values = std::move(now);
   if (is_new) keep_active(stack);
   return changed;
 }
 
+/// A local variable that another one of its name hides is seen again when that one's block ends.
+void Changes::keep_shadowed(const Values& before, const Place& by, Values& now) {
+  const auto& [name, place] = by;
+  for (auto at = before.lower_bound({name, 1}); at != before.end() && at->first < by; ++at) {
+    now.insert(*at);
+  }
+}
+
 /// Another function may have the same variable, whose change is told once.
 void Changes::change_elsewhere(const std::string& name, const Value& before, const Value& now) {
   for (auto& [call, values] : seen_) {
-    const auto found = values.find(name);
-    if (found != values.end() && found->second.value == before) found->second.value = now;
+    for (auto at = values.lower_bound({name, 0}); at != values.end() && at->first.first == name;
+         ++at) {
+      if (at->second == before) at->second = now;
+    }
   }
 }
 
 /// Forgets the calls that have ended.
 void Changes::keep_active(const lua::Stack& stack) {
-  constexpr std::size_t kSeldom = 64;
-  if (seen_.size() < kSeldom) return;
-  const auto frames = stack.frames();
-  std::erase_if(seen_, [&](const auto& call) {
-    return std::ranges::find(frames, call.first, &lua::Frame::call) == frames.end();
-  });
+  if (seen_.size() < most_seen_) return;
+  std::set<std::int64_t> active;
+  for (const auto& frame : stack.frames()) active.insert(frame.call);
+  std::erase_if(seen_, [&](const auto& call) { return !active.contains(call.first); });
+  // So seldom that deep recursion costs little.
+  most_seen_ = std::max(most_seen_, 2 * seen_.size());
 }
 
 // ---- A trace ----

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/wait.h"
@@ -64,6 +67,7 @@ struct RunResult {
   int error_line = 0;                       ///< 0 if no line caused it
   std::int64_t lines = 0, calls = 0;        ///< how many were run
   std::map<int, std::int64_t> hits = {};    ///< by line
+  std::set<std::string> other_keys = {};    ///< that it used and did not get; a thousand at most
 };
 
 /// Why a script does not compile.
@@ -103,7 +107,7 @@ class Recorder : public lua::Observer {
 
   void before_call(lua::Stack&, const std::vector<std::string>&, bool) override {}
   void at_work() override {}
-  void on_breakpoint() override {}
+  bool on_breakpoint() override { return false; }
   void on_return(const lua::Value& value) override { result_.returned = value; }
 
   RunResult result_;
@@ -116,6 +120,9 @@ class Recorder : public lua::Observer {
   redis::Reply run_script(const Debuggee& debuggee, keyspace::Keyspace& keys,
                           const Interrupt* interrupt);
 
+  void note_other_keys(const std::vector<std::string>& words);
+
+  std::set<std::string, std::less<>> own_keys_;
   int line_ = 0;       ///< that was counted last
   int last_line_ = 0;  ///< of the source
 };
@@ -128,11 +135,14 @@ class Changes {
   void clear() { seen_.clear(); }
 
  private:
-  using Values = std::map<std::string, lua::Variable, std::less<>>;
+  using Place = std::pair<std::string, int>;  ///< a name, and lua::Variable::place
+  using Values = std::map<Place, lua::Value>;
+  static void keep_shadowed(const Values& before, const Place& by, Values& now);
   void keep_active(const lua::Stack& stack);
   void change_elsewhere(const std::string& name, const lua::Value& before, const lua::Value& now);
 
   std::map<std::int64_t, Values> seen_;  ///< by the number of the call
+  std::size_t most_seen_ = 64;           ///< before those that have ended are forgotten
 };
 
 /// What one line did, from the stop at it to the next stop.

@@ -100,7 +100,9 @@ Value take_part(lua_State* state, TableReading& reading) {
       break;
     }
     default:
-      value = {.kind = Value::Kind::kOpaque, .text = luaL_typename(state, -1)};
+      value = {.kind = Value::Kind::kOpaque,
+               .text = luaL_typename(state, -1),
+               .identity = reinterpret_cast<std::uintptr_t>(lua_topointer(state, -1))};
   }
   lua_pop(state, 1);
   return value;
@@ -220,12 +222,28 @@ bool begins_statement(std::string_view code) {
   return std::ranges::find(kWords, first.text) != std::end(kWords);
 }
 
+/// Pushes a function, or a message. A chunk has arguments of its own, which are none of those of
+/// the function in which it runs: Lua does not tell those, so "..." is refused.
+bool compile_chunk(lua_State* state, std::string_view code) {
+  if (!Sandbox::compile(state, code, kChunkOfCode)) return false;
+  if (code.find("...") == code.npos) return true;
+  const auto within = fmt::format("return function() {}\nend", code);
+  const bool compiles = Sandbox::compile(state, within, kChunkOfCode);
+  const auto* const message = compiles ? "" : lua_tostring(state, -1);
+  const bool lacks = std::string_view(message).find("cannot use '...'") != std::string_view::npos;
+  lua_pop(state, 1);
+  if (!lacks) return true;
+  lua_pop(state, 1);
+  lua_pushliteral(state, "'...' is not known here: Lua does not tell the arguments of a function");
+  return false;
+}
+
 /// Pushes a function, or a message.
 bool compile_code(lua_State* state, std::string_view code) {
   const auto expression = fmt::format("return {}\n", code);
-  if (begins_statement(code)) return Sandbox::compile(state, code, kChunkOfCode);
-  if (Sandbox::compile(state, expression, kChunkOfCode)) return true;
-  if (Sandbox::compile(state, code, kChunkOfCode)) {
+  if (begins_statement(code)) return compile_chunk(state, code);
+  if (compile_chunk(state, expression)) return true;
+  if (compile_chunk(state, code)) {
     lua_remove(state, -2);
     return true;
   }
@@ -279,7 +297,7 @@ std::string why_not_expression(std::string_view code) {
   std::string message, error;
   const bool ran = sandbox.run(
       [&](lua_State* state) {
-        if (!Sandbox::compile(state, fmt::format("return {}\n", code), kChunkOfCode)) {
+        if (!compile_chunk(state, fmt::format("return {}\n", code))) {
           message = take_message(state);
         } else if (!Sandbox::compile(state, fmt::format("return ({}\n)", code), kChunkOfCode)) {
           message = "it is empty, or a list";
@@ -389,22 +407,22 @@ void Stack::call_body(Body body) const {
 std::vector<Variable> Stack::variables(std::size_t frame) const {
   auto found = find(frame);
   std::vector<Variable> variables;
-  const auto add = [&](const char* name, bool is_upvalue) {
+  const auto add = [&](const char* name, int place) {
     auto value = take_value(found.state);
     if (is_added(name)) return;
     const auto same = std::ranges::find(variables, name, &Variable::name);
-    if (same != variables.end() && is_upvalue) return;
+    if (same != variables.end() && place == 0) return;
     if (same != variables.end()) variables.erase(same);
-    variables.push_back({.name = name, .value = std::move(value), .is_upvalue = is_upvalue});
+    variables.push_back({.name = name, .value = std::move(value), .place = place});
   };
   call_body([&](lua_State*) {
     luaL_checkstack(found.state, 4, "too many variables");
     for (int i = 1; const char* const name = lua_getlocal(found.state, &found.record, i); ++i) {
-      add(name, false);
+      add(name, i);
     }
     lua_getinfo(found.state, "f", &found.record);
     for (int i = 1; const char* const name = lua_getupvalue(found.state, -1, i); ++i) {
-      add(name, true);
+      add(name, 0);
     }
     lua_pop(found.state, 1);
   });

@@ -29,7 +29,9 @@ namespace rlctl::lua {
 struct Variable {
   std::string name = {};
   Value value = {};
-  bool is_upvalue = false;  ///< a local variable of a function around it
+  int place = 1;  ///< among the locals of its function, from 1; 0: a local of a function around it
+
+  bool is_upvalue() const noexcept { return place == 0; }
 };
 
 /// An active function of the script.
@@ -124,8 +126,8 @@ class Observer {
   virtual void after_call(const std::vector<std::string>& words, std::string_view reply) = 0;
   /// Now and then while the script or evaluated code runs.
   virtual void at_work() = 0;
-  /// The script called redis.breakpoint().
-  virtual void on_breakpoint() = 0;
+  /// The script called redis.breakpoint(). Returns whether that stops it, which is its result.
+  virtual bool on_breakpoint() = 0;
   /// The script called redis.debug().
   virtual void on_debug(const std::vector<Value>& values) = 0;
   /// The script called redis.log() with a level, such as "notice".

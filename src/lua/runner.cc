@@ -157,8 +157,7 @@ struct RunnerFunctions {
   static int log(lua_State* state) { return lua::log(state, State::of(state).observer); }
   static int breakpoint(lua_State* state) {
     auto* const observer = State::of(state).observer;
-    if (observer != nullptr) observer->on_breakpoint();
-    lua_pushboolean(state, observer != nullptr ? 1 : 0);
+    lua_pushboolean(state, observer != nullptr && observer->on_breakpoint() ? 1 : 0);
     return 1;
   }
   static int debug(lua_State* state) {
@@ -535,6 +534,10 @@ struct RunnerFunctions {
 
 Runner::Runner(std::string_view source, const Bounds& bounds)
     : state_(std::make_unique<State>(bounds)) {
+  if (source.size() > Sandbox::kLongestSource) {
+    throw NotImplementedHere(
+        fmt::format("a source of more than {} bytes is not run here", Sandbox::kLongestSource));
+  }
   auto& its = *state_;
   State::Function script;
   RunnerFunctions::read_first_line(its, source, script);

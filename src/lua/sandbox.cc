@@ -47,8 +47,7 @@ struct Sandbox::Box {
 namespace {
 
 constexpr int kInstructionsBetweenHooks = 10'000;
-constexpr std::size_t kLongestPattern = 10'000;   // bytes; each may take a frame of the C stack
-constexpr std::size_t kLongestSource = 64 << 10;  // bytes; Lua's compiler may take quadratic time
+constexpr std::size_t kLongestPattern = 10'000;  // bytes; each may take a frame of the C stack
 constexpr const char* kTooLong = "the source has more than %d bytes";
 constexpr std::size_t kBytesForAnInstruction = 64;
 constexpr std::size_t kLargeBlock = 4096;  // bytes
@@ -347,7 +346,8 @@ struct Guards {
     const char* const piece = lua_tolstring(state, 3, size);
     start.is_bytecode = start.size == 0 && is_bytecode({piece, *size});
     start.size += *size;
-    if (start.size > kLongestSource) luaL_error(state, kTooLong, static_cast<int>(kLongestSource));
+    if (start.size > Sandbox::kLongestSource)
+      luaL_error(state, kTooLong, static_cast<int>(Sandbox::kLongestSource));
     return start.is_bytecode ? (*size = 1, kNotLua) : piece;
   }
 
@@ -689,7 +689,7 @@ void Sandbox::set_global(lua_State* state, const char* name) {
 
 bool Sandbox::compile(lua_State* state, std::string_view source, const char* name) {
   if (source.size() > kLongestSource) {
-    lua_pushfstring(state, kTooLong, static_cast<int>(kLongestSource));
+    lua_pushfstring(state, kTooLong, static_cast<int>(Sandbox::kLongestSource));
     return false;
   }
   // Lua's parser does not keep the name from the garbage collector (CVE-2025-49844); the stack

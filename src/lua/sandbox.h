@@ -100,6 +100,8 @@ class Sandbox {
   /// Makes the table on the top of the stack, which is popped, all globals that a source sees; nil:
   /// those of the sandbox again.
   static void show_globals(lua_State* state);
+  /// Bytes; Lua's compiler may take quadratic time.
+  static constexpr std::size_t kLongestSource = 64 << 10;
   /// Compiles a source, whose name is Lua's name of a chunk, and leaves a function, or a message,
   /// on the stack. Returns whether it is a function.
   static bool compile(lua_State* state, std::string_view source, const char* name);

@@ -125,7 +125,8 @@ bool is_name(std::string_view text) {
 
 bool Value::operator==(const Value& other) const {
   return kind == other.kind && boolean == other.boolean && same_number(number, other.number) &&
-         text == other.text && is_cut == other.is_cut && fields == other.fields;
+         text == other.text && identity == other.identity && is_cut == other.is_cut &&
+         fields == other.fields;
 }
 
 void sort_fields(Value& table) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,8 @@ struct Value {
   bool boolean = false;
   double number = 0;
   std::string text = {};  ///< kString: its bytes; kOpaque: its type, "function", or as printed
+  /// kOpaque: which function, coroutine or userdata of a script it is; only to compare.
+  std::uintptr_t identity = 0;
   /// kTable: the sequence 1, 2, 3... first; then other numbers, strings and the rest, each sorted.
   std::vector<std::pair<Value, Value>> fields = {};
   bool is_cut = false;  ///< kTable: fields are missing

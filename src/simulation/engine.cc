@@ -51,7 +51,7 @@ redis::Reply Engine::call(redis::Arguments words) {
     return parsed_reply(reader_,
                         fmt::format("-ERR the library did not end: it {}\r\n", error.what()));
   } catch (const lua::NotImplementedHere& error) {
-    return parsed_reply(reader_, fmt::format("-ERR {}\r\n", error.what()));
+    throw UsageError(error.what(), error.hint());
   }
 }
 

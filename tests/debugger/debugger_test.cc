@@ -36,9 +36,9 @@ std::string text_of(const rlctl::lua::Evaluation& evaluation) {
 /// "a=1 b=nil", upvalues with a "^".
 std::string text_of(const std::vector<rlctl::lua::Variable>& variables) {
   std::string text;
-  for (const auto& [name, value, is_upvalue] : variables) {
-    text += (text.empty() ? "" : " ") + name + (is_upvalue ? "^" : "") + "=" +
-            rlctl::lua::text_of(value);
+  for (const auto& one : variables) {
+    text += (text.empty() ? "" : " ") + one.name + (one.is_upvalue() ? "^" : "") + "=" +
+            rlctl::lua::text_of(one.value);
   }
   return text;
 }

@@ -68,7 +68,7 @@ std::optional<std::string> shown(const lua::Value& value) {
 std::string variables_in(debugger::Debugger& debugger) {
   std::string text;
   for (const auto& variable : debugger.variables()) {
-    if (variable.is_upvalue) continue;
+    if (variable.is_upvalue()) continue;
     text += ' ' + variable.name;
     if (const auto value = shown(variable.value)) text += '=' + *value;
   }
@@ -158,11 +158,11 @@ TEST_CASE("scripts do the same, line by line, in the engine's debugger and in Re
     debugger::Debuggee debuggee{.name = path.filename(),
                                 .source = read_all(open_file(path.string()))};
     if (debuggee.source.starts_with("#!")) continue;
-    for (const auto& [keys, arguments] : calls) {
-      debuggee.keys = keys;
-      debuggee.arguments = arguments;
+    for (const auto& call : calls) {
+      debuggee.keys = call.first;
+      debuggee.arguments = call.second;
       CAPTURE(path.string());
-      CAPTURE(keys.size());
+      CAPTURE(debuggee.keys.size());
       const auto engine = in_engine(debuggee), redis = in_redis(debuggee, server);
       CHECK(text_of(engine.lines) == text_of(redis.lines));
       ++count;

@@ -170,6 +170,9 @@ void list_source(Commands& on, std::string_view rest) {
 
 void show(Commands& on, const lua::Evaluation& evaluation) {
   if (!on.debugger.running()) return;  // Redis's debugger gave no answer
+  if (on.engine != nullptr)
+    std::ranges::for_each(on.engine->told(),
+                          [&](const auto& message) { on.view.message(message); });
   on.view.evaluation(evaluation);
   on.was_wrong = evaluation.outcome != lua::Evaluation::Outcome::kValues;
 }

@@ -94,4 +94,15 @@ EngineKeys copy_keys(const Plan& plan, Invocation& invocation) {
   return copy;
 }
 
+std::string other_keys_text(const EngineKeys& keys, const debugger::RunResult& result) {
+  const auto& others = result.other_keys;
+  if (keys.copied_from.empty() || others.empty()) return {};
+  const auto more = others.size() == 1 ? "" : fmt::format(" and {} more", others.size() - 1);
+  return fmt::format(
+      "the script uses {}{}, which is not among its KEYS and was not copied from {}: it did not "
+      "see "
+      "the contents; with --ldb --attach, it does",
+      quoted_and_masked(*others.begin()), more, keys.copied_from);
+}
+
 }  // namespace rlctl::cli::debug

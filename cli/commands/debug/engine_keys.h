@@ -4,6 +4,7 @@
 
 #include "cli/app/command.h"
 #include "cli/commands/debug/plan.h"
+#include "debugger/run.h"
 #include "keyspace/keyspace.h"
 
 namespace rlctl::cli::debug {
@@ -21,5 +22,9 @@ struct EngineKeys {
 /// asked. Unless the plan is quiet, reports on stderr what was copied. Throws redis::Error,
 /// UsageError for a type that this process does not have, and Interrupted.
 EngineKeys copy_keys(const Plan& plan, Invocation& invocation);
+
+/// Tells that a run has used keys whose contents it did not see, which may have changed its result:
+/// those that were not copied. Empty if there are none.
+std::string other_keys_text(const EngineKeys& keys, const debugger::RunResult& result);
 
 }  // namespace rlctl::cli::debug

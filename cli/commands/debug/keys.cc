@@ -22,7 +22,7 @@ namespace {
 
 /// With more keys than this, only the script's own are watched.
 constexpr std::int64_t kMaxWatchedKeys = 1000;
-/// A TTL that was set again to nearly the same time has not changed.
+/// While a server's clock runs, a TTL that was set again to nearly the same time has not changed.
 constexpr std::chrono::milliseconds kSameTtl{1000};
 
 // ---- What a key holds ----
@@ -41,7 +41,19 @@ constexpr Elements kElements[] = {{"list", "LRANGE", "RPUSH", "element"},
                                   {"zset", "ZRANGE", "ZADD", "member", " at "}};
 
 std::string in_quotes(std::string_view bytes) {
-  return '"' + escape(bytes, kMaxBytes) + '"';
+  std::string quoted = "\"";
+  for (const char c : escape(bytes, kMaxBytes)) {
+    if (c == '"') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+/// "ttl 59.3 s", or "no ttl" for a negative number.
+std::string ttl_text(std::chrono::milliseconds ttl) {
+  constexpr std::chrono::seconds kShort{1};
+  if (ttl.count() < 0) return "no ttl";
+  return "ttl " + wait_text(ttl, ttl < kShort ? Rounding::kUp : Rounding::kTenths);
 }
 
 /// Formats a count and some of the elements: 3 elements: "a", "b", ...
@@ -124,8 +136,7 @@ KeyText read_key(const CallRedis& call, const std::string& key) {
     text.content = call(words).reply;
   }
   const auto ttl = to_number<std::int64_t>(call({"PTTL", key}).reply).value_or(-1);
-  text.ttl =
-      ttl < 0 ? "no ttl" : "ttl " + wait_text(std::chrono::milliseconds(ttl), Rounding::kTenths);
+  text.ttl = ttl_text(std::chrono::milliseconds(ttl));
   return text;
 }
 
@@ -247,9 +258,8 @@ KeyState state_of(const Plan& plan, const Read& run, const std::string& key,
   const auto& type = state.text.type;
   const auto ttl_ms = read(run, {"PTTL", key}).integer();
   const std::chrono::milliseconds ttl(ttl_ms);
-  state.text.ttl = "no ttl";
+  state.text.ttl = ttl_text(ttl);
   if (ttl_ms >= 0) {
-    state.text.ttl = "ttl " + wait_text(ttl, Rounding::kTenths);
     state.expires_at = std::chrono::floor<std::chrono::milliseconds>(now) + ttl;
   }
   if (const auto words = command_to_read(type, key, -1); !words.empty()) {
@@ -308,8 +318,10 @@ KeyStates look(const Plan& plan, redis::Connection& connection) {
       keys.insert(keys.end(), some.begin(), some.end());
     }
   }
-  return look(
+  auto states = look(
       plan, [&](auto words) { return connection.call(words); }, keys);
+  for (auto& [key, state] : states) state.same_ttl = kSameTtl;
+  return states;
 }
 
 // ---- Changes ----
@@ -325,9 +337,9 @@ KeyChange compare(const std::string& key, const KeyStates& before, const KeyStat
   if (!change.before || !change.after) return change;
   const auto &old = was->second, &now = is->second;
   const std::chrono::milliseconds never{0};
-  const bool same_expiry =
-      old.expires_at.has_value() == now.expires_at.has_value() &&
-      std::chrono::abs(old.expires_at.value_or(never) - now.expires_at.value_or(never)) < kSameTtl;
+  const bool same_expiry = old.expires_at.has_value() == now.expires_at.has_value() &&
+                           std::chrono::abs(old.expires_at.value_or(never) -
+                                            now.expires_at.value_or(never)) <= now.same_ttl;
   change.changed = !same_expiry || old.text.type != now.text.type || old.content != now.content;
   return change;
 }

@@ -100,9 +100,11 @@ class Repl {
   /// their messages. Returns kUsage if there are any, else kDone.
   ExitStatus report_wrong() const {
     if (is_typed_ || wrong_count_ == 0) return ExitStatus::kDone;
+    constexpr std::size_t kMostShown = 80;
     const auto file = plan_.reads_commands_from_input() ? "" : " of " + plan_.commands;
     warn(fmt::format("{} of the commands failed; the first is line {}{}: {}", wrong_count_,
-                     first_wrong_, file, quoted_and_masked(wrong_line_)),
+                     first_wrong_, file,
+                     quoted_and_masked(std::string_view(wrong_line_).substr(0, kMostShown))),
          invocation_.command);
     return ExitStatus::kUsage;
   }

@@ -178,23 +178,9 @@ class Session {
   }
 
  private:
-  /// Warns of keys that were not copied: the script did not see their contents, which may change
-  /// its result.
-  void warn_of_other_keys(const std::set<std::vector<std::string>>& calls) {
-    if (plan_.quiet || keys_.copied_from.empty()) return;
-    std::set<std::string> others;
-    for (const auto& words : calls) {
-      const std::vector<std::string_view> command(words.begin(), words.end());
-      for (const auto key : keyspace::keys_of(command)) others.emplace(key);
-    }
-    for (const auto& key : plan_.debuggee.keys) others.erase(key);
-    if (others.empty()) return;
-    const auto more = others.size() == 1 ? "" : fmt::format(" and {} more", others.size() - 1);
-    warn(fmt::format(
-             "warning: the script uses {}{}, which is not among its KEYS and was not copied from "
-             "{}: it did not see the contents; with --ldb --attach, it does",
-             quoted_and_masked(*others.begin()), more, keys_.copied_from),
-         invocation_.command);
+  void warn_of_other_keys(const debugger::RunResult& result) {
+    const auto text = other_keys_text(keys_, result);
+    if (!plan_.quiet && !text.empty()) warn("warning: " + text, invocation_.command);
   }
 
   ExitStatus run_one() {
@@ -204,20 +190,17 @@ class Session {
     const bool is_seen = is_terminal(out.fd());
     View view(out.buffer(), out.look(), plan_.debuggee,
               {.maxlen = 0, .cuts_source = is_seen, .json = invocation_.json});
-    constexpr std::size_t kMaxCalls = 1000;  // distinct ones that are searched for keys
-    std::set<std::vector<std::string>> calls;
-    const auto result = debugger::trace(plan_.debuggee, keys_.keyspace, &invocation_.interrupt,
-                                        kMostLines, [&](const debugger::TracedLine& line) {
-                                          for (const auto& call : line.calls) {
-                                            if (calls.size() < kMaxCalls) calls.insert(call.words);
-                                          }
-                                          if (!plan_.trace) return;
-                                          view.traced(line);
-                                          // Show a long run as it proceeds.
-                                          is_seen ? out.flush() : out.flush_if_large();
-                                        });
+    const auto on_line = [&](const debugger::TracedLine& line) {
+      view.traced(line);
+      // Show a long run as it proceeds.
+      is_seen ? out.flush() : out.flush_if_large();
+    };
+    const auto result = plan_.trace ? debugger::trace(plan_.debuggee, keys_.keyspace,
+                                                      &invocation_.interrupt, kMostLines, on_line)
+                                    : debugger::count_lines(plan_.debuggee, keys_.keyspace,
+                                                            &invocation_.interrupt, kMostLines);
     if (coverage_) coverage_->add(result.hits);
-    if (result.ending != Ending::kCutOff) warn_of_other_keys(calls);
+    if (result.ending != Ending::kCutOff) warn_of_other_keys(result);
     plan_.trace ? show(view, result, before) : report_failure(result);
     return status_of(result);
   }

@@ -97,6 +97,9 @@ std::vector<std::string> EngineStepper::end(bool utf8) {
   auto lines = missing_lines();
   if (debugger_.result().ending == debugger::Ending::kCompileError) return lines;
   for (auto& line : key_lines(look(plan_, keys_), utf8)) lines.push_back(std::move(line));
+  if (auto text = other_keys_text(first_, debugger_.result()); !text.empty()) {
+    lines.push_back("warning: " + text);
+  }
   return lines;
 }
 

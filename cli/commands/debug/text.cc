@@ -224,6 +224,9 @@ void View::halt(const debugger::Halt& halt, const Breakpoints& breakpoints) {
     out_ += bar() + fmt::format("{} calls before these\n", halt.calls_before);
   }
   for (const auto& one : halt.calls) call(one);
+  if (halt.messages_before > 0) {
+    out_ += bar() + fmt::format("{} messages before these\n", halt.messages_before);
+  }
   for (const auto& one : halt.messages) message(one);
   for (const auto& one : halt.errors) error(one);
   for (const auto& change : halt.changed) variable(change);

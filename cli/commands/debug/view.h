@@ -93,6 +93,7 @@ class View {
   void evaluation(const lua::Evaluation& evaluation);
   void result(const debugger::RunResult& result);
   void error(std::string_view message);
+  void message(const debugger::ScriptMessage& message);
   /// Writes a message line; it may contain data.
   void say(std::string_view text);
 
@@ -126,7 +127,6 @@ class View {
   std::string value_text(const lua::Value& value) const;
   std::string short_text(const lua::Evaluation& evaluation) const;
   std::string outcome_line(const debugger::RunResult& result) const;
-  void message(const debugger::ScriptMessage& message);
   void append_json(const debugger::TracedLine& line);
   void append_json(const debugger::RunResult& result, const std::vector<KeyChange>& keys);
   void append_json(const ReplyAsRead& reading);

@@ -42,6 +42,9 @@ std::string done_text(const debugger::Halt& halt) {
   std::string text;
   if (halt.calls_before > 0) text += fmt::format("{} calls before these\n", halt.calls_before);
   for (const auto& call : halt.calls) text += call_line(call) + '\n';
+  if (halt.messages_before > 0) {
+    text += fmt::format("{} messages before these\n", halt.messages_before);
+  }
   for (const auto& message : halt.messages) {
     text += (message.level.empty() ? "debug> " : "log> " + message.level + ": ") +
             escaped_message(message.text) + '\n';

@@ -118,8 +118,8 @@ Json Variables::fields_of(const lua::Value& table, const std::string& path) {
 
 Json Variables::locals(bool are_upvalues) {
   auto shown = Json::array();
-  for (const auto& [name, value, is_upvalue] : script_.debugger().variables()) {
-    if (is_upvalue == are_upvalues) shown.push_back(variable(name, value, name));
+  for (const auto& one : script_.debugger().variables()) {
+    if (one.is_upvalue() == are_upvalues) shown.push_back(variable(one.name, one.value, one.name));
   }
   return shown;
 }
@@ -169,8 +169,9 @@ Json Variables::evaluate(const Json& arguments) {
   const auto code = text_member(arguments, "expression");
   const auto context = text_member(arguments, "context");
   const bool is_path = debugger::is_path(code);
+  const bool calls = context == "repl" || context == "watch";
   if (code.empty()) throw UsageError("\"expression\" is missing");
-  if (context != "repl" && context != "watch" && !is_path) {
+  if (!calls && !is_path) {
     throw UsageError("only variables and their fields are evaluated here");
   }
   const auto why_not = context == "watch" ? lua::why_not_expression(code) : "";
@@ -185,7 +186,7 @@ Json Variables::evaluate(const Json& arguments) {
     return set(frame, assignment->variable, assignment->expression, "result");
   }
   select_frame(frame);
-  const auto found = debugger.evaluate(code);
+  const auto found = calls ? debugger.evaluate(code) : debugger.raw_value_of(code);
   if (found.outcome != lua::Evaluation::Outcome::kValues) throw UsageError(found.message);
   if (found.values.size() == 1) {
     return value_fields("result", found.values.front(), is_path ? code : "");
