@@ -47,6 +47,27 @@ ldb_in_terminal() {
   assert_equal "$(cli GET k)" 5
 }
 
+# A checksum of all keys of the server and what they hold.
+sum_of_keys() {
+  cli EVAL "local keys, sum = redis.call('KEYS', '*'), ''
+    table.sort(keys)
+    for _, key in ipairs(keys) do sum = redis.sha1hex(sum .. key .. redis.call('DUMP', key)) end
+    return sum" 0
+}
+
+@test "with --attach, ten thousand keys of others stay as they are" {
+  local before
+  start_server
+  cli EVAL "for i = 1, 10000 do redis.call('SET', 'other:' .. i, i) end redis.call('RPUSH', 'list', 1, 2)" 0
+  before=$(sum_of_keys)
+  printf 'return redis.call("DEL", "other:7", "list")\n' >deletes.lua
+  run -0 rlctl debug --ldb --attach -q deletes.lua <<<$'redis FLUSHALL\ncontinue'
+  assert_line '= 0'
+  assert_equal "$(sum_of_keys)" "$before"
+  run -0 rlctl debug -q deletes.lua <<<continue
+  assert_equal "$(sum_of_keys)" "$before"
+}
+
 @test "with --sync, writes are kept, also those of a script that is left" {
   start_server
   run -2 rlctl debug -q --ldb incr.lua k --attach --sync </dev/null
