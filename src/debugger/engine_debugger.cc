@@ -469,9 +469,7 @@ Call EngineDebugger::call(const std::vector<std::string>& words) {
   } catch (const lua::NotImplementedHere& error) {
     throw UsageError(error.what());
   }
-  redis::ReplyReader reader;
-  reader.feed(bytes);
-  return call_of(words, reader.next().value());
+  return call_of(words, written_reply(bytes));
 }
 
 // ---- Breakpoints and watches ----

@@ -81,6 +81,17 @@ constexpr lua::Bounds kBounds{.instructions = std::numeric_limits<std::int64_t>:
 
 }  // namespace
 
+redis::Reply written_reply(std::string_view bytes) {
+  constexpr std::size_t kFed = 4096;  // as ReplyReader::feed() asks for
+  redis::ReplyReader reader;
+  while (true) {
+    if (auto reply = reader.next()) return *std::move(reply);
+    if (bytes.empty()) throw std::logic_error("the engine wrote a reply that is not complete");
+    reader.feed(bytes.substr(0, kFed));
+    bytes.remove_prefix(std::min(kFed, bytes.size()));
+  }
+}
+
 Call call_of(const std::vector<std::string>& words, redis::ReplyView reply) {
   Call call{.words = words, .reply = reply_as_text(reply)};
   if (reply.is_error()) {
@@ -119,11 +130,7 @@ redis::Reply Recorder::run_script(const Debuggee& debuggee, keyspace::Keyspace& 
     result_.error_line = runner.stopped_line();
     throw;
   }
-  redis::ReplyReader reader;
-  reader.feed(bytes);
-  auto reply = reader.next();
-  if (!reply) throw std::logic_error("the engine wrote a reply that is not complete");
-  return *std::move(reply);
+  return written_reply(bytes);
 }
 
 RunResult Recorder::run(const Debuggee& debuggee, keyspace::Keyspace& keys,
@@ -183,9 +190,7 @@ void Recorder::after_call(const std::vector<std::string>& words, std::string_vie
   if (stack_ != nullptr && stack_->is_evaluating()) return;
   ++result_.calls;
   note_other_keys(words);
-  redis::ReplyReader reader;
-  reader.feed(reply);
-  if (const auto parsed = reader.next()) calls_.push_back(call_of(words, *parsed));
+  calls_.push_back(call_of(words, written_reply(reply)));
 }
 
 void Recorder::note_other_keys(const std::vector<std::string>& words) {

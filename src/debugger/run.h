@@ -49,6 +49,8 @@ struct Call {
   std::string reply = {};                 ///< as text: 5, "abc", NULL, [1,"a"], "+OK"
   std::optional<std::string> error = {};  ///< "WRONGTYPE Operation against ..."
 };
+/// The reply that a keyspace or a script in this process has written as these bytes.
+redis::Reply written_reply(std::string_view bytes);
 /// A call with its reply.
 Call call_of(const std::vector<std::string>& words, redis::ReplyView reply);
 

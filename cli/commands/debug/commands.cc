@@ -109,7 +109,7 @@ struct ByNumber {
   }
 };
 
-/// What Redis's debugger lacks for watches.
+/// Why a command that sets or shows watches is refused with --ldb.
 constexpr std::string_view kWatchesNothing = "watches no values";
 
 constexpr std::string_view kHasEnded =
@@ -118,7 +118,7 @@ constexpr std::string_view kHasEnded =
 /// The topics of `info`.
 constexpr std::string_view kTopics[] = {"breakpoints", "keys", "locals", "watches"};
 
-/// What commands that Redis's debugger has do not do there.
+/// How some commands differ with --ldb, for `help`.
 constexpr const char* kWithLdb =
     "With --ldb, next is step, print shows only variables, eval sees only globals.";
 
@@ -170,9 +170,9 @@ void list_source(Commands& on, std::string_view rest) {
 
 void show(Commands& on, const lua::Evaluation& evaluation) {
   if (!on.debugger.running()) return;  // Redis's debugger gave no answer
-  if (on.engine != nullptr)
-    std::ranges::for_each(on.engine->told(),
-                          [&](const auto& message) { on.view.message(message); });
+  if (on.engine != nullptr) {
+    for (const auto& message : on.engine->told()) on.view.message(message);
+  }
   on.view.evaluation(evaluation);
   on.was_wrong = evaluation.outcome != lua::Evaluation::Outcome::kValues;
 }

@@ -100,8 +100,7 @@ std::string other_keys_text(const EngineKeys& keys, const debugger::RunResult& r
   const auto more = others.size() == 1 ? "" : fmt::format(" and {} more", others.size() - 1);
   return fmt::format(
       "the script uses {}{}, which is not among its KEYS and was not copied from {}: it did not "
-      "see "
-      "the contents; with --ldb --attach, it does",
+      "see the contents; with --ldb --attach, it does",
       quoted_and_masked(*others.begin()), more, keys.copied_from);
 }
 

@@ -23,8 +23,8 @@ struct EngineKeys {
 /// UsageError for a type that this process does not have, and Interrupted.
 EngineKeys copy_keys(const Plan& plan, Invocation& invocation);
 
-/// Tells that a run has used keys whose contents it did not see, which may have changed its result:
-/// those that were not copied. Empty if there are none.
+/// A warning that a run has used keys that were not copied, whose contents it did not see and which
+/// may have changed its result. Empty if there are none.
 std::string other_keys_text(const EngineKeys& keys, const debugger::RunResult& result);
 
 }  // namespace rlctl::cli::debug

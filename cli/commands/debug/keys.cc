@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds kSameTtl{1000};
 constexpr std::size_t kMaxBytes = 40;    // shown of one element
 constexpr std::size_t kMaxElements = 3;  // shown of one key
 
-/// How to read, write and show the elements of a key of each type.
+/// A type of key that has elements: the commands that read and write them, and how they are shown.
 struct Elements {
   std::string_view name, read, write, unit;  ///< "list", "LRANGE", "RPUSH", "element"
   std::string_view between = {};  ///< separates the two elements of a pair; empty: no pairs
@@ -170,7 +170,7 @@ redis::Reply read(const Read& run, const std::vector<std::string>& words) {
   return run(std::vector<std::string_view>(words.begin(), words.end()));
 }
 
-/// What a key holds, as decode_ours() takes it.
+/// A sample of what a key holds, from which decode_ours() recognizes the state of a limiter.
 stored::KeySample sample_of(std::string_view type, const redis::Reply& all) {
   stored::KeySample sample{.type = std::string(type)};
   if (type == "string") sample.text = all.text().substr(0, stored::KeySample::kMaxText);
@@ -293,17 +293,9 @@ KeyStates look(const Plan& plan, const Read& run, const std::vector<std::string>
 
 KeyStates look(const Plan& plan, keyspace::Keyspace& keyspace) {
   const auto run = [&](std::span<const std::string_view> words) {
-    constexpr std::size_t kFed = 4096;
     std::string bytes;
     keyspace.call(words, true, bytes);
-    redis::ReplyReader reader;
-    auto rest = std::string_view(bytes);
-    std::optional<redis::Reply> reply;
-    while (!(reply = reader.next())) {
-      reader.feed(rest.substr(0, kFed));
-      rest.remove_prefix(std::min(kFed, rest.size()));
-    }
-    return *std::move(reply);
+    return debugger::written_reply(bytes);
   };
   const auto names = keyspace.keys();
   return look(plan, run, {names.begin(), names.end()});

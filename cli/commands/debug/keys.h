@@ -52,7 +52,7 @@ struct KeyState {
   KeyText text = {};
   std::string content = {};  ///< all of it
   std::optional<std::chrono::milliseconds> expires_at = {};
-  std::chrono::milliseconds same_ttl{0};  ///< by how much it may differ and counts as the same
+  std::chrono::milliseconds same_ttl{0};  ///< expiries that differ by no more are the same
 };
 using KeyStates = std::map<std::string, KeyState>;
 

@@ -82,7 +82,8 @@ struct Candidate {
   bool is_guess = false;
 };
 
-/// Appends those of a KEY, of which the first is no guess.
+/// Appends the Redis keys that may hold the state of a KEY: those that its limits name, then
+/// guesses.
 void add_candidates(std::vector<Candidate>& all, const std::string& key, std::size_t operand,
                     const Plan& plan, ConfigurationSource& configuration) {
   auto targets = find_targets(key, plan.limiter, configuration);
@@ -195,7 +196,7 @@ Problem describe_read(const std::exception_ptr& error) {
   return problem;
 }
 
-/// Judges what was read of all KEYs.
+/// Judges every KEY by the Redis keys that were read for it.
 class Judging {
  public:
   Judging(const Plan& plan, std::vector<std::string> keys) : plan_(plan), keys_(std::move(keys)) {}
