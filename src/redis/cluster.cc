@@ -165,10 +165,11 @@ bool is_cluster_refusal(ReplyView reply, std::string_view command) {
 std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked) {
   // [[first, last, [host, port, ...], replicas...], ...]
   std::vector<SlotRange> ranges;
-  if (reply.size() > kSlots) {
-    throw Error(Failure::kProtocol,
-                fmt::format("{}: the answer to CLUSTER SLOTS has more ranges than there are slots",
-                            display(asked)));
+  if (reply.type() != ReplyType::kArray || reply.size() > kSlots) {
+    throw Error(
+        Failure::kProtocol,
+        fmt::format("{}: the answer to CLUSTER SLOTS is no list of ranges, or one that is too long",
+                    display(asked)));
   }
   for (std::size_t i = 0; i < reply.size(); ++i) {
     const auto row = reply[i], master = row[2];

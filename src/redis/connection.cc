@@ -77,10 +77,12 @@ std::vector<std::string> Connection::servers() {
   if (follows_ && !router_ && !std::exchange(knows_servers_, true)) {
     const auto reply = call({"CLUSTER", "SLOTS"});
     if (cluster_slots_refused(reply)) throw to_error(reply);
-    if (!router_ && reply.size() > 1) {
+    const bool is_single = reply.type() == ReplyType::kArray && reply.size() <= 1;
+    if (!router_ && !reply.is_error() && !is_single) {
+      const auto ranges =
+          parse_slots(reply, {.host = options_.url.host, .port = options_.url.port});
       become_router(std::nullopt);
-      router_->set_masters(
-          parse_slots(reply, {.host = options_.url.host, .port = options_.url.port}));
+      router_->set_masters(ranges);
     }
   }
   return router_ ? router_->masters() : std::vector<std::string>{""};

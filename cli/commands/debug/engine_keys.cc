@@ -42,9 +42,9 @@ bool copy_key(redis::Connection& connection, const std::string& key, keyspace::K
   if (type == "none") return false;
   const auto read = command_to_read(type, key, kAll);
   if (read.empty()) {
-    throw UsageError(
-        fmt::format("{} is a {}, which this process does not have", quoted_and_masked(key), type),
-        kOnServer);
+    throw UsageError(fmt::format("{} has the type {}, which this process does not have",
+                                 quoted_and_masked(key), type),
+                     kOnServer);
   }
   const auto reply = ask(connection, {read.begin(), read.end()});
   const auto words = command_to_write(type, key, reply);

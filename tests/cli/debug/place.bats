@@ -117,6 +117,6 @@ called() {
   cli XADD stream '*' a 1
   echo 'return 1' >one.lua
   run -2 --separate-stderr rlctl debug one.lua stream --trace
-  assert_regex "$stderr" "'stream' is a stream, which this process does not have"
+  assert_regex "$stderr" "'stream' has the type stream, which this process does not have"
   assert_regex "$stderr" 'hint: --ldb runs the script on a server'
 }
