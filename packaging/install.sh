@@ -68,7 +68,10 @@ while [ $# -gt 0 ]; do
   esac
 done
 
-case $version in *[!0-9.]* | '') status=2 die "'$version' is not a version" "such as --version 0.1.0" ;; esac
+case $version in
+  @*) status=2 die "no version" "--version VERSION; packaging/release makes an install.sh that knows its own" ;;
+  *[!0-9.]* | '') status=2 die "'$version' is not a version" "such as --version 0.1.0" ;;
+esac
 case $from in
   # Whoever can change what comes through a network without encryption can change the checksum, too.
   https://?* | http://127.0.0.1[:/]*) has curl || has wget || die "neither curl nor wget was found" "install one of them" ;;

@@ -466,8 +466,8 @@ redis::Connection Connector::open(const Interrupt* interrupt, std::chrono::micro
     problem.of_command = false;
     if (error.failure() == redis::Failure::kUnreachable && settings_.url == redis::Url{}) {
       problem.hint =
-          "start a server there (apt install redis-server), or name another with --url or "
-          "RLCTL_URL; --url private: starts an empty one for a try";
+          "start a server there, or name another with --url or RLCTL_URL; --url private: starts an "
+          "empty one for a try";
     }
     throw ProblemError(problem);
   }

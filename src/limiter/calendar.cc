@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/distribution.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -414,9 +415,8 @@ std::string tz_of(std::string_view whole, std::string_view zone) {
   const auto names = time_zones();
   if (names.empty()) {
     throw UsageError(
-        fmt::format("'{}' has zone '{}', but no time zones are installed (package "
-                    "tzdata)",
-                    whole, zone));
+        fmt::format("'{}' has zone '{}', but no time zones are installed", whole, zone),
+        how_to_install(SystemPart::kTimeZones));
   }
   throw UsageError(fmt::format("'{}' has zone '{}', which does not exist{}", whole, zone,
                                similar_zones(zone, names)));

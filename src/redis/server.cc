@@ -1,6 +1,7 @@
 #include "redis/server.h"
 
 #include "base/address.h"
+#include "base/distribution.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/shell.h"
@@ -258,8 +259,8 @@ std::optional<std::string> find_server_binary() {
 std::string require_server_binary() {
   if (auto found = find_server_binary()) return *std::move(found);
   throw Error(Failure::kUnreachable, "no redis-server in PATH to start a private one", {},
-              "it is in the packages redis-tools, redis-server (Debian, Ubuntu), redis, valkey "
-              "(Fedora, Arch, Alpine, Homebrew); RLCTL_REDIS_SERVER names one elsewhere");
+              how_to_install(SystemPart::kRedisServer) +
+                  "; RLCTL_REDIS_SERVER names one that is not in PATH");
 }
 
 constexpr const char* kLogName = "server.log";

@@ -114,6 +114,11 @@ in_system() {
   socket=$root/tmp/redis.socket
   export RLCTL_URL=unix:$socket
   runs_as_built in_root LANG=C.UTF-8 RLCTL_URL=unix:///tmp/redis.socket rlctl
+  # Without a server to start, the hint is how it is installed there: Debian has its binary in this package.
+  run -3 in_root PATH=/nowhere /usr/bin/rlctl check k --limit 1/60s --url private:
+  assert_line --partial 'hint: sudo apt-get install redis-tools'
+  run -0 in_root dpkg -S /usr/bin/redis-check-rdb
+  assert_output --partial redis-tools:
 }
 
 # bats test_tags=night

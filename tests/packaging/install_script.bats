@@ -122,6 +122,12 @@ $HOME/.local/bin is not in PATH"
     --from "$url" --version 1.0.0
 }
 
+@test "install.sh of the sources, which no release knows, asks for the version" {
+  run -2 sh "$project/packaging/install.sh"
+  assert_line 'install.sh: no version'
+  run -0 sh "$project/packaging/install.sh" --version 9.9.9 --from "file://$PWD/releases"
+}
+
 @test "a folder that cannot be written, and a binary that does not run, are errors" {
   echo file >occupied
   refuses 1 "the folder $PWD/occupied/bin cannot be made" --to "$PWD/occupied/bin"

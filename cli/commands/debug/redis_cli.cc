@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/distribution.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/shell.h"
@@ -100,11 +101,9 @@ std::string script_file(const Plan& plan, Invocation& invocation) {
   restore_signals();
   ::execvp(arguments[0], arguments.data());
   const int error = errno;
-  throw ProblemError(
-      {.code = "unsupported",
-       .message = "cannot run redis-cli: " + errno_text(error),
-       .hint = "it is in the packages redis-tools (Debian, Ubuntu) and redis (Fedora, Arch, "
-               "Alpine, Homebrew)"});
+  throw ProblemError({.code = "unsupported",
+                      .message = "cannot run redis-cli: " + errno_text(error),
+                      .hint = how_to_install(SystemPart::kRedisCli)});
 }
 
 void require_one_server(const Connector& connector) {
