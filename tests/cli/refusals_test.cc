@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,11 +43,21 @@ class Files {
       many += "[policy.p" + std::to_string(i) + "]\nkey = 'k'\nlimit = '1/s'\n";
     }
     write("many.toml", many);
+    write("empty.lua", "");
+    write("lib.lua",
+          "#!lua name=limits\nredis.register_function('a', function() return 1 end)\n"
+          "redis.register_function('b', function() return 1 end)\n");
+    write_script("");
     count_ = std::distance(std::filesystem::directory_iterator("."), {});
   }
   ~Files() { std::filesystem::current_path(before_); }
   Files(const Files&) = delete;
   Files& operator=(const Files&) = delete;
+
+  /// Writes my.lua, which begins with `head`.
+  void write_script(const std::string& head) const {
+    write("my.lua", std::regex_replace(head + "\nreturn 1\n", std::regex(R"( \\n )"), "\n"));
+  }
 
   /// Whether no command has written or removed a file.
   bool are_unchanged() const {
@@ -94,8 +105,13 @@ void check_line(std::string_view line, std::string_view expected) {
 void check_refusal(const std::vector<std::string>& columns, std::vector<std::string> words,
                    int status, const Files& files) {
   const auto command = words.empty() ? "" : words[0];
-  for (auto& word : shell_words(columns[0])) words.push_back(std::move(word));
+  if (columns[0].starts_with("-- rlctl:")) {
+    files.write_script(columns[0]);
+  } else {
+    for (auto& word : shell_words(columns[0])) words.push_back(std::move(word));
+  }
   CAPTURE(joined_words(words));
+  CAPTURE(columns[0]);
   const auto result = run_rlctl(words, "a\nb\n");
   CHECK(result.status == status);
   CHECK_FALSE(result.has_read_input);

@@ -509,35 +509,6 @@ $ rlctl -u private: debug -q --ldb steps.lua k
 = 2
   'k': string, "1" → "2", no ttl
 
-## options that Redis's debugger cannot serve are refused
-$ rlctl debug --ldb
-! rlctl: debug: no SCRIPT given
-!   hint: rlctl debug --ldb my.lua KEY , ARG
-[2]
-$ rlctl debug --ldb gcra k --trace
-! rlctl: debug: --ldb and --trace cannot be combined: Redis's debugger only steps
-!   hint: leave out --ldb
-[2]
-$ rlctl debug --ldb gcra k --coverage
-! rlctl: debug: --ldb and --coverage cannot be combined: Redis's debugger only steps
-!   hint: leave out --ldb
-[2]
-$ rlctl debug --ldb gcra k --lcov out
-! rlctl: debug: --ldb and --lcov cannot be combined: Redis's debugger only steps
-!   hint: leave out --ldb
-[2]
-$ rlctl debug --ldb gcra k --replay log
-! rlctl: debug: --ldb and --replay cannot be combined: Redis's debugger only steps
-!   hint: leave out --ldb
-[2]
-$ rlctl debug --ldb --dap
-! rlctl: debug: --ldb and --dap cannot be combined: Redis's debugger only steps
-!   hint: leave out --ldb
-[2]
-$ rlctl debug --ldb gcra k --json
-! {"error":{"code":"usage","message":"--ldb and --json cannot be combined: the answers are text","hint":"--trace --json prints objects"}}
-[2]
-
 ## redis-cli is the same debugger
 $ write get.lua
 < return redis.call('GET', KEYS[1])
