@@ -110,15 +110,6 @@ spending() { gojq -c ".runs[0].spending | $1" <<<"$output"; }
   assert_equal "$stderr" "rlctl: burst: assertion 'used<10' does not hold: budget has 10"
 }
 
-@test "the picture shows what was spent or held, and the SVG too" {
-  COLUMNS=60 run -0 rlctl burst steady --limit 10/60s --reserve 2 --rate 1/5s --duration 2m --model
-  assert_line 'budget  within the limit, no unit lost'
-  assert_line --regexp '^chart +units spent and held +against the limit$'
-  run -0 as svg rlctl burst --limit 10/60s --reserve 2 --model
-  assert_output --partial '>units spent and held</text>'
-  xmllint --noout - <<<"$output"
-}
-
 @test "the command that is printed repeats the run of reservations" {
   run -0 rlctl burst "${sound[@]}" "${holders[@]}" --json
   repeats

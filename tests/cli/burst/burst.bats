@@ -63,45 +63,6 @@ load ../../support/common
 
 # --- output for programs -----------------------------------------------------------------------------
 
-@test "JSON has the documented fields, and no field changes its type" {
-  run -0 rlctl burst --json
-  assert_equal "${#lines[@]}" 1
-  gojq -e '[.pattern, .seed, .clock, .limit, .window_us, .interrupted] ==
-    ["boundary", 1, "virtual", 1000, 60000000, false]' <<<"$output"
-  gojq -e '.limits == [{limit: 1000, window_us: 60000000, burst: null, text: "1000/60s"}]' <<<"$output"
-  gojq -e '.runs[0] | [.algorithm, .sent, .allowed, .denied, .keys, .keys_denied] ==
-    ["fixed-window", 2000, 2000, 0, 1, 0]' <<<"$output"
-  # 10 ms before the second minute of 2026.
-  gojq -e '.runs[0].worst == {allowed: 2000, ratio: 2, from_us: 1767225659990000, span_us: 19990,
-    key: "1", limit: 1000, window_us: 60000000}' <<<"$output"
-  gojq -e '[.runs[] | .lag_us, .sender_kept_up] == [null, null, null, null]' <<<"$output"
-  gojq -e '.runs[0].top_denied == [] and .runs[1].top_denied == [{key: "1", denied: 1000}]' <<<"$output"
-  gojq -e '.runs[1] | [.first_denial_us, .longest_shut_out_us] == [1767225660000000, 9990]' <<<"$output"
-  gojq -e '.runs[0].first_denial_us == null' <<<"$output"
-  gojq -e '.runs[0].retry_after | keys == ["broken", "compared", "too_early_us", "too_late_us"]' <<<"$output"
-  # A fixed window says that 1000 remain after the window's edge, where a log has none left.
-  gojq -e '.runs[0] | [.remaining, .reset_after.compared] ==
-    [{compared: 2000, too_many: 999, too_few: 0}, 2000]' <<<"$output"
-  gojq -e '.runs[1] | [.remaining, .reset_after] == [{compared: 2000, too_many: 0, too_few: 0},
-    {compared: 2000, too_early_us: 0, too_late_us: 0}]' <<<"$output"
-}
-
-@test "JSONL has a line for each decision" {
-  run -0 as jsonl rlctl burst --limit 3/60s
-  assert_equal "${#lines[@]}" 12
-  assert_equal "$(gojq -sc '[.[] | .allowed] | group_by(.) | map(length)' <<<"$output")" '[3,9]'
-  assert_line --index 9 \
-    '{"algorithm":"sliding-window-log","at_us":1767225660000000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":59990000,"reset_after_us":59996666,"delay_us":0,"request":4,"denied_by":"3/60s"}'
-  # The numbers begin anew with each run; a script does not tell which limit denies.
-  echo 'return redis.call("INCR", KEYS[1]) <= 1 and 1 or 0' >"$BATS_TEST_TMPDIR/two.lua"
-  run -0 --separate-stderr as jsonl rlctl burst gcra --limit 1/60s "$BATS_TEST_TMPDIR/two.lua"
-  assert_equal "$(gojq -sc 'group_by(.algorithm) | map([.[] | .request]) | unique' <<<"$output")" '[[1,2]]'
-  assert_equal "$(gojq -sc 'group_by(.algorithm) | map([.[] | .denied_by] | unique)' <<<"$output")" '[[null,"1/60s"],[null]]'
-  run -0 as jsonl rlctl burst --limit 3/60s --cost 4 fixed-window --model
-  run -0 gojq -sc '[.[].retry_after_us] | unique' <<<"$output"
-  assert_output '[-1]'
-}
-
 @test "JSON says which of several limits denied, and how often" {
   cd "$BATS_TEST_TMPDIR"
   run -0 rlctl burst poisson --model --limit 5/1s --limit 9/10s --rate 8/s gcra --json -o x.jsonl

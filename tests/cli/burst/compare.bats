@@ -16,15 +16,6 @@ LUA
 
 early=(early.lua --args '{now_us} {window_us} {limit} {id}')
 
-@test "the first request about which two algorithms differ is shown, with status 1" {
-  run -1 rlctl burst boundary fixed-window --limit 100/60s --compare sliding-window-log
-  output=$(tr -s ' ' <<<"$output")
-  mapfile -t lines <<<"$output"
-  assert_output --partial "differ yes, first at request 101 (key '1'): fixed-window allows it,"
-  assert_line --partial 'rlctl burst boundary fixed-window --limit 100/60s --compare sliding-window-log'
-  assert_line ' --seed 1'
-}
-
 @test "the printed command repeats the comparison" {
   local command=(burst boundary --limit 5/60s fixed-window --compare sliding-window-log)
   run -1 rlctl "${command[@]}" --json

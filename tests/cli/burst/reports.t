@@ -159,11 +159,21 @@ $ cat events.jsonl
 {"algorithm":"fixed-window","at_us":1767225600400000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":600000,"reset_after_us":600000,"delay_us":0,"request":3,"denied_by":"2/1s"}
 {"algorithm":"fixed-window","at_us":1767225600600000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":400000,"reset_after_us":400000,"delay_us":0,"request":4,"denied_by":"2/1s"}
 {"algorithm":"fixed-window","at_us":1767225600800000,"key":"1","cost":1,"allowed":false,"remaining":0,"retry_after_us":200000,"reset_after_us":200000,"delay_us":0,"request":5,"denied_by":"2/1s"}
+$ rlctl burst --limit 1/60s --cost 2 --model fixed-window gcra -q -o two.jsonl
+$ cat two.jsonl
+{"algorithm":"fixed-window","at_us":1767225659990000,"key":"1","cost":2,"allowed":false,"remaining":1,"retry_after_us":-1,"reset_after_us":0,"delay_us":0,"request":1,"denied_by":"1/60s"}
+{"algorithm":"fixed-window","at_us":1767225660000000,"key":"1","cost":2,"allowed":false,"remaining":1,"retry_after_us":-1,"reset_after_us":0,"delay_us":0,"request":2,"denied_by":"1/60s"}
+{"algorithm":"gcra","at_us":1767225659990000,"key":"1","cost":2,"allowed":false,"remaining":1,"retry_after_us":-1,"reset_after_us":0,"delay_us":0,"request":1,"denied_by":"1/60s"}
+{"algorithm":"gcra","at_us":1767225660000000,"key":"1","cost":2,"allowed":false,"remaining":1,"retry_after_us":-1,"reset_after_us":0,"delay_us":0,"request":2,"denied_by":"1/60s"}
 
 ## an assertion that holds, and one that does not
-$ rlctl burst --limit 10/10s --model sliding-window-log -q --assert 'worst<=1'
+$ rlctl burst --limit 10/10s --model sliding-window-log -q --assert 'worst<=1' --assert 'worst == 1' --assert 'sent>=20' --assert 'denied > 9' --assert 'allowed!=1' --assert 'denied<10.5'
 $ rlctl burst --limit 10/10s --model fixed-window sliding-window-log -q --assert 'worst<=1'
 ! rlctl: burst: assertion 'worst<=1' does not hold: fixed-window has 2
+[1]
+$ rlctl burst --limit 10/10s --model fixed-window sliding-window-log -q --assert 'allowed<10' --assert 'denied>0'
+! rlctl: burst: assertion 'allowed<10' does not hold: fixed-window has 20, sliding-window-log has 10
+! rlctl: burst: assertion 'denied>0' does not hold: fixed-window has 0
 [1]
 
 ## the first request that two limiters decide differently
@@ -363,63 +373,15 @@ $ rlctl burst --replay access.log --limit 2/60s --model
 ! rlctl: burst: access.log:5: this is in none of the known formats; common is nearest and reads 4 of 5 lines, but it has no ' - ' after remote_addr: 'no line of a log'
 !   hint: --format common leaves out what it does not read
 [2]
-$ rlctl burst --replay access.log --format common --limit 2/60s --model
-replay     access.log
-           common, 4 requests in 5 lines, 1 cannot be read
-traffic    4 requests             2 keys
-from       2026-01-01T00:00:00Z   to 2026-01-01T00:00:02Z
-limit      2 per 60 s
-clock      virtual time
-
-                    sent  allowed  denied    of all  worst in 60 s  within
-fixed-window           4        3       1  25.000 %       2  1.00×     1 s
-sliding-window-log     4        3       1  25.000 %       2  1.00×     1 s
-
-                                      at          first denial  longest lockout
-fixed-window        2026-01-01T00:00:00Z  2026-01-01T00:00:02Z             0 µs
-sliding-window-log  2026-01-01T00:00:00Z  2026-01-01T00:00:02Z             0 µs
-
-                    retry_after  keys denied  bytes/key       worst minute
-fixed-window                  -       1 of 2          -  2026-01-01T00:00Z
-sliding-window-log            -       1 of 2          -  2026-01-01T00:00Z
-
-                    denied in it
-fixed-window              1 of 4
-sliding-window-log        1 of 4
-why        fixed-window (key 192.0.2.1): its counter stops at 2 in each window
-           of 60 s, and denied 1 request of 1 key; it never allowed more than
-           2 within 60 s to one key
-why        sliding-window-log (key 192.0.2.1): it keeps the time of each unit
-           that it allows, and denied 1 request of 1 key that would have made
-           more than 2 within 60 s
-
-denied most by fixed-window  requests  of all denied
-192.0.2.1                           1        100.0 %
-
-denied most by sliding-window-log  requests  of all denied
-192.0.2.1                                 1        100.0 %
-
-fixed-window  never above the limit; closest: key 192.0.2.1
-allowed │▄···················█····················
- denied │········································▒
-
-sliding-window-log  never above the limit; closest: key 192.0.2.1
-allowed │▄···················█····················
- denied │········································▒
-        └──────────┴─────────┴─────────┴─────────┘
-         2026-01-01 00:00:00           00:00:02.05
-rows       requests               a column is 50 ms, the highest 2
-times      in UTC
-
-rlctl burst fixed-window sliding-window-log --limit 2/60s --model \
-    --replay access.log --format common
-! rlctl: burst: warning: 1 of 5 lines cannot be read; the first is access.log:5: it has no ' - ' after remote_addr: 'no line of a log'
 $ rlctl burst --replay access.log --format common --limit 2/60s --model --json
 {"pattern":"replay","seed":null,"clock":"virtual","limit":2,"window_us":60000000,"limits":[{"limit":2,"window_us":60000000,"burst":null,"text":"2/60s"}],"replay":{"files":[{"name":"access.log","format":"common","prefix":null,"lines":5,"requests":4,"bad":1,"blank":0,"other":0}],"first_us":1767225600000000,"last_us":1767225602000000,"out_of_order":0,"out_of_order_by_us":0,"first_bad":{"file":"access.log","line":5,"why":"it has no ' - ' after remote_addr"}},"command":"rlctl burst fixed-window sliding-window-log --limit 2/60s --model --replay access.log --format common","interrupted":false,"confirmation":null,"runs":[{"algorithm":"fixed-window","sent":4,"allowed":3,"denied":1,"keys":2,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"key":"192.0.2.1","limit":2,"window_us":60000000},"worst_keys":[{"key":"192.0.2.1","allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"limit":2,"window_us":60000000,"denied":1},{"key":"192.0.2.2","allowed":1,"ratio":0.5,"from_us":1767225601000000,"span_us":0,"limit":2,"window_us":60000000,"denied":0}],"denied_by_limit":[1],"bytes_per_key":null,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225602000000,"longest_shut_out_us":0,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":{"compared":4,"too_many":0,"too_few":0},"reset_after":{"compared":4,"too_early_us":1000000,"too_late_us":0},"top_denied":[{"key":"192.0.2.1","denied":1}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":1},"suggestion":null,"hint":null,"why":"its counter stops at 2 in each window of 60 s, and denied 1 request of 1 key; it never allowed more than 2 within 60 s to one key"},{"algorithm":"sliding-window-log","sent":4,"allowed":3,"denied":1,"keys":2,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"key":"192.0.2.1","limit":2,"window_us":60000000},"worst_keys":[{"key":"192.0.2.1","allowed":2,"ratio":1,"from_us":1767225600000000,"span_us":1000000,"limit":2,"window_us":60000000,"denied":1},{"key":"192.0.2.2","allowed":1,"ratio":0.5,"from_us":1767225601000000,"span_us":0,"limit":2,"window_us":60000000,"denied":0}],"denied_by_limit":[1],"bytes_per_key":null,"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225602000000,"longest_shut_out_us":0,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":{"compared":4,"too_many":0,"too_few":0},"reset_after":{"compared":4,"too_early_us":0,"too_late_us":0},"top_denied":[{"key":"192.0.2.1","denied":1}],"worst_minute":{"from_us":1767225600000000,"sent":4,"denied":1},"suggestion":null,"hint":null,"why":"it keeps the time of each unit that it allows, and denied 1 request of 1 key that would have made more than 2 within 60 s"}]}
 ! rlctl: burst: warning: 1 of 5 lines cannot be read; the first is access.log:5: it has no ' - ' after remote_addr: 'no line of a log'
-$ rlctl burst --replay access.log --format common --limit 2/60s --model --strict
+$ rlctl burst --replay access.log --format common --limit 2/60s --model --strict -o out.json
 ! rlctl: burst: access.log:5: it has no ' - ' after remote_addr: 'no line of a log'
 [2]
+$ cat out.json
+! cat: out.json: no such file
+[1]
 $ rlctl burst --replay access.log --format common --limit 2/60s --model --suggest 10%
 replay     access.log
            common, 4 requests in 5 lines, 1 cannot be read
@@ -487,146 +449,3 @@ times      in UTC
 rlctl burst fixed-window sliding-window-log --limit 2/60s --model \
     --replay access.log --format common --suggest 10%
 ! rlctl: burst: warning: 1 of 5 lines cannot be read; the first is access.log:5: it has no ' - ' after remote_addr: 'no line of a log'
-
-## the formats of logs
-$ rlctl burst --formats
-combined
-  $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"
-  192.0.2.7 - ann [25/Nov/2026:12:00:00 +0000] "GET /a?b=c HTTP/1.1" 200 512 "https://example.com/" "curl/8.5.0"
-
-combined
-  $remote_addr $host $auth_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"
-  192.0.2.7 www.example.com ann [25/Nov/2026:12:00:00 +0000] "GET /a?b=c HTTP/1.1" 200 512 "https://example.com/" "curl/8.5.0"
-
-common
-  $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
-  192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET /a?b=c HTTP/1.1" 200 512
-
-common
-  $remote_addr $host $auth_user [$time_local] "$request" $status $body_bytes_sent
-  192.0.2.7 unknown ann [25/Nov/2026:12:00:00 +0000] "GET /a?b=c HTTP/1.1" 200 512
-
-vhost
-  $host:$server_port $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"
-  www.example.com:443 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
-
-vhost
-  $host $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"
-  www.example.com 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
-
-vhost
-  $host:$server_port $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
-  www.example.com:443 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512
-
-vhost
-  $host $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent
-  www.example.com 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512
-
-traefik
-  $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" $request_count "$router_name" "$server_url" $duration
-  192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0" 1 "web@docker" "http://10.0.0.5:80" 2ms
-
-kong
-  $remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent" kong_request_id: "$kong_request_id"
-  192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0" kong_request_id: "2f6e8a1c0d4b5e7f8a9b0c1d2e3f4a5b"
-
-nginx-error
-  $date $time [$level] $pid#$tid: *$connection $any, excess: $excess by zone "$zone", client: $remote_addr, $any
-  2026/11/25 12:00:00 [error] 4711#4711: *1 limiting requests, excess: 20.500 by zone "perip", client: 192.0.2.7, server: example.com, request: "GET / HTTP/1.1", host: "example.com"
-
-caddy
-  {"ts":"$msec","request":{"client_ip":"$client_ip","remote_ip":"$remote_ip","remote_addr":"$remote_addr"}}
-  {"level":"info","ts":1795608000.1,"logger":"http.log.access","msg":"handled request","request":{"remote_ip":"10.0.0.1","client_ip":"192.0.2.7","uri":"/"},"status":200}
-
-envoy
-  [$start_time] "$request" $status $flags $bytes_received $bytes_sent $duration $upstream_time "$http_x_forwarded_for" "$http_user_agent" "$request_id" "$host" "$upstream_host"
-  [2026-11-25T12:00:00.100Z] "GET / HTTP/2" 204 - 154 0 226 100 "192.0.2.7" "curl/8.5.0" "cc21d9b0" "example.com" "tcp://10.0.2.1:80"
-
-haproxy
-  $remote_addr:$remote_port [$time_local] $frontend $backend/$server $timers $status $bytes_sent $request_cookie $response_cookie $termination $connections $queues "$request"
-  192.0.2.7:33310 [25/Nov/2026:12:00:00.100] http-in static/srv1 0/0/1/1/2 200 512 - - ---- 1/1/1/1/0 0/0 "GET / HTTP/1.1"
-
-haproxy
-  $remote_addr:$remote_port [$time_local] $frontend $backend/$server $timers $status $bytes_sent $request_cookie $response_cookie $termination $connections $queues {$any "$request"
-  192.0.2.7:33310 [25/Nov/2026:12:00:00.100] http-in static/srv1 0/0/1/1/2 200 512 - - ---- 1/1/1/1/0 0/0 {example.com|} {} "GET / HTTP/1.1"
-
-haproxy
-  $remote_addr:$remote_port [$time_local] $frontend $backend/$server $timers $status $bytes_sent $request_cookie $response_cookie $termination $connections $queues "$request" $errors $tls
-  192.0.2.7:33310 [25/Nov/2026:12:00:00.100] https-in static/srv1 0/0/1/1/2 200 512 - - ---- 1/1/1/1/0 0/0 "GET / HTTP/1.1" 0/0000000000000000/0/0/0 example.com/TLSv1.3/TLS_AES_256_GCM_SHA384
-
-haproxy
-  $remote_addr:$remote_port [$time_local] $frontend $backend/$server $timers $status $bytes_sent $request_cookie $response_cookie $termination $connections $queues {$any "$request" $errors $tls
-  192.0.2.7:33310 [25/Nov/2026:12:00:00.100] https-in~ static/srv1 0/0/1/1/2 200 512 - - ---- 1/1/1/1/0 0/0 {example.com} {} "GET / HTTP/1.1" 0/0000000000000000/0/0/0 example.com/TLSv1.3/TLS_AES_256_GCM_SHA384
-
-alb
-  $type $time $elb $remote_addr:$remote_port $target $request_seconds $target_seconds $response_seconds $status $target_status $bytes_received $bytes_sent "$request" "$http_user_agent" $ssl_cipher $ssl_protocol $any
-  https 2026-11-25T12:00:00.186641Z app/web/50dc6c495c0c9188 192.0.2.7:2817 10.0.0.1:80 0.000 0.001 0.000 200 200 34 366 "GET https://example.com:443/ HTTP/1.1" "curl/8.5.0" ECDHE-RSA-AES128-GCM-SHA256 TLSv1.2 arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/web/73e2d6bc24d8a067 "Root=1-58337262-36d228ad5d99923122bbe354" "example.com" "-" 0 2026-11-25T12:00:00.185000Z "forward" "-" "-" "10.0.0.1:80" "200" "-" "-"
-
-s3
-  $bucket_owner $bucket [$time_local] $remote_addr $requester $request_id $operation $object "$request" $status $error $bytes_sent $object_size $total_time $turn_around_time "$http_referer" "$http_user_agent" $any
-  79a59df900b949e5 web-assets [25/Nov/2026:12:00:00 +0000] 192.0.2.7 - 3E57427F3EXAMPLE REST.GET.OBJECT a.png "GET /web-assets/a.png HTTP/1.1" 200 - 113 113 7 6 "-" "curl/8.5.0" - s9lzHYrFp76Z= - ECDHE-RSA-AES128-GCM-SHA256 - web-assets.s3.eu-west-1.amazonaws.com TLSv1.2 - -
-
-s3
-  $bucket_owner $bucket [$time_local] $remote_addr $requester $request_id REST.$operation $object $any
-  79a59df900b949e5 web-assets [25/Nov/2026:12:00:00 +0000] 192.0.2.7 - 3E57427F3EXAMPLE REST.GET.OBJECT a.png - 200 - 113 113 7 6 "-" "curl/8.5.0" -
-
-cloudfront
-  #Fields: NAME NAME ... (values between tabs)
-  #Version: 1.0
-  #Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status
-  2026-11-25␉12:00:00␉FRA56-C1␉512␉192.0.2.7␉GET␉d111.cloudfront.net␉/a.png␉200
-
-iis
-  #Fields: NAME NAME ... (values between blanks)
-  #Software: Microsoft Internet Information Services 10.0
-  #Fields: date time s-ip cs-method cs-uri-stem cs-uri-query s-port cs-username c-ip cs(User-Agent) sc-status time-taken
-  2026-11-25 12:00:00 10.0.0.5 GET / - 443 - 192.0.2.7 curl/8.5.0 200 15
-
-jsonl
-  {"NAME":VALUE, ...}
-  {"time":"2026-11-25T12:00:00.1Z","level":"INFO","msg":"request","remote_addr":"192.0.2.7:40000","status":200}
-
-csv
-  NAME,NAME,...
-  timestamp,client_ip,status
-  2026-11-25T12:00:00.1Z,192.0.2.7,200
-
-epoch
-  $epoch $key $cost
-  1795608000.25 login:ann 2
-
-syslog (before another format)
-  $month $day $clock $hostname $tag: $message
-  Nov 25 12:00:00 web1 nginx[4711]: 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
-
-syslog (before another format)
-  $time $hostname $tag: $message
-  2026-11-25T12:00:00.100000+00:00 web1 nginx: 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
-
-syslog (before another format)
-  <$pri>$version $time $hostname $app $procid $msgid - $message
-  <190>1 2026-11-25T12:00:00.1Z web1 nginx 4711 - - 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
-
-syslog (before another format)
-  <$pri>$version $time $hostname $app $procid $msgid [$structured_data] $message
-  <190>1 2026-11-25T12:00:00.1Z web1 nginx 4711 - [meta sequenceId="1"] 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
-
-syslog (before another format)
-  <$pri>$time $hostname $tag: $message
-  <134>2026-11-25T12:00:00Z cache-fra19130 web[62959]: 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512
-
-syslog (before another format)
-  $weekday $day $clock $zone $hostname $tag: $message
-  Wed 2026-11-25 12:00:00 UTC web1 nginx[4711]: 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
-
-cri (before another format)
-  $time $stream F $message
-  2026-11-25T12:00:00.120000123Z stdout F 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
-
-docker-compose (before another format)
-  $container | $message
-  web-1  | 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"
-
-kubectl (before another format)
-  [pod/$pod/$container] $message
-  [pod/web-7c5ddbdf54-x2x4z/nginx] 192.0.2.7 - - [25/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.5.0"

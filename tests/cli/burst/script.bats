@@ -17,16 +17,6 @@ LUA
 
 count=(count.lua --keys '{key}:{window_index}' --allowed-when '<=limit')
 
-# Prints the line of a table in $output that begins with this, with runs of blanks reduced to one.
-row() { grep -m1 "^$1 " <<<"$output" | tr -s ' '; }
-
-@test "a script gets the traffic, is measured, and is named after its file" {
-  run -0 rlctl burst "${count[@]}"
-  assert_line --regexp '^script +count\.lua +allowed when its reply is <=limit$'
-  run -0 row count.lua
-  assert_output 'count.lua 2000 2000 0 2000 2.00× 19.99 ms -10 ms -'
-}
-
 @test "a script works with patterns, and in every report format" {
   local pattern
   for pattern in boundary poisson; do
