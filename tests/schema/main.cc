@@ -136,64 +136,6 @@ class Schema {
   Json definitions_ = Json::object();
 };
 
-constexpr std::size_t kColumns = 120;
-
-/// Values without parts, as many on each line as fit.
-void append_filled(std::string& out, const Json& values, std::size_t indent) {
-  std::string line;
-  for (const auto& value : values) {
-    const auto text = value.dump();
-    if (!line.empty() && indent + line.size() + text.size() + 3 > kColumns) {
-      out.append(indent, ' ').append(line).append(",\n");
-      line.clear();
-    }
-    line += (line.empty() ? "" : ", ") + text;
-  }
-  out.append(indent, ' ').append(line).append("\n");
-}
-
-/// JSON in lines of at most 120 columns: what fits stays on one line.
-void append(std::string& out, const Json& value, std::size_t indent, std::size_t used) {
-  const auto has_rows = [](const Json& part) {
-    return part.is_object() && part.contains("properties");
-  };
-  std::string line;
-  if (!value.is_structured() || value.empty()) {
-    out += value.dump();
-    return;
-  }
-  if (indent > 0 && !has_rows(value)) {
-    for (const auto& [name, part] : value.items()) {
-      if (!line.empty()) line += ", ";
-      if (value.is_object()) line += Json(name).dump() + ": ";
-      append(line, part, 1, kColumns);  // a line within a line
-    }
-    line = value.is_object() ? "{ " + line + " }" : "[" + line + "]";
-    if (used == kColumns || (used + line.size() <= kColumns && line.find('\n') == line.npos)) {
-      out += line;
-      return;
-    }
-  }
-  if (value.is_array() && !value.front().is_structured()) {
-    out += "[\n";
-    append_filled(out, value, indent + 2);
-    out.append(indent, ' ').append("]");
-    return;
-  }
-  out += value.is_object() ? "{\n" : "[\n";
-  bool is_first = true;
-  for (const auto& [name, part] : value.items()) {
-    if (!is_first) out += ",\n";
-    is_first = false;
-    out.append(indent + 2, ' ');
-    const auto head = value.is_object() ? Json(name).dump() + ": " : std::string();
-    out += head;
-    append(out, part, indent + 2, indent + 3 + head.size());
-  }
-  out += '\n';
-  out.append(indent, ' ').append(value.is_object() ? "}" : "]");
-}
-
 std::string path_of(const std::string& folder, const std::string& schema) {
   return folder + "/" + schema + ".schema.json";
 }
@@ -244,9 +186,7 @@ int main(int count, char** arguments) {
   int status = 0;
   for (const auto& [name, schema] : schemas(words[0])) {
     const auto path = path_of(words[0], name);
-    std::string text;
-    append(text, schema, 0, 0);
-    text += '\n';
+    const auto text = schema.dump(2) + '\n';
     if (contents_of(path) == text) continue;
     if (writes) {
       std::ofstream(path, std::ios::binary) << text;

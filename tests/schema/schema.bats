@@ -2,7 +2,7 @@
 load ../support/common
 
 # tests/run compares what rlctl writes in all other tests with the schemas. These tests show that the schemas
-# are sound and refuse what is wrong, and that the manual has what they say.
+# are sound, and that the manual has what they say.
 
 setup() { cd "$project" || return; }
 
@@ -24,20 +24,9 @@ END
   done
 }
 
-@test "the schemas are what the tables of fields say: a sentence that differs is reported" {
-  local schemas=$RLCTL_BUILD/tests/rlctl_schemas
-  run -0 "$schemas" schema
+@test "the schemas are what the tables of fields say" {
+  run -0 "$RLCTL_BUILD/tests/rlctl_schemas" schema
   assert_output ''
-  cp -r schema "$BATS_TEST_TMPDIR"
-  cd "$BATS_TEST_TMPDIR"
-  sed -i 's/The key in Redis that/The first key that/' schema/check.schema.json
-  sed -i 's/What to do about it/What helps/' schema/common.schema.json
-  run -1 "$schemas" schema
-  assert_output 'schema/check.schema.json differs from the tables in cli; write it with rlctl_schemas schema --write
-schema/common.schema.json differs from the tables in cli; write it with rlctl_schemas schema --write'
-  run -0 "$schemas" schema --write
-  assert_output ''
-  run -0 diff -r schema "$project/schema"
 }
 
 # every_part CODE: prints what this jq code finds in any part of any schema, after the schema's name.
@@ -95,17 +84,6 @@ settle: calendar'
   run -0 commands
   assert_equal "$(sed -n '/^; man\/json/,/^; Here/s/^# //p' man/rlctl-json.7.scd)" "ERRORS
 ${output^^}"
-  mkdir "$BATS_TEST_TMPDIR/man" "$BATS_TEST_TMPDIR/cli"
-  cp -r man schema "$BATS_TEST_TMPDIR"
-  cp -r cli/app "$BATS_TEST_TMPDIR/cli"
-  cd "$BATS_TEST_TMPDIR"
-  sed -i 's/"no_ttl": {/"no_end": {/' schema/list.schema.json
-  run -1 man/json --check
-  assert_line '-*.no\_ttl* (integer)'
-  assert_line '+*.no\_end* (integer)'
-  assert_line 'man/rlctl-json.7.scd differs from schema/: run man/json to write it anew'
-  run -0 man/json
-  run -0 man/json --check
 }
 
 @test "rlctl-exec(7) has each field of exec.schema.json, with its type" {
@@ -114,44 +92,6 @@ ${output^^}"
     | "*\(.key | gsub("_"; "\\_"))*\(if $type == "" then "" else " (\([$type] | flatten | join(" or ")))" end)"' schema/exec.schema.json
   local field
   for field in "${lines[@]}"; do grep -qF -- "$field" man/rlctl-exec.7.scd || fail "rlctl-exec(7) has no field $field"; done
-}
-
-# record NUMBER TEXT ARGUMENT…: as if rlctl had written this text on standard output or standard error.
-record() {
-  local folder=$BATS_TEST_TMPDIR/json name
-  mkdir -p "$folder"
-  name=$folder/$(($(find "$folder" -name '*.arguments' | wc -l) + 1))
-  printf '%s\0' rlctl "${@:3}" >"$name.arguments"
-  printf '%s\n' "$2" >"$name.$1"
-}
-
-# bats test_tags=night
-@test "JSON that does not fit is reported with its command, and what is no JSON by design is not" {
-  record 1 '{"key":"a"}' list --json
-  record 2 '{"error":{"code":"usage","message":"x","hint":null,"more":1}}' -u private: check k --json
-  record 1 'no JSON' doctor --json
-  record 1 '{"file":"a","file":"b"}' config path --json
-  run -1 tests/schema/validate "$BATS_TEST_TMPDIR/json"
-  assert_line 'rlctl list --json'
-  assert_line --partial "'library' is a required property"
-  assert_line 'rlctl -u private: check k --json'
-  assert_line --partial "('more' was unexpected)"
-  assert_line --partial 'not JSON'
-  assert_line --partial 'a field appears twice'
-
-  rm "$BATS_TEST_TMPDIR"/json/*
-  record 1 'Usage: rlctl' check --help --json
-  record 1 'out' run --json k -- echo out
-  record 2 'rlctl: warning' check --json k
-  # Its last line is cut off.
-  record 1 $'{"line":1,"error":{"code":"OOM","message":"x","hint":null}}\n{"line":2,"er' check --json
-  truncate -s -1 "$BATS_TEST_TMPDIR/json/4.1"
-  run -0 tests/schema/validate "$BATS_TEST_TMPDIR/json"
-  assert_output --regexp '^1 JSON texts validated: .*check 1,'
-  # If everything was run, each schema must have been compared with something.
-  run -1 tests/schema/validate --complete "$BATS_TEST_TMPDIR/json"
-  assert_line --partial 'audit.schema.json, finding;'
-  refute_output --partial 'check.schema.json, wrong_line'
 }
 
 @test "the recorder changes neither the output, nor the status, nor the process" {
