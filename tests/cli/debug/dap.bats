@@ -128,6 +128,24 @@ with Client("-u", "private:") as c:
 END
 }
 
+@test "a table of more than 1,000 fields ends in a row that says so, and exactly 1,000 are all shown" {
+  echo "local t, u = {}, {} for i = 1, 1000 do t[i], u[i] = i, -i end
+u[1001] = 'last'
+return #u" >large.lua
+  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("large.lua", breakpoints=[3])
+    c.stopped()
+    scope = c.ask("scopes", frameId=1)["scopes"][0]["variablesReference"]
+    local = c.variables(scope)
+    t, u = (c.ask("variables", variablesReference=local[name]["variablesReference"])["variables"] for name in "tu")
+    assert [one["value"] for one in t] == [str(i) for i in range(1, 1001)], t
+    assert len(u) == 1001 and u[-1]["value"] == "more fields are not shown", u[-1]
+    assert c.value("u[1000]", "hover") == "-1000"
+    assert c.value("u[1001]", "hover") == '"last"'
+END
+}
+
 @test "an endless script is paused, its breakpoints change while it runs, and terminate ends it" {
   client <<'END'
 with Client("-u", "private:") as c:

@@ -97,6 +97,16 @@ $ rlctl debug reply.lua --trace -q
 + reply.lua:1  return nil
 = nil    1 line, 0 redis calls; nothing was changed
 
+## a failed call shows its error once, on a line of its own
+$ write few.lua
+< return redis.call('INCRBY', KEYS[1], 'x')
+$ rlctl debug few.lua k --trace -q
++ few.lua:1  return redis.call('INCRBY', KEYS[1], 'x')
+|   redis> INCRBY k x
+[..]   value is not an integer or out of range
+= error at line 1: value is not an integer or out of range    1 line, 1 redis call; nothing was changed
+[5]
+
 ## a script with an error, and a long value, which a trace does not cut
 $ write wrong.lua
 < local n, s = redis.call('GET', KEYS[1]), ('x'):rep(300)

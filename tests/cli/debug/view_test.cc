@@ -58,12 +58,6 @@ TEST_CASE("a table that was cut is marked as such") {
       "\n"));
 }
 
-TEST_CASE("a failed call shows its error on a separate line") {
-  const Call failed{.words = {"INCR", "k"}, .reply = "\"-WRONGTYPE no\"", .error = "WRONGTYPE no"};
-  CHECK(text_of(TracedLine{.line = 3, .calls = {failed}}) ==
-        "+ limit.lua:3  return 1\n|   redis> INCR k\n!   WRONGTYPE no\n");
-}
-
 TEST_CASE("words of a call are quoted if necessary") {
   const Call call{.words = {"SET", "", "a b", "q\"\\", std::string("\0\n", 2), "\xff", "é", "it's"},
                   .reply = "\"+OK\""};
@@ -109,17 +103,6 @@ TEST_CASE("a result shows how and where a script ended") {
         R"({"event":"result","ending":"run_time_error","value":null,"error":"why",)"
         R"("error_line":12,"lines":2,"calls":0})"
         "\n");
-}
-
-TEST_CASE("an error is shown only once, at its line") {
-  std::string out;
-  View text(out, kPlain, kDebuggee, {.maxlen = 0});
-  text.traced({.line = 3, .calls = {{.words = {"GET"}, .error = "why"}}});
-  text.traced_result(
-      {.ending = Ending::kRunTimeError, .message = "why", .error_line = 3, .lines = 1}, {});
-  CHECK(out ==
-        "+ limit.lua:3  return 1\n|   redis> GET\n!   why\n"
-        "= error at line 3: why    1 line, 0 redis calls; nothing was changed\n");
 }
 
 }  // namespace rlctl::cli::debug::view_test
