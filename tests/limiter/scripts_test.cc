@@ -17,7 +17,6 @@
 #include "redis/server.h"
 #include "support/contract.h"
 #include "support/limiters.h"
-#include "support/properties.h"
 #include "support/schedule.h"
 
 namespace limiter_scripts_test {
@@ -140,18 +139,6 @@ TEST_CASE("the lines that compute a wait are the same in all three places of tok
   CHECK(blocks[2] == blocks[0]);
 }
 
-TEST_CASE("every script allows exactly its capacity at one instant") {
-  for (const Algorithm& algorithm : usual_algorithms()) {
-    TestServer server;
-    ScriptLimiter script(server, algorithm);
-    for (const Limit& limit :
-         {Limit{3, 1s, {}}, Limit{6, 1s, {}}, Limit{7, 60s, {}}, Limit{60, 1s, {}},
-          Limit{600, 1s, {}}, Limit{scaled(90'000, 900'000), 1s, {}}}) {
-      check_capacity_at_one_instant(script, algorithm, limit, 200);
-    }
-  }
-}
-
 TEST_CASE("script and model agree about two keys whose limits hardly differ") {
   TestServer server;
   Random random;
@@ -175,16 +162,6 @@ TEST_CASE("script and model agree about two keys whose limits hardly differ") {
         std::swap(request.limits.front(), request.limits.back());
       }
     }
-  }
-}
-
-TEST_CASE("every script keeps its promises about retry_after and reset_after") {
-  Random random;
-  for (const Algorithm& algorithm : usual_algorithms()) {
-    TestServer server;
-    ScriptLimiter script(server, algorithm);
-    check_retry_after(script, algorithm, random, scaled(400, 10'000));
-    check_reset_after(script, algorithm, random, scaled(400, 10'000));
   }
 }
 

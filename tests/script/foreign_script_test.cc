@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -23,7 +22,6 @@ using namespace rlctl::simulation;
 using namespace rlctl::traffic;
 using namespace rlctl::test;
 using namespace rlctl::test::foreign;
-using rlctl::Interrupt;
 using rlctl::UsageError;
 using rlctl::redis::Failure;
 
@@ -39,27 +37,6 @@ TEST_CASE("foreign script: its keys are prefixed and its templates are filled in
       "p:{1}:29453761", "2 3", "1767225660000000"};
   CHECK(bench.list("p:seen:1") == seen);
   CHECK(bench.keys == std::vector<std::string>{"p:seen:1", "p:{1}:29453760", "p:{1}:29453761"});
-}
-
-TEST_CASE("foreign script: one of rlctl's own scripts decides the same as a foreign one") {
-  Bench bench;
-  const PatternRequest request{.limit = {7, 1s, {}}, .requests = 5000, .keys = 3, .cost = 2};
-  for (const std::string name : {"sliding-window-log", "token-bucket"}) {
-    const auto& own = algorithm(name);
-    const auto foreign = bench.run(limiter(std::string(own.script), {name + ":{key}"},
-                                           {"{limit}", "{window_us}", "", "{cost}", "{now_us}"}),
-                                   request, "poisson");
-    const auto traffic = make_traffic(*find_pattern("poisson"), request);
-    ModelDecider model({&own, {request.limit}});
-    std::vector<bool> allowed;
-    static_cast<void>(run_virtually(
-        *traffic, model, {request.limit}, Interrupt(),
-        [&](const Arrival&, const Decision& decision) { allowed.push_back(decision.allowed); }));
-    REQUIRE(allowed.size() == 5000);
-    CHECK(std::equal(allowed.begin(), allowed.end(), bench.decisions.begin(), bench.decisions.end(),
-                     [](bool one, const Decision& other) { return one == other.allowed; }));
-    CHECK(foreign.measured.denied > 500);
-  }
 }
 
 TEST_CASE("foreign script: a wait in the reply is a promise that may be broken") {

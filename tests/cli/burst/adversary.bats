@@ -74,14 +74,6 @@ early.lua 2.00× the limit: 10 within 59.999999 s
 END
 }
 
-@test "the models yield the same findings as the scripts" {
-  local scripts models
-  scripts=$(search all --json)
-  models=$(search all --json --model)
-  assert_equal "$(gojq .runs <<<"$models")" "$(gojq .runs <<<"$scripts")"
-  assert_equal "$(gojq -c '[.runs[] | .most_stepping_back, .undecided] | unique, length' <<<"$models")" $'[null,0]\n16'
-}
-
 @test "the most is measured as the clock of a script sees it, if its unit is known" {
   cp "$project/tests/limiters/rounded-times.lua" rounding.lua
   local ms=(rounding.lua --args '{now_ms} {window_ms} {limit} {id}')

@@ -15,13 +15,6 @@ double=(double-refund.lua --head 'settle double-refund-settle.lua'
   --args '{limit} {window_ms} {now_ms} {reservation} {cost} {hold_ms} {actual}')
 dead=(dead-holds.lua --args '{event} {limit} {window_ms} {now_ms} {reservation} {cost} {actual}')
 
-@test "nothing is found in budget, by its script and by its model" {
-  run -0 search --reserve 4
-  assert_line --partial 'at most 10 of 10 units spent and held, none lost'
-  run -0 search --reserve 4 --model --assert 'used<=10' --assert 'leaked==0'
-  assert_line --partial 'at most 10 of 10 units spent and held, none lost'
-}
-
 @test "a limit of many reservations is searched as fast, and a full table is not taken for a loss" {
   run -0 rlctl adversary --reserve 1 --hold 10s --limit 1000000000/60s --tries 3000 --model
   assert_line --partial 'at most 1000000000 of 1000000000 units spent and held, none lost'

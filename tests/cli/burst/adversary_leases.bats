@@ -13,13 +13,6 @@ setup() {
 
 members=(set-semaphore.lua --args '{limit} {holder}' --head)
 
-@test "nothing is found in concurrency, by its script and by its model" {
-  run -0 search
-  assert_line --partial 'at most 2 of 2 held at once, no slot lost'
-  run -0 search --model --assert 'held<=2' --assert 'leaked==0'
-  assert_line --partial 'at most 2 of 2 held at once, no slot lost'
-}
-
 @test "an exhaustive search says what it has proved, and repeats itself" {
   run -0 rlctl adversary --concurrency 2 --lease 10s --model --exhaustive 4
   without_blanks
