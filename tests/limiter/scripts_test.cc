@@ -17,6 +17,7 @@
 #include "redis/server.h"
 #include "support/contract.h"
 #include "support/limiters.h"
+#include "support/properties.h"
 #include "support/schedule.h"
 
 namespace limiter_scripts_test {
@@ -162,6 +163,16 @@ TEST_CASE("script and model agree about two keys whose limits hardly differ") {
         std::swap(request.limits.front(), request.limits.back());
       }
     }
+  }
+}
+
+TEST_CASE("every script keeps its promises about retry_after and reset_after") {
+  Random random;
+  for (const Algorithm& algorithm : usual_algorithms()) {
+    TestServer server;
+    ScriptLimiter script(server, algorithm);
+    check_retry_after(script, algorithm, random, scaled(400, 10'000));
+    check_reset_after(script, algorithm, random, scaled(400, 10'000));
   }
 }
 
