@@ -54,8 +54,11 @@ namespace fs = std::filesystem;
 using support::Result;
 using Words = std::vector<std::string>;
 
-/// Seconds that a command may take.
-constexpr unsigned kLongestCommand = 60;
+/// Seconds: $RLCTL_TEST_COMMAND_SECONDS, or 60.
+unsigned longest_command() {
+  const char* given = std::getenv("RLCTL_TEST_COMMAND_SECONDS");
+  return given != nullptr ? to_number<unsigned>(given).value_or(60) : 60;
+}
 
 /// What the process was like before a command, which may have changed it.
 class Surroundings {
@@ -127,7 +130,7 @@ std::string reply_text(redis::ReplyView reply) {
 /// Ends the process if a command does not end.
 class Alarm {
  public:
-  Alarm() { ::alarm(kLongestCommand); }
+  Alarm() { ::alarm(longest_command()); }
   ~Alarm() { ::alarm(0); }
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
