@@ -29,9 +29,6 @@
 namespace rlctl::cli::check {
 namespace {
 
-/// Each is a series of its own in --textfile.
-constexpr std::int64_t kMaxTopDenied = 1000;
-
 void add_options(Options& options, Plan& plan) {
   add_limit_options(options, plan.limit, true);
   options.value("--cost", "NUMBER", into(plan.cost, parse_cost), kCostHelp);
@@ -89,11 +86,6 @@ void add_options(Options& options, Plan& plan) {
       .value("--textfile", "FILE", into(plan.textfile, checked_textfile),
              "with --batch, count answers in this file for node_exporter's textfile collector; its "
              "name ends in .prom")
-      .needs("--batch");
-  options
-      .value("--top-denied", "NUMBER",
-             into(plan.top_denied, number_between("--top-denied", 1, kMaxTopDenied)),
-             "with --batch, report this many of the most denied keys, in --textfile or at the end")
       .needs("--batch");
 }
 
