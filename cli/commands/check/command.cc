@@ -15,7 +15,6 @@
 #include "base/time.h"
 #include "cli/app/command.h"
 #include "cli/commands/check/plan.h"
-#include "cli/options/completions.h"
 #include "cli/options/holder_options.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
@@ -272,8 +271,7 @@ Examples:
   rlctl check --limit 100000/d --reserve 400 --hold 30s tokens:acme
   cut -f1 requests.tsv | rlctl check --limit 1000/h --batch
 )",
-         .notes = algorithm_help,
-         .complete_operand = complete_key},
+         .notes = algorithm_help},
     .add = add_command<Plan, add_options, run>,
     .json = &kJson,
     .declares = CommandLine::Declares::kWhatMayBeGiven,
