@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -43,15 +42,6 @@ Text search_verdict(const SearchFindings& search) {
 }
 
 }  // namespace
-
-std::array<std::pair<std::string_view, const rlctl::adversary::Finding*>, 4> findings_of(
-    const rlctl::adversary::SearchResult& result) {
-  const auto found = [](const auto& finding) { return finding ? &*finding : nullptr; };
-  return {{{"most", &result.most},
-           {"most_stepping_back", found(result.most_stepping_back)},
-           {"by_rounding", found(result.by_rounding)},
-           {"wrongly_denied", found(result.wrongly_denied)}}};
-}
 
 std::string rounding_text(const SearchFindings& search) {
   const auto& found = search.result.by_rounding;
