@@ -104,11 +104,6 @@ Judgement judge_search(const Report& report, const Run& run) {
   if (proof.empty() && !left_out.empty()) add("left out", "skipped " + left_out);
   if (result.is_unbounded) add("bound", "as many as were sent: no bound was found");
   if (candidate.is_bundled()) add("promise", promise_of(*candidate.algorithm, plan));
-  if (search.bucket_allows) {
-    const auto ratio = as_double(*search.bucket_allows) / as_double(search.limit.limit);
-    add("bucket", fmt::format("a token bucket with this burst allows {}, {} times the limit",
-                              *search.bucket_allows, ratio_text(ratio)));
-  }
   if (const auto& found = search.clock_ahead) {
     add("ahead", fmt::format("after one request whose clock is {} ahead, {} of {} requests are "
                              "allowed instead of {}",

@@ -141,10 +141,6 @@ constexpr JsonField<RunOf> kRunFields[] = {
      }},
     {"ttls_left_out", kCount, "The number of TTLs of the limiter's keys that were not waited for.",
      [](const auto& of) { return of.run.search()->result.ttls_left_out; }},
-    {"bucket_allows", kNumberFromOneOrNull,
-     "The most that a token bucket with the limiter's burst allows; null for rlctl's own limiters, "
-     "and if the limiter does not behave as one.",
-     [](const auto& of) { return of.run.search()->bucket_allows; }},
     {"clock_ahead", kClockAhead,
      "A request whose clock is ahead, and what it does to those after it; null if nobody is "
      "locked out, or it was not tried.",

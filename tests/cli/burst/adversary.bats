@@ -98,11 +98,11 @@ END
 @test "a script is asked with a clock that is ahead if it is told the time, and the clock may step back" {
   local bucket=("$project/tests/limiters/told-bucket.lua" --args '{limit} {window_us} {now_us}' --json)
   run -0 search "${bucket[@]}"
-  assert_equal "$(gojq -c '.runs[0] | [.bucket_allows, .clock_ahead]' <<<"$output")" '[9,{"ahead_us":3600000000,"allowed":4,"allowed_without":99,"requests":99}]'
+  assert_equal "$(gojq -c '.runs[0] | .clock_ahead' <<<"$output")" '{"ahead_us":3600000000,"allowed":4,"allowed_without":99,"requests":99}'
   run -0 search "${bucket[@]}" --monotonic
-  assert_equal "$(gojq -c '.runs[0] | [.bucket_allows, .clock_ahead]' <<<"$output")" '[9,null]'
+  assert_equal "$(gojq -c '.runs[0] | .clock_ahead' <<<"$output")" null
   run -0 search gcra --json
-  assert_equal "$(gojq -c '.runs[0] | [.bucket_allows, .clock_ahead]' <<<"$output")" '[null,null]'
+  assert_equal "$(gojq -c '.runs[0] | .clock_ahead' <<<"$output")" null
 }
 
 @test "another server is refused to a script that has one key for all requests" {
