@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "limiter/configuration.h"
+#include "stored/library_row.h"
 #include "support/limiters.h"
 
 // That each row reads the keys of its library: see tests/stored/libraries/.
