@@ -6,13 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/wait.h"
 #include "cli/options/configuration.h"
 #include "cli/options/options.h"
 
 namespace rlctl::cli {
-
-struct ConnectionOptions;
 
 /// A word that may stand where the user is typing.
 struct Completion {
@@ -31,9 +28,7 @@ struct CompletionContext {
   std::string_view word;                  ///< what there is of it
   std::span<const std::string> operands;  ///< without the command
   const Options& options;                 ///< those that are given
-  const ConnectionOptions& connection;
   ConfigurationSource& configuration;
-  const Interrupt& interrupt;
 };
 
 // How to complete what several commands take. Nothing comes from a configuration file that cannot

@@ -12,7 +12,6 @@
 #include <climits>
 #include <filesystem>
 #include <map>
-#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -25,7 +24,6 @@
 #include "cli/options/options.h"
 #include "cli/terminal/terminal.h"
 #include "redis/error.h"
-#include "redis/scan.h"
 
 namespace rlctl::cli {
 namespace {
@@ -503,26 +501,6 @@ std::string hint_at_databases(Connector& connector) try {
                      is_one ? "" : "s", one_of(others, "and"), is_one ? "s" : "ve");
 } catch (const std::exception&) {  // the answer is complete without it
   return {};
-}
-
-Completions complete_key(const CompletionContext& typed) {
-  constexpr auto kMaxTime =
-      std::chrono::milliseconds{500};  // after that, the shell's line editor would seem to hang
-  constexpr std::size_t kMaxKeys = 100;
-  if (environment("RLCTL_COMPLETE_KEYS") != "1") return {};
-  if (typed.options.is_given("--policy") || typed.connection.askpass) return {};
-  const auto end = std::chrono::steady_clock::now() + kMaxTime;
-  Connector connector(typed.connection, typed.configuration, typed.interrupt);
-  if (connector.is_private()) return {};
-  auto connection = connector.open_with(typed.interrupt, kMaxTime);
-  redis::Scan scan(connection, redis::escape_glob(typed.word) + "*");
-  std::set<std::string> keys;
-  while (!scan.done() && keys.size() < kMaxKeys && std::chrono::steady_clock::now() < end) {
-    for (auto& key : scan.next()) keys.insert(std::move(key));
-  }
-  auto completions = to_completions(keys);
-  if (completions.words.size() > kMaxKeys) completions.words.resize(kMaxKeys);
-  return completions;
 }
 
 }  // namespace rlctl::cli

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/wait.h"
-#include "cli/options/completions.h"
 #include "cli/options/configuration.h"
 #include "cli/options/options.h"
 #include "redis/connection.h"
@@ -121,10 +120,5 @@ class Connector {
 /// "database 0 has none, but databases 1 and 3 have keys; see --db": a hint where no key was found.
 /// Empty if no other database has keys, or that cannot be asked.
 std::string hint_at_databases(Connector& connector);
-
-/// The server's keys, at most a hundred of them, those that are found within half a second. Only if
-/// RLCTL_COMPLETE_KEYS is 1: otherwise completion never asks a server. Nothing after --policy,
-/// whose operands are not keys. Throws what a Connector and a Connection throw.
-Completions complete_key(const CompletionContext& typed);
 
 }  // namespace rlctl::cli

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <functional>
@@ -21,12 +22,18 @@ namespace {
 /// The ending of a file's name for each format of -o, as in ReportFormat.
 constexpr std::array<std::string_view, 4> kEndings{".svg", ".html", ".json", ".jsonl"};
 
-ReportFile parse_file(const std::string& path) {
-  for (std::size_t i = 0; i < kEndings.size(); ++i) {
-    if (path.ends_with(kEndings[i])) return {static_cast<ReportFormat>(i), path};
+ReportFile parse_file(const std::string& path, bool has_lines) {
+  const auto ending = std::ranges::find_if(
+      kEndings, [&path](std::string_view each) { return path.ends_with(each); });
+  const auto format = static_cast<ReportFormat>(ending - kEndings.begin());
+  if (format == ReportFormat::kJsonl && !has_lines) {
+    throw UsageError(
+        fmt::format("-o {}: a search has no lines of decisions", quoted_and_masked(path)),
+        "--json has the schedules; jq -c '.runs[][].schedule?[]?' makes lines of them");
   }
-  throw UsageError(fmt::format("-o {}: the name must end in .svg, .html, .json or .jsonl",
-                               quoted_and_masked(path)));
+  if (ending != kEndings.end()) return {format, path};
+  throw UsageError(fmt::format("-o {}: the name must end in .svg, .html{}", quoted_and_masked(path),
+                               has_lines ? ", .json or .jsonl" : " or .json"));
 }
 
 /// Writes a report in every requested format.
@@ -162,15 +169,22 @@ void warn_of_missing_clock(const Plan& plan, const Invocation& invocation) {
 
 }  // namespace
 
-void add_report(Options& options, Plan& plan) {
+void add_report(Options& options, Plan& plan, bool has_lines) {
+  static constexpr std::string_view kHelp =
+      "write the report to a file (its name says how: .svg draws the plot, .html is a page for "
+      "a browser, .json is the report of --json)";
+  static constexpr std::string_view kHelpWithLines =
+      "write the report to a file (its name says how: .svg draws the plot, .html is a page for "
+      "a browser, .json is the report of --json, .jsonl has a line for each decision)";
   options.group("Report", Repeats::kNo);
   options.list("--assert", "EXPRESSION", plan.assertion_texts,
                "exit with status 1 unless this holds: 'worst<=1'; it must hold for each algorithm");
   options.list(
       "-o,--output", "FILE",
-      [&plan](const std::string& path) { plan.files.push_back(parse_file(path)); },
-      "write the report to a file (its name says how: .svg draws the plot, .html is a page for "
-      "a browser, .json is the report of --json, .jsonl has a line for each decision)");
+      [&plan, has_lines](const std::string& path) {
+        plan.files.push_back(parse_file(path, has_lines));
+      },
+      has_lines ? kHelpWithLines : kHelp);
   options.flag("-q,--quiet", plan.quiet, "print no report, only set the exit status");
 }
 

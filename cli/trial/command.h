@@ -13,8 +13,8 @@
 
 namespace rlctl::cli::trial {
 
-/// Declares --assert, --output and --quiet.
-void add_report(Options& options, Plan& plan);
+/// Declares --assert, --output and --quiet. `has_lines`: -o may write a .jsonl.
+void add_report(Options& options, Plan& plan, bool has_lines);
 
 /// Takes what a .jsonl file gets, whole lines; empty if no file gets any.
 using WriteLines = std::function<void(std::string_view lines)>;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/text.h"
 #include "base/time.h"
@@ -43,15 +42,6 @@ Text search_verdict(const SearchFindings& search) {
 }
 
 }  // namespace
-
-std::array<std::pair<std::string_view, const rlctl::adversary::Finding*>, 4> findings_of(
-    const rlctl::adversary::SearchResult& result) {
-  const auto found = [](const auto& finding) { return finding ? &*finding : nullptr; };
-  return {{{"most", &result.most},
-           {"most_stepping_back", found(result.most_stepping_back)},
-           {"by_rounding", found(result.by_rounding)},
-           {"wrongly_denied", found(result.wrongly_denied)}}};
-}
 
 std::string rounding_text(const SearchFindings& search) {
   const auto& found = search.result.by_rounding;
@@ -114,11 +104,6 @@ Judgement judge_search(const Report& report, const Run& run) {
   if (proof.empty() && !left_out.empty()) add("left out", "skipped " + left_out);
   if (result.is_unbounded) add("bound", "as many as were sent: no bound was found");
   if (candidate.is_bundled()) add("promise", promise_of(*candidate.algorithm, plan));
-  if (search.bucket_allows) {
-    const auto ratio = as_double(*search.bucket_allows) / as_double(search.limit.limit);
-    add("bucket", fmt::format("a token bucket with this burst allows {}, {} times the limit",
-                              *search.bucket_allows, ratio_text(ratio)));
-  }
   if (const auto& found = search.clock_ahead) {
     add("ahead", fmt::format("after one request whose clock is {} ahead, {} of {} requests are "
                              "allowed instead of {}",

@@ -1,10 +1,8 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "cli/trial/report.h"
@@ -14,9 +12,6 @@
 
 namespace rlctl::cli::trial {
 
-/// The findings of a search with their names, null if there is none.
-std::array<std::pair<std::string_view, const rlctl::adversary::Finding*>, 4> findings_of(
-    const rlctl::adversary::SearchResult& result);
 /// What a search skips, after a number of schedules.
 inline constexpr std::string_view kUndecided =
     "whose result depends on the exact moment a key expires";

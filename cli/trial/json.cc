@@ -95,30 +95,31 @@ constexpr JsonField<AnsweredRequest> kRequestFields[] = {
      [](const auto& request) { return reported(request.retry_after, limiter::kTimeNotTold); }},
 };
 
-constexpr JsonField<AnsweredEvent> kAnswer{"allowed", kBoolean, "The answer.",
-                                           [](const auto& of) { return of.allowed; }};
-
-constexpr JsonField<AnsweredEvent> kLeaseEventFields[] = {
-    {"event", JsonType{R"("enum": ["acquire", "renew", "release"])"}, "What the holder asked for.",
-     [](const auto& of) { return event_name(of.event); }},
-    {"holder", JsonType{R"("type": "string", "pattern": "^h[1-9][0-9]*$")"},
-     "The name of the holder.", [](const auto& of) { return traffic::holder_name(of.holder); }},
-    kAnswer,
-};
-
-constexpr JsonField<AnsweredEvent> kReservationEventFields[] = {
-    {"event", JsonType{R"("enum": ["reserve", "settle"])"}, "What the holder asked for.",
-     [](const auto& of) { return event_name(of.event); }},
-    {"reservation", JsonType{R"("type": "string", "pattern": "^r[1-9][0-9]*$")"},
-     "The ID of the reservation.",
-     [](const auto& of) { return traffic::reservation_name(of.holder); }},
-    {"units", kNumberFromOne, "The units that it reserves, or had reserved.",
-     [](const auto& of) { return of.units; }},
-    {"actual", kCountOrNull, "The actual cost of a settle; otherwise null.",
+constexpr JsonField<AnsweredEvent> kEventFields[] = {
+    {"event", JsonType{R"("enum": ["acquire", "renew", "release", "reserve", "settle"])"},
+     "What the holder asked for.", [](const auto& of) { return event_name(of.event); }},
+    {"holder?", JsonType{R"("type": "string", "pattern": "^h[1-9][0-9]*$")"},
+     "The name of the holder. Present only with leases.",
+     [](const auto& of) {
+       return is_of_reservation(of.event) ? std::nullopt
+                                          : std::optional(traffic::holder_name(of.holder));
+     }},
+    {"reservation?", JsonType{R"("type": "string", "pattern": "^r[1-9][0-9]*$")"},
+     "The ID of the reservation. Present only with reservations.",
+     [](const auto& of) {
+       return is_of_reservation(of.event) ? std::optional(traffic::reservation_name(of.holder))
+                                          : std::nullopt;
+     }},
+    {"units?", kNumberFromOne,
+     "The units that it reserves, or had reserved. Present only with reservations.",
+     [](const auto& of) {
+       return is_of_reservation(of.event) ? std::optional(of.units) : std::nullopt;
+     }},
+    {"actual?", kCount, "The actual cost. Present only with a settle.",
      [](const auto& of) {
        return of.event == traffic::Event::kSettle ? std::optional(of.actual) : std::nullopt;
      }},
-    kAnswer,
+    {"allowed", kBoolean, "The answer.", [](const auto& of) { return of.allowed; }},
 };
 
 }  // namespace
@@ -132,7 +133,6 @@ constinit const JsonObject<Run> kHintJson(kHintFields);
 constinit const JsonObject<WorstSpan> kWorstJson(kWorstFields);
 constinit const JsonObject<std::chrono::microseconds> kTimeJson(kTimeFields);
 constinit const JsonObject<AnsweredRequest> kRequestJson(kRequestFields);
-constinit const JsonObject<AnsweredEvent> kLeaseEventJson(kLeaseEventFields),
-    kReservationEventJson(kReservationEventFields);
+constinit const JsonObject<AnsweredEvent> kEventJson(kEventFields);
 
 }  // namespace rlctl::cli::trial

@@ -86,10 +86,8 @@ struct AnsweredEvent {
   std::int64_t units, actual;  ///< of a reservation
   bool allowed;
 };
-/// Fields: event, holder, allowed.
-extern const JsonObject<AnsweredEvent> kLeaseEventJson;
-/// Fields: event, reservation, units, actual, allowed.
-extern const JsonObject<AnsweredEvent> kReservationEventJson;
+/// Fields: event, allowed; of leases holder, of reservations reservation, units, actual.
+extern const JsonObject<AnsweredEvent> kEventJson;
 
 // --- The requests of a page ----------------------------------------------------------------------
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/app/command.h"
+#include "cli/options/completions.h"
 #include "cli/options/options.h"
 #include "cli/trial/plan.h"
 

@@ -28,9 +28,6 @@ struct SearchFindings {
   /// it is measured in µs, since the unit is unknown or longer than a hundredth of a window.
   const script::Placeholder* clock = nullptr;
   std::optional<rlctl::adversary::ClockAhead> clock_ahead = {};  ///< if it locks others out
-  /// What a token bucket with its burst allows, of a limiter that is not bundled and behaves as
-  /// one.
-  std::optional<std::int64_t> bucket_allows = {};
   bool has_refunds = false;  ///< in the schedule that allows the most: its outcome lacks them
 
   std::chrono::microseconds tick() const {

@@ -39,24 +39,4 @@ std::optional<ClockAhead> find_clock_ahead(const limiter::Limit& limit, microsec
   return std::nullopt;
 }
 
-std::optional<std::int64_t> find_bucket(const limiter::Limit& limit, microseconds start,
-                                        const Ask& ask) {
-  const auto at_once = 2 * requests_to_fill(limit, 1) + 1;
-  Schedule schedule(static_cast<std::size_t>(at_once), {.at = start});
-  // Two requests each time, a little late, since clocks and buckets round.
-  const auto share = limit.window / limit.limit;
-  for (std::int64_t i = 1; i < limit.limit; ++i) {
-    schedule.insert(schedule.end(), 2, {.at = start + i * share + share / 10});
-  }
-  const auto answers = ask(schedule);
-  const auto burst = std::ranges::find(answers, false, &Answer::allowed) - answers.begin();
-  if (burst == 0 || burst >= at_once || limit.limit == 1) return std::nullopt;
-  for (std::int64_t i = 0; i < std::ssize(answers); ++i) {
-    const bool has_refilled = i >= at_once && (i - at_once) % 2 == 0;
-    const Answer expected{.allowed = i < burst || has_refilled};
-    if (answers[static_cast<std::size_t>(i)] != expected) return std::nullopt;
-  }
-  return burst + std::min(limit.limit, limit.window.count()) - 1;
-}
-
 }  // namespace rlctl::adversary

@@ -7,8 +7,8 @@
 #include "adversary/schedule.h"
 #include "limiter/limit.h"
 
-// A few schedules whose answers tell what kind of limiter it is, or what a sentence can say of it.
-// `adversary` reports them beside what its search has found, and `lint` judges by them.
+// A schedule whose answers tell what a clock that is ahead does to others. `adversary` reports it
+// beside what its search has found, and `lint` judges by it.
 
 namespace rlctl::adversary {
 
@@ -32,12 +32,5 @@ struct ClockAhead {
 /// that denies more than half of what is allowed otherwise; std::nullopt if none does.
 std::optional<ClockAhead> find_clock_ahead(const limiter::Limit& limit, microseconds start,
                                            const Ask& ask);
-
-/// The most that a token bucket allows within one window if it has the burst of this limiter, which
-/// behaves as one: at `start`, the beginning of a window, it allows the burst, and then one request
-/// whenever one has refilled. std::nullopt if it does not, or if one request is the limit, so that
-/// nothing refills within a window.
-std::optional<std::int64_t> find_bucket(const limiter::Limit& limit, microseconds start,
-                                        const Ask& ask);
 
 }  // namespace rlctl::adversary

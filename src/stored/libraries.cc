@@ -107,14 +107,7 @@ std::optional<Decoded> ban_of(const Row& row, const Name& name, const Siblings& 
 /// Rows, by the names of the keys that they read.
 class RowTable {
  public:
-  /// For as many rows as are built in, so that they are not moved.
-  void reserve() {
-    for (auto& each : types_) each.entries.reserve(64);
-    parts_.reserve(64);
-  }
-  void add(RowText text);
-  /// Also keeps the texts of the row.
-  void add(const LibrarySection& section) { add(row_text(own_.emplace_back(section))); }
+  void add(LibrarySection section);
 
   void add_siblings(const Question& question, std::vector<std::string>& names) const;
   void add_lasting_siblings(std::string_view key, std::vector<std::string>& names) const;
@@ -136,7 +129,7 @@ class RowTable {
     return found == types_.end() ? nullptr : &*found;
   }
 
-  std::deque<LibrarySection> own_ = {};
+  std::deque<LibrarySection> sections_ = {};  ///< the texts of the rows
   std::deque<TableRow> rows_ = {};
   std::array<OfType, 5> types_{OfType{"string"}, OfType{"list"}, OfType{"hash"}, OfType{"zset"},
                                OfType{"none"}};
@@ -145,8 +138,9 @@ class RowTable {
   std::deque<std::string> patterns_ = {};  ///< their names
 };
 
-void RowTable::add(RowText text) {
-  auto& row = rows_.emplace_back(TableRow{.text = std::move(text)});
+void RowTable::add(LibrarySection section) {
+  auto& row =
+      rows_.emplace_back(TableRow{.text = row_text(sections_.emplace_back(std::move(section)))});
   std::vector<std::string_view> keys;
   std::vector<OtherName> others;
   OfType* of_type = nullptr;
@@ -246,7 +240,7 @@ std::optional<Decoded> RowTable::decode(const Question& question, const Siblings
   const auto& content = *question.content;
   const auto* of_type = entries_of(content.type);
   const bool may_be_read = content.type != "string" || number_in(content.text);
-  if (of_type == nullptr || (!may_be_read && own_.empty())) return std::nullopt;
+  if (of_type == nullptr) return std::nullopt;
   std::optional<Fitting> best;
   std::size_t literals = 0;
   // The row with the most literal characters is the key's; of equal ones, that which the TTL fits
@@ -283,8 +277,8 @@ namespace {
 const RowTable& built_in() {
   static const RowTable kTable = [] {
     RowTable table;
-    table.reserve();
-    for (auto& text : built_in_rows()) table.add(std::move(text));
+    auto file = limiter::parse_configuration(embedded::k_libraries_toml.text, "libraries.toml");
+    for (auto& section : file.libraries) table.add(std::move(section));
     return table;
   }();
   return kTable;

@@ -8,91 +8,11 @@
 #include "base/error.h"
 #include "base/table.h"
 #include "base/text.h"
-#include "embedded_libraries.h"
 #include "limiter/limit.h"
 
 namespace rlctl::stored {
 
 // ---- The text of a row ----
-
-namespace {
-
-/// Reads libraries.toml, which uses little of TOML, in a small part of the time that a parser
-/// takes. A test compares the two.
-class BuiltInText {
- public:
-  explicit BuiltInText(std::string_view text) : rest_(text) {}
-
-  std::vector<RowText> read() {
-    std::vector<RowText> rows;
-    rows.reserve(64);
-    for (skip(); !rest_.empty(); skip()) {
-      constexpr std::string_view kHeader = "[library.";
-      if (rest_.starts_with(kHeader)) {
-        rest_.remove_prefix(kHeader.size());
-        rows.push_back({.name = take(rest_.find(']'))});
-        rows.back().settings.reserve(12);
-        rest_.remove_prefix(1);
-      } else {
-        read_setting(rows.back(), {});
-      }
-    }
-    return rows;
-  }
-
- private:
-  /// Skips blanks, ends of lines, commas, equals signs and comments.
-  void skip() {
-    while (!rest_.empty()) {
-      if (rest_[0] == '#') {
-        rest_.remove_prefix(std::min(rest_.find('\n'), rest_.size()));
-      } else if (rest_[0] == ' ' || rest_[0] == '\n' || rest_[0] == ',' || rest_[0] == '=') {
-        rest_.remove_prefix(1);
-      } else {
-        return;
-      }
-    }
-  }
-  std::string_view take(std::size_t size) {
-    const auto text = rest_.substr(0, size);
-    rest_.remove_prefix(text.size());
-    return text;
-  }
-  std::string_view take_value() {
-    const auto quote = rest_[0];
-    if (quote != '"' && quote != '\'') return take(rest_.find_first_of(" ]},\n"));
-    rest_.remove_prefix(1);
-    const auto text = take(rest_.find(quote));
-    rest_.remove_prefix(1);
-    return text;
-  }
-  void read_setting(RowText& row, std::string_view table) {
-    const auto word = take(rest_.find(' '));
-    skip();
-    const auto open = rest_[0];
-    if (open == '{') {
-      rest_.remove_prefix(1);
-      for (skip(); rest_[0] != '}'; skip()) read_setting(row, word);
-      rest_.remove_prefix(1);
-      return;
-    }
-    auto& setting = row.settings.emplace_back();
-    setting.name = table.empty() ? word : table;
-    if (!table.empty()) setting.part = word;
-    if (open != '[') return setting.add(take_value());
-    rest_.remove_prefix(1);
-    for (skip(); rest_[0] != ']'; skip()) setting.add(take_value());
-    rest_.remove_prefix(1);
-  }
-
-  std::string_view rest_;
-};
-
-}  // namespace
-
-std::vector<RowText> built_in_rows() {
-  return BuiltInText(embedded::k_libraries_toml.text).read();
-}
 
 RowText row_text(const limiter::LibrarySection& section) {
   RowText row{.name = section.name, .line = section.line};

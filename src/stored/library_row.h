@@ -41,8 +41,6 @@ struct RowText {
   std::size_t line = 0;
 };
 
-/// The rows of libraries.toml.
-std::vector<RowText> built_in_rows();
 /// The section must outlive what is returned.
 RowText row_text(const limiter::LibrarySection& section);
 

@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <csignal>
 #include <string>
-#include <tuple>
 #include <vector>
 
-#include "adversary/probes.h"
 #include "support/limiters.h"
 #include "support/test_script.h"
 
@@ -234,29 +232,6 @@ TEST_CASE("what only the rounding of the limiter's clock explains is a finding o
   CHECK(early.most.score.worst == 10);
   CHECK(early.most.score.worst_span < 60s);
   CHECK_FALSE(early.by_rounding);
-}
-
-TEST_CASE("a bucket is told from other limiters by its burst and by what refills") {
-  const Limit with_burst{5, 60s, 7};
-  using Most = std::optional<std::int64_t>;
-  for (const auto& [name, limit, most] :
-       std::vector<std::tuple<std::string, Limit, Most>>{{"token-bucket", kFive, 9},
-                                                         {"gcra", with_burst, 11},
-                                                         {"gcra", {7, 60s, {}}, 13},
-                                                         {"gcra", {1, 60s, {}}, {}},
-                                                         {"leaky-bucket", kFive, {}},
-                                                         {"fixed-window", kFive, {}},
-                                                         {"fixed-window", {2, 60s, {}}, {}},
-                                                         {"sliding-window-counter", kFive, {}},
-                                                         {"sliding-window-log", kFive, {}}}) {
-    ModelTrial trial({&algorithm(name), {limit}});
-    const auto found = find_bucket(limit, kBase, [&](const Schedule& schedule) {
-      return trial.run({&schedule, 1}).front();
-    });
-    const auto& algorithm_name = name;  // CAPTURE cannot take a structured binding
-    CAPTURE(algorithm_name);
-    CHECK(found == most);
-  }
 }
 
 TEST_CASE("a limiter that allows nothing is handled by the search") {

@@ -31,8 +31,6 @@ my @cases = (
     command => sub { [qw(adversary --model gcra --tries 300 -q --write), $_[0]] }, file => 'schedule'},
   {name => 'debug --lcov', command => sub { [qw(debug gcra k2 --limit 5/60s --coverage --lcov), $_[0]] },
     file => 'lcov', slow => 1},
-  {name => 'scripts export', command => sub { [qw(scripts export), $_[0] =~ s/\/[^\/]*$//r] },
-    file => 'gcra.lua', many => 1, new => 1},
   # Its script, in a folder that is new each time.
   {name => 'debug --print-command', command => sub { [qw(debug gcra k2 --limit 5/60s --print-command)] },
     new => 1, file => 'rlctl-script', many => 1, env => {TMPDIR => $to}});
@@ -75,7 +73,7 @@ PERL
     my $now = slurp($file);
     if ($case->{many}) {
       wrong("$what: the file is neither old nor new", $ran) if defined $now && $now ne ($old // '') && $now ne $whole;
-      wrong("$what: left behind: " . names(), $ran) if names() =~ ($name eq 'scripts export' ? qr/\.lua\S/ : qr/./);
+      wrong("$what: left behind: " . names(), $ran) if names() ne '';
       next;
     }
     wrong("$what: the file is " . ($now // 'gone'), $ran)
@@ -96,8 +94,6 @@ PERL
     "$folder/nowhere" => 'in a folder that does not exist',
     "$ENV{socket}" => 'in a folder that is a socket');
   for my $place (sort keys %reason) {
-    # A folder that is missing is made by export.
-    next if $name eq 'scripts export' && $place eq "$folder/nowhere";
     my $there = "$place/$case->{file}";
     ask($socket, 'FLUSHALL');
     run(command => [qw(check k --limit 5/60s -q)]);

@@ -4,7 +4,6 @@
 --
 -- $ rlctl adversary --tries 5000 told-bucket.lua
 -- > told-bucket.lua 1.80× the limit: 9 within
--- > bucket a token bucket with this burst allows 9, 1.80 times the limit
 -- > ahead after one request whose clock is 1h ahead, 4 of 99 requests are
 -- $ rlctl lint told-bucket.lua
 -- want: future-clock note
@@ -16,7 +15,6 @@ if now > at then left, at = math.min(limit * window, left + (now - at) * limit),
 -- It holds one more than it began with:
 -- or: if now > at then left, at = left + (now - at) * limit, now; left = math.min(left, limit * window * 6 / 5) end
 -- > told-bucket.lua 2.00× the limit: 10 within
--- > bucket a token bucket with this burst allows 9, 1.80 times the limit
 -- want: free-pass critical at 'HSET', future-clock note
 if left < window then return 0 end
 redis.call('HSET', KEYS[1], 'left', string.format('%.0f', left - window), 'at', string.format('%.0f', at))

@@ -2,9 +2,7 @@
 #include "stored/libraries.h"
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -53,25 +51,10 @@ std::vector<std::string> mistakes_in(const std::string& lines) {
 
 }  // namespace
 
-TEST_CASE("the built-in tables are TOML, read alike by a parser, and without mistakes") {
+TEST_CASE("the built-in tables are without mistakes") {
   const auto parsed = parse_configuration(built_in_text(), "libraries.toml");
   CHECK(parsed.mistakes.empty());
   CHECK(library_mistakes(parsed).empty());
-  const auto rows = built_in_rows();
-  REQUIRE(rows.size() == parsed.libraries.size());
-  const auto texts = [](const RowText& row) {
-    std::multimap<std::string, std::vector<std::string_view>> settings;
-    for (const auto& [name, part, value, more, line] : row.settings) {
-      auto& values = settings.emplace(fmt::format("{}.{}", name, part), more)->second;
-      values.insert(values.begin(), value);
-    }
-    return settings;
-  };
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    CAPTURE(rows[i].name);
-    CHECK(rows[i].name == parsed.libraries[i].name);
-    CHECK(texts(rows[i]) == texts(row_text(parsed.libraries[i])));
-  }
 }
 
 TEST_CASE("a row of the configuration comes before the built-in ones") {

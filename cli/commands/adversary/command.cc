@@ -69,7 +69,7 @@ void add_options(Options& options, Plan& plan) {
       "one of the KEYS of the script, given once for each (default: {key})");
   add_holders(options, plan);
   add_search(options, plan);
-  trial::add_report(options, plan);
+  trial::add_report(options, plan, false);
   constexpr std::string_view kJsonHas = "--json has the schedules";
   options
       .value(
@@ -83,12 +83,8 @@ void add_options(Options& options, Plan& plan) {
       .excludes("--reserve", "a log has no settles", kJsonHas);
 }
 
-void run(Report& report, Invocation& invocation, const trial::WriteLines& write_lines) {
+void run(Report& report, Invocation& invocation, const trial::WriteLines& /*no lines*/) {
   search_plan(report, invocation);
-  if (!write_lines) return;
-  std::string lines;
-  append_steps_json(lines, report);
-  write_lines(lines);
 }
 
 constexpr trial::Kind kAdversary{.complete = complete_plan,

@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "cli/commands/adversary/holders.h"
@@ -25,7 +23,6 @@ using trial::kRunOf;
 using trial::kRunsAbout;
 using trial::Plan;
 using trial::Report;
-using trial::Run;
 using trial::RunOf;
 
 constexpr JsonType kNumbers{R"("type": "array", "items": {"type": "integer", "minimum": 0})"},
@@ -42,7 +39,6 @@ struct FindingOf {
 struct Step {
   const Finding& finding;
   std::size_t index;
-  std::string_view limiter = {}, name = {};  ///< of a line: the names of limiter and finding
 
   const auto& request() const { return finding.schedule[index]; }
   const auto& answer() const { return finding.answers[index]; }
@@ -145,10 +141,6 @@ constexpr JsonField<RunOf> kRunFields[] = {
      }},
     {"ttls_left_out", kCount, "The number of TTLs of the limiter's keys that were not waited for.",
      [](const auto& of) { return of.run.search()->result.ttls_left_out; }},
-    {"bucket_allows", kNumberFromOneOrNull,
-     "The most that a token bucket with the limiter's burst allows; null for rlctl's own limiters, "
-     "and if the limiter does not behave as one.",
-     [](const auto& of) { return of.run.search()->bucket_allows; }},
     {"clock_ahead", kClockAhead,
      "A request whose clock is ahead, and what it does to those after it; null if nobody is "
      "locked out, or it was not tried.",
@@ -184,58 +176,45 @@ struct HolderStep {
   const HoldingFinding& finding;
   const HoldingStep& after;
   std::size_t index;
-  std::string_view limiter = {}, name = {};  ///< of a line: the names of limiter and finding
+
+  const auto& request() const { return finding.schedule[index]; }
 };
 
-constexpr auto kAt = [](const HolderStep& step) { return step.finding.schedule[step.index].at; };
-constexpr auto kEvent = [](const HolderStep& step) {
-  const auto& request = step.finding.schedule[step.index];
-  return trial::AnsweredEvent{request.event, request.holder, request.cost, request.actual,
-                              step.finding.answers[step.index].allowed};
+constexpr JsonField<HolderStep> kHolderStepFields[] = {
+    {trial::kTimeJson, [](const auto& step) { return step.request().at; }},
+    {trial::kEventJson,
+     [](const auto& step) {
+       const auto& request = step.request();
+       return trial::AnsweredEvent{request.event, request.holder, request.cost, request.actual,
+                                   step.finding.answers[step.index].allowed};
+     }},
+    {"spent?", kCount,
+     "The units that are spent in the window after the event. Present only with reservations.",
+     [](const auto& step) {
+       return traffic::is_of_reservation(step.request().event) ? std::optional(step.after.spent)
+                                                               : std::nullopt;
+     }},
+    {"held", kCount, "The leases or units that are held after the event.",
+     [](const auto& step) { return step.after.held; }},
 };
-constexpr auto kHeld = [](const HolderStep& step) { return step.after.held; };
+constexpr JsonObject<HolderStep> kHolderStep(kHolderStepFields);
 
-constexpr JsonField<HolderStep> kLeaseStepFields[] = {
-    {trial::kTimeJson, kAt},
-    {trial::kLeaseEventJson, kEvent},
-    {"held", kCount, "How many hold after the event.", kHeld},
-};
-constexpr JsonObject<HolderStep> kLeaseStep(kLeaseStepFields);
-
-constexpr JsonField<HolderStep> kReservationStepFields[] = {
-    {trial::kTimeJson, kAt},
-    {trial::kReservationEventJson, kEvent},
-    {"spent", kCount, "The units that are spent in the window after the event.",
-     [](const auto& step) { return step.after.spent; }},
-    {"held", kCount, "The units that are held after the event.", kHeld},
-};
-constexpr JsonObject<HolderStep> kReservationStep(kReservationStepFields);
-
-constexpr auto kHeldOf = [](const HoldingFindingOf& of) { return of.finding.score.held; };
-constexpr auto kLeakedOf = [](const HoldingFindingOf& of) { return of.finding.score.leaked; };
-constexpr auto kStepsOf = [](const HoldingFindingOf& of, const auto& write) {
-  for (std::size_t i = 0; i < of.steps.size(); ++i) write({of.finding, of.steps[i], i});
-};
-constexpr std::string_view kEventsAbout = "The events in the order of sending.";
-
-constexpr JsonField<HoldingFindingOf> kLeaseFindingFields[] = {
-    {"held", kCount, "The most that held at once in this schedule.", kHeldOf},
-    {"leaked", kCount, "The most slots that were lost in it.", kLeakedOf},
-    {"schedule", array_of(kLeaseStep, 1), kEventsAbout, kStepsOf},
-};
-constexpr JsonObject<HoldingFindingOf> kLeaseFinding("lease_finding", "A schedule of leases",
-                                                     kLeaseFindingFields);
-
-constexpr JsonField<HoldingFindingOf> kBudgetFindingFields[] = {
-    {"used", kCount,
-     "The most units spent or held in this schedule when a reservation was allowed.", kHeldOf},
+constexpr JsonField<HoldingFindingOf> kHolderFindingFields[] = {
+    {"held", kCount,
+     "The most leases that were held at once in this schedule; of reservations, the most units "
+     "spent or held when one was allowed.",
+     [](const auto& of) { return of.finding.score.held; }},
     {"leaked", kCount,
-     "The most units that were lost in this schedule: at least this many are missing.", kLeakedOf},
-    {"schedule", array_of(kReservationStep, 1), kEventsAbout, kStepsOf},
+     "The most slots or units that were lost in it: at least this many are missing.",
+     [](const auto& of) { return of.finding.score.leaked; }},
+    {"schedule", array_of(kHolderStep, 1), "The events in the order of sending.",
+     [](const auto& of, const auto& write) {
+       for (std::size_t i = 0; i < of.steps.size(); ++i) write({of.finding, of.steps[i], i});
+     }},
 };
-constexpr JsonObject<HoldingFindingOf> kBudgetFinding("budget_finding",
-                                                      "A schedule of reservations",
-                                                      kBudgetFindingFields);
+constexpr JsonObject<HoldingFindingOf> kHolderFinding("holder_finding",
+                                                      "A schedule of leases or reservations",
+                                                      kHolderFindingFields);
 
 // --- Runs of searches for leases and reservations ------------------------------------------------
 
@@ -246,16 +225,8 @@ constexpr auto kHoldingFound = [](const RunOf& of) {
                      *found, holder_steps_of(*found, of.report.plan, of.run.is_bundled)})
                : std::nullopt;
 };
-constexpr auto kOverfilled = kHoldingFound<&rlctl::adversary::HoldingSearchResult::overfilled>;
-constexpr auto kLeak = kHoldingFound<&rlctl::adversary::HoldingSearchResult::leak>;
 
-constexpr auto kMostHeldOf = [](const RunOf& of) { return of.run.holder_search()->result.held; };
-constexpr auto kMostLeakedOf = [](const RunOf& of) {
-  return of.run.holder_search()->result.leaked;
-};
-
-/// The first fields of a run.
-constexpr JsonField<RunOf> kHoldingHeadFields[] = {
+constexpr JsonField<RunOf> kHolderRunFields[] = {
     {trial::kLimiterJson, kNameOf},
     {kAsked, [](const auto& of) { return of.run.holder_search()->result.requests_sent; }},
     {"tick_us", kNumberFromOne,
@@ -266,44 +237,25 @@ constexpr JsonField<RunOf> kHoldingHeadFields[] = {
        const auto& result = of.run.holder_search()->result;
        return Tried{result.tried, result.undecided};
      }},
-};
-constexpr JsonObject<RunOf> kHoldingHead(kHoldingHeadFields);
-
-constexpr JsonField<RunOf> kForEver{
-    "leaks_for_ever", kBoolean, "Whether what is lost is still taken a year later.",
-    [](const auto& of) { return of.run.holder_search()->result.leaks_for_ever; }};
-
-constexpr JsonField<RunOf> kLeaseRunFields[] = {
-    kHoldingHead,
-    {"held", kCount, "The most that held at once in any schedule.", kMostHeldOf},
-    {"leaked", kCount, "The most slots that were lost in any schedule.", kMostLeakedOf},
-    kForEver,
-    {"overfilled", kLeaseFinding,
-     "The shortest schedule in which more than the limit hold; null if none was found.",
-     kOverfilled},
-    {"leak", kLeaseFinding,
-     "The shortest schedule in which a slot is lost; null if none was found.", kLeak},
-    {trial::kHintJson, kRunOf},
-};
-constexpr JsonObject<RunOf> kLeaseRun(kLeaseRunFields);
-
-constexpr JsonField<RunOf> kBudgetRunFields[] = {
-    kHoldingHead,
-    {"used", kCount,
-     "The most units spent or held when a reservation was allowed, in any schedule.", kMostHeldOf},
+    {"held", kCount,
+     "The most leases that were held at once in any schedule; of reservations, the most units "
+     "spent or held when one was allowed.",
+     [](const auto& of) { return of.run.holder_search()->result.held; }},
     {"leaked", kCount,
-     "The most units that were lost in any schedule: at least this many are missing.",
-     kMostLeakedOf},
-    kForEver,
-    {"overfilled", kBudgetFinding,
-     "The shortest schedule in which more than the limit is spent or held; null if none was "
+     "The most slots or units that were lost in any schedule: at least this many are missing.",
+     [](const auto& of) { return of.run.holder_search()->result.leaked; }},
+    {"leaks_for_ever", kBoolean, "Whether what is lost is still taken a year later.",
+     [](const auto& of) { return of.run.holder_search()->result.leaks_for_ever; }},
+    {"overfilled", kHolderFinding,
+     "The shortest schedule in which more than the limit is held, or spent; null if none was "
      "found.",
-     kOverfilled},
-    {"leak", kBudgetFinding,
-     "The shortest schedule in which units are lost; null if none was found.", kLeak},
+     kHoldingFound<&rlctl::adversary::HoldingSearchResult::overfilled>},
+    {"leak", kHolderFinding,
+     "The shortest schedule in which slots or units are lost; null if none was found.",
+     kHoldingFound<&rlctl::adversary::HoldingSearchResult::leak>},
     {trial::kHintJson, kRunOf},
 };
-constexpr JsonObject<RunOf> kBudgetRun(kBudgetRunFields);
+constexpr JsonObject<RunOf> kHolderRun(kHolderRunFields);
 
 // --- Reports -------------------------------------------------------------------------------------
 
@@ -360,7 +312,7 @@ constexpr JsonField<Report> kLeaseSearchFields[] = {
     kHead,
     {trial::kLeasesJson, kLimitOf},
     kExtent,
-    {"runs", array_of(kLeaseRun), kRunsAbout, kRunsOf},
+    {"runs", array_of(kHolderRun), kRunsAbout, kRunsOf},
 };
 constexpr JsonObject<Report> kLeaseSearch("lease_search", "The report of a search for leases",
                                           kLeaseSearchFields);
@@ -370,97 +322,22 @@ constexpr JsonField<Report> kBudgetSearchFields[] = {
     {trial::kLimitJson, kLimitOf},
     {trial::kReservationsJson, kPlanOf},
     kExtent,
-    {"runs", array_of(kBudgetRun), kRunsAbout, kRunsOf},
+    {"runs", array_of(kHolderRun), kRunsAbout, kRunsOf},
 };
 constexpr JsonObject<Report> kBudgetSearch("budget_search",
                                            "The report of a search for reservations",
                                            kBudgetSearchFields);
 
-// --- Lines about single requests -----------------------------------------------------------------
-
-constexpr JsonField<Step> kLineFields[] = {
-    {trial::kLimiterJson, [](const auto& step) { return step.limiter; }},
-    {"finding",
-     JsonType{R"("enum": ["most", "most_stepping_back", "by_rounding", "wrongly_denied"])"},
-     "The finding to whose schedule the request belongs.",
-     [](const auto& step) { return step.name; }},
-    {"request", kNumberFromOne, "The number of the request in the schedule, from 1.",
-     [](const auto& step) { return step.index + 1; }},
-    kStep,
-    {"is_wrongly_denied", kBoolean,
-     "Whether the request was denied although an exact log would have allowed it.",
-     [](const auto& step) {
-       const auto& wrong = step.finding.score.wrongly_denied;
-       return std::ranges::find(wrong, step.index) != wrong.end();
-     }},
-};
-constexpr JsonObject<Step> kLine("step", "A line of a .jsonl of a search", kLineFields);
-
-/// The first fields of a line.
-constexpr JsonField<HolderStep> kLineHeadFields[] = {
-    {trial::kLimiterJson, [](const auto& step) { return step.limiter; }},
-    {"finding", JsonType{R"("enum": ["overfilled", "leak"])"},
-     "The finding to whose schedule the event belongs.",
-     [](const auto& step) { return step.name; }},
-    {"request", kNumberFromOne, "The number of the event in the schedule, from 1.",
-     [](const auto& step) { return step.index + 1; }},
-};
-constexpr JsonObject<HolderStep> kLineHead(kLineHeadFields);
-
-constexpr JsonField<HolderStep> kLeaseLineFields[] = {kLineHead, kLeaseStep};
-constexpr JsonObject<HolderStep> kLeaseLine("lease_step",
-                                            "A line of a .jsonl of a search for leases",
-                                            kLeaseLineFields);
-constexpr JsonField<HolderStep> kReservationLineFields[] = {kLineHead, kReservationStep};
-constexpr JsonObject<HolderStep> kReservationLine("reservation_step",
-                                                  "A line of a .jsonl of a search for reservations",
-                                                  kReservationLineFields);
-
-void append_lines(std::string& out, const Run& run) {
-  for (const auto& [name, finding] : trial::findings_of(run.search()->result)) {
-    for (std::size_t i = 0; finding != nullptr && i < finding->schedule.size(); ++i) {
-      kLine.append_line(out, {*finding, i, run.name, name});
-    }
-  }
-}
-
-void append_lines(std::string& out, std::string_view name,
-                  const std::optional<HoldingFinding>& finding, const RunOf& of) {
-  if (!finding) return;
-  const auto& plan = of.report.plan;
-  const auto& line = plan.reserve ? kReservationLine : kLeaseLine;
-  const auto steps = holder_steps_of(*finding, plan, of.run.is_bundled);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    line.append_line(out, {*finding, steps[i], i, of.run.name, name});
-  }
-}
-
-constexpr const JsonObjectInfo* kObjects[] = {&kSearch, &kLeaseSearch, &kBudgetSearch,
-                                              &kLine,   &kLeaseLine,   &kReservationLine};
+constexpr const JsonObjectInfo* kObjects[] = {&kSearch, &kLeaseSearch, &kBudgetSearch};
 
 }  // namespace
 
-constinit const JsonOutput kJson{
-    "One object for the whole report. A .jsonl has a line for each request or event of each "
-    "finding.",
-    kObjects};
+constinit const JsonOutput kJson{"One object for the whole report.", kObjects};
 
 void write_json(JsonWriter& json, const Report& report, bool /*with_events*/) {
   const auto& plan = report.plan;
   const auto& object = plan.concurrency ? kLeaseSearch : plan.reserve ? kBudgetSearch : kSearch;
   object.write(json, report);
-}
-
-void append_steps_json(std::string& out, const Report& report) {
-  for (const auto& run : report.runs) {
-    if (run.search() != nullptr) {
-      append_lines(out, run);
-    } else {
-      const auto& result = run.holder_search()->result;
-      append_lines(out, "overfilled", result.overfilled, {report, run});
-      append_lines(out, "leak", result.leak, {report, run});
-    }
-  }
 }
 
 }  // namespace rlctl::cli::adversary

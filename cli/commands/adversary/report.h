@@ -15,8 +15,6 @@ extern const JsonOutput kJson;
 /// The report as a JSON object, which has the schedules whether or not it is `with_events`. Unknown
 /// values are null.
 void write_json(JsonWriter& json, const trial::Report& report, bool with_events);
-/// The steps of a search's findings: a JSON object and a line end for each request.
-void append_steps_json(std::string& out, const trial::Report& report);
 /// The finding of a search's only run that is worth replaying, as a log for --replay, with `time
 /// key cost` on each line: too much allowed, else a wrong denial by a clock that does not step
 /// back, else the most allowed. The log begins with the command that replays it.

@@ -198,22 +198,18 @@ class Searches {
     }
   }
 
-  /// Finds out whether the limiter is a token bucket, and what a clock that is ahead does to it.
-  /// Both are known of the bundled algorithms.
+  /// Finds out what a clock that is ahead does to the limiter; of the bundled algorithms that is
+  /// known.
   void probe(const script::Candidate& candidate, rlctl::adversary::Trial& trial,
              SearchFindings& findings) const try {
     const rlctl::adversary::Ask ask = [&](const rlctl::adversary::Schedule& schedule) {
       findings.result.requests_sent += static_cast<std::int64_t>(schedule.size());
       return trial.run({&schedule, 1}).front();
     };
-    const auto start = search_base(plan_);
-    const bool is_above = findings.result.most.score.worst > findings.limit.limit;
-    if (is_above && plan_.costs == std::vector<std::int64_t>{1}) {
-      findings.bucket_allows = rlctl::adversary::find_bucket(findings.limit, start, ask);
-    }
     const bool is_told = candidate.program || coarsest_time(*candidate.foreign) != nullptr;
     if (!is_told || !search_.steps_back()) return;
-    findings.clock_ahead = rlctl::adversary::find_clock_ahead(findings.limit, start, ask);
+    findings.clock_ahead =
+        rlctl::adversary::find_clock_ahead(findings.limit, search_base(plan_), ask);
   } catch (const Interrupted&) {
     findings.result.interrupted = true;
   }

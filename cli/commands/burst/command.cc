@@ -129,7 +129,7 @@ void add_options(Options& options, Plan& plan) {
   add_settle_options(options, plan);
   add_traffic(options, plan);
   add_clock(options, plan);
-  trial::add_report(options, plan);
+  trial::add_report(options, plan, true);
 }
 
 /// Limiters, and a pattern, or with --replay files.

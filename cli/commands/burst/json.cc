@@ -509,24 +509,17 @@ constexpr auto kEventOf = [](const Line& of) {
   return trial::AnsweredEvent{arrival.event, arrival.holder, arrival.cost, arrival.actual,
                               of.decision.allowed};
 };
-constexpr JsonField<Line> kNumberOfEvent{"request", kNumberFromOne,
-                                         "The number of the event in the run, from 1.",
-                                         [](const auto& of) { return of.number; }};
-
-constexpr JsonField<Line> kLeaseEventFields[] = {
-    kLineHead, {trial::kLeaseEventJson, kEventOf}, kNumberOfEvent};
-constexpr JsonObject<Line> kLeaseEvent("event", "A line of a .jsonl about a lease",
-                                       kLeaseEventFields);
-
-constexpr JsonField<Line> kReservationEventFields[] = {
-    kLineHead, {trial::kReservationEventJson, kEventOf}, kNumberOfEvent};
-constexpr JsonObject<Line> kReservationEvent("reservation_event",
-                                             "A line of a .jsonl about a reservation",
-                                             kReservationEventFields);
+constexpr JsonField<Line> kEventFields[] = {
+    kLineHead,
+    {trial::kEventJson, kEventOf},
+    {"request", kNumberFromOne, "The number of the event in the run, from 1.",
+     [](const auto& of) { return of.number; }},
+};
+constexpr JsonObject<Line> kEvent("event", "A line of a .jsonl about a lease or a reservation",
+                                  kEventFields);
 
 constexpr const JsonObjectInfo* kObjects[] = {&kReport,   &kLeaseReport, &kBudgetReport,
-                                              &kDecision, &kLeaseEvent,  &kReservationEvent,
-                                              &kFormats};
+                                              &kDecision, &kEvent,       &kFormats};
 
 }  // namespace
 
@@ -542,9 +535,7 @@ void write_json(JsonWriter& json, const Report& report, bool with_events) {
 void append_decision_json(std::string& out, const Plan& plan, std::string_view run,
                           std::int64_t number, std::string_view key,
                           const traffic::Arrival& arrival, const limiter::Decision& decision) {
-  const auto& object = arrival.holder == 0                         ? kDecision
-                       : traffic::is_of_reservation(arrival.event) ? kReservationEvent
-                                                                   : kLeaseEvent;
+  const auto& object = arrival.holder == 0 ? kDecision : kEvent;
   object.append_line(out, {plan, run, number, key, arrival, decision});
 }
 

@@ -15,7 +15,6 @@
 #include "base/time.h"
 #include "cli/app/command.h"
 #include "cli/commands/check/plan.h"
-#include "cli/options/completions.h"
 #include "cli/options/holder_options.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
@@ -28,9 +27,6 @@
 
 namespace rlctl::cli::check {
 namespace {
-
-/// Each is a series of its own in --textfile.
-constexpr std::int64_t kMaxTopDenied = 1000;
 
 void add_options(Options& options, Plan& plan) {
   add_limit_options(options, plan.limit, true);
@@ -89,11 +85,6 @@ void add_options(Options& options, Plan& plan) {
       .value("--textfile", "FILE", into(plan.textfile, checked_textfile),
              "with --batch, count answers in this file for node_exporter's textfile collector; its "
              "name ends in .prom")
-      .needs("--batch");
-  options
-      .value("--top-denied", "NUMBER",
-             into(plan.top_denied, number_between("--top-denied", 1, kMaxTopDenied)),
-             "with --batch, report this many of the most denied keys, in --textfile or at the end")
       .needs("--batch");
 }
 
@@ -280,8 +271,7 @@ Examples:
   rlctl check --limit 100000/d --reserve 400 --hold 30s tokens:acme
   cut -f1 requests.tsv | rlctl check --limit 1000/h --batch
 )",
-         .notes = algorithm_help,
-         .complete_operand = complete_key},
+         .notes = algorithm_help},
     .add = add_command<Plan, add_options, run>,
     .json = &kJson,
     .declares = CommandLine::Declares::kWhatMayBeGiven,

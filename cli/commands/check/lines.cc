@@ -1,15 +1,12 @@
 #include "cli/commands/check/lines.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/terminal/output.h"
-#include "cli/terminal/table.h"
 
 namespace rlctl::cli::check {
 namespace {
@@ -23,16 +20,6 @@ std::string without_values(std::string_view message) {
     if (!quoted && !is_digit(c)) pattern += c;
   }
   return pattern;
-}
-
-/// The number of counters for each key shown, and their minimum: enough for nearly exact counts.
-constexpr std::size_t kCountersPerKey = 10, kMinCounters = 1000;
-
-/// By how much a count of these keys may be too high.
-std::int64_t largest_error(const std::vector<TopKeys::Entry>& entries) {
-  std::int64_t largest = 0;
-  for (const auto& entry : entries) largest = std::max(largest, entry.error);
-  return largest;
 }
 
 }  // namespace
@@ -80,42 +67,7 @@ std::string FailureRun::others() const {
   return (others_ == 1 ? text : text + " to " + std::to_string(last_)) + ")";
 }
 
-/// The counter of a key that has none yet: a new one, or that of the rarest key, whose count it
-/// takes over, since the new key may have been added that often before.
-TopKeys::Counters::iterator TopKeys::place_for(std::string_view key) {
-  if (by_count_.size() < counters_) {
-    return by_count_.emplace(0, Counter{.key = std::string(key)});
-  }
-  const auto rarest = by_count_.begin();
-  by_key_.erase(rarest->second.key);
-  rarest->second = {.key = std::string(key), .error = rarest->first};
-  return rarest;
-}
-
-void TopKeys::add(std::string_view key) {
-  key = key.substr(0, kMaxBytes);
-  const auto found = by_key_.find(key);
-  const auto counter = found == by_key_.end() ? place_for(key) : found->second;
-  // Moving the node leaves the key, and the view of it, where they are.
-  auto node = by_count_.extract(counter);
-  ++node.key();
-  const auto moved = by_count_.insert(std::move(node));
-  by_key_.insert_or_assign(moved->second.key, moved);
-}
-
-std::vector<TopKeys::Entry> TopKeys::top(std::size_t most) const {
-  std::vector<Entry> entries;
-  for (auto next = by_count_.rbegin(); next != by_count_.rend() && entries.size() < most; ++next) {
-    entries.push_back({.key = next->second.key, .count = next->first, .error = next->second.error});
-  }
-  return entries;
-}
-
 Tally::Tally(const Plan& plan, std::string_view command) : plan_(plan), command_(command) {
-  if (plan.top_denied > 0) {
-    top_.emplace(
-        std::max(kCountersPerKey * static_cast<std::size_t>(plan.top_denied), kMinCounters));
-  }
   if (!plan.textfile) return;
   write();
   next_write_ = Clock::now() + kInterval;
@@ -123,7 +75,6 @@ Tally::Tally(const Plan& plan, std::string_view command) : plan_(plan), command_
 
 void Tally::add(const Answer& result) {
   ++(result.decision.allowed ? allowed_ : denied_);
-  if (top_ && !result.decision.allowed) top_->add(result.key);
 }
 
 std::string Tally::write_if_due() {
@@ -140,7 +91,6 @@ std::string Tally::write_if_due() {
 
 void Tally::end() {
   if (plan_.shadow) report_shadow();
-  if (top_ && !plan_.textfile) report_top();
   if (plan_.textfile) write();
 }
 
@@ -167,14 +117,6 @@ std::string Tally::metrics() const {
   sample({"result", "denied"}, plan_.shadow ? 0 : denied_);
   sample({"result", "error"}, errors_);
   if (plan_.shadow) sample({"result", "would_deny"}, denied_);
-  if (!top_) return out;
-  const auto top = top_->top(static_cast<std::size_t>(plan_.top_denied));
-  metrics.family("rlctl_check_top_denied_total", "counter",
-                 "Denied requests of the keys that were denied most.");
-  for (const auto& entry : top) sample({"key", entry.key}, entry.count);
-  metrics.family("rlctl_check_top_denied_error", "gauge",
-                 "How much too high a count of rlctl_check_top_denied_total may be, at most.");
-  sample({"key", ""}, largest_error(top));
   return out;
 }
 
@@ -183,24 +125,6 @@ void Tally::report_shadow() const {
               " would have been denied (--shadow)";
   if (errors_ > 0) text += "; no decision for " + counted(errors_, "line");
   warn(text, command_);
-}
-
-void Tally::report_top() const {
-  const auto top = top_->top(static_cast<std::size_t>(plan_.top_denied));
-  auto text = counted(denied_, "request") + (plan_.shadow ? " would have been denied" : " denied");
-  if (!top.empty()) text += ", most often those of";
-  if (const auto error = largest_error(top); error > 0) {
-    text += " (counts may be too high by up to " + std::to_string(error) + ")";
-  }
-  warn(text + (top.empty() ? "" : ":"), command_);
-  std::vector<Cells> rows;
-  for (const auto& entry : top) {
-    rows.push_back({"  " + escaped_text(entry.key), std::to_string(entry.count)});
-  }
-  std::string out;
-  const Columns columns(rows, Numbers::kAfterFirst);
-  for (const auto& row : rows) out += columns.line(row) + "\n";
-  write_stderr(out);
 }
 
 }  // namespace rlctl::cli::check

@@ -37,7 +37,6 @@ struct Plan {
   bool quiet = false;
   OnError on_error = {};
   std::optional<std::string> textfile = {};
-  std::int64_t top_denied = 0;
   bool is_batch = false;
   std::optional<std::string> batch_file = {};
   bool refunds = false;  ///< a line of a batch may have a cost below 0

@@ -25,13 +25,11 @@ struct LineCompletions {
   std::optional<std::size_t> program = std::nullopt;
 };
 
-/// A line of which the last word, which may be empty, is unfinished. Asks a server only for keys;
-/// see complete_key().
+/// A line of which the last word, which may be empty, is unfinished.
 class UnfinishedLine {
  public:
   /// `words` is the command line after "rlctl".
-  UnfinishedLine(std::span<const std::string> words, const Interrupt& interrupt)
-      : words_(words), word_(words.back()), interrupt_(interrupt) {
+  explicit UnfinishedLine(std::span<const std::string> words) : words_(words), word_(words.back()) {
     line_.parse_unfinished(words.first(words.size() - 1));
     operands_ = line_.operands();
   }
@@ -54,7 +52,7 @@ class UnfinishedLine {
     if (!line_.after_separator() && word_.starts_with('-')) return complete_option();
     const auto* command = line_.innermost_command();
     auto completions = command == nullptr ? Completions{} : ask(command->complete_operand, word_);
-    // Before "--", a key or a name like this would be an option.
+    // Before "--", a name like this would be an option.
     if (!line_.after_separator()) {
       std::erase_if(completions.words,
                     [](const Completion& one) { return one.word.starts_with('-'); });
@@ -92,14 +90,11 @@ class UnfinishedLine {
     return completer({.word = typed,
                       .operands = operands_,
                       .options = line_.options(),
-                      .connection = line_.general.connection,
-                      .configuration = configuration,
-                      .interrupt = interrupt_});
+                      .configuration = configuration});
   }
 
   std::span<const std::string> words_;
   std::string_view word_;
-  const Interrupt& interrupt_;
   RlctlLine line_;
   std::vector<std::string> operands_;
 };
@@ -133,10 +128,7 @@ ExitStatus run_words(Invocation& invocation) {
   std::vector<std::string> words(invocation.operands.begin(), invocation.operands.end());
   if (words.empty()) words.emplace_back();
   try {
-    write_completions(UnfinishedLine(words, invocation.interrupt).complete(),
-                      invocation.out.buffer());
-  } catch (const Interrupted&) {
-    throw;
+    write_completions(UnfinishedLine(words).complete(), invocation.out.buffer());
   } catch (const std::exception&) {
     return ExitStatus::kDenied;
   }
@@ -202,7 +194,7 @@ const Command kCommand{
                  "Prints a script for the shell that completes commands, options and their\n"
                  "values: algorithms, patterns, and the policies and scripts of the configuration\n"
                  "file. The script calls 'rlctl completion words' at each Tab. It contacts no\n"
-                 "server unless RLCTL_COMPLETE_KEYS=1 is set: then it completes KEYs too.",
+                 "server, and so completes no KEYs.",
              .epilogue = R"(
 Exit status: 0 done, 2 wrong usage; words: 1 if they are unknown.
 

@@ -3,8 +3,8 @@
 #
 #     source <(rlctl completion bash)
 
-# What stands on the line is executed, and keys have names that anybody may choose: nothing that a shell would
-# interpret may get there unquoted, or quoted otherwise than the word that is typed.
+# What stands on the line is executed, and a policy may have any name: nothing that a shell would interpret may get
+# there unquoted, or quoted otherwise than the word that is typed.
 _rlctl() {
   local IFS=$' \t\n' typed=${COMP_LINE:0:COMP_POINT} words=() piece i
   # COMP_WORDS is split at = and : too; the words are put together again as they stand in the line.

@@ -170,10 +170,10 @@ ExitStatus run(const Plan& given, Invocation& invocation) {
   }
 }
 
-/// Completes the script, unless a policy has it, then KEYs.
+/// Completes the script, unless a policy has it.
 Completions complete_operand(const CompletionContext& typed) {
   const bool is_named = typed.options.is_given("--policy");
-  return typed.operands.empty() && !is_named ? complete_limiter(typed) : complete_key(typed);
+  return typed.operands.empty() && !is_named ? complete_limiter(typed) : Completions{};
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "cli/commands/inspect/report.h"
-#include "cli/options/completions.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
 #include "cli/server/connection.h"
@@ -322,7 +321,6 @@ Examples:
   rlctl list --above 80% --json | jq -r .key | rlctl inspect -
   rlctl inspect --json --entries all -- "$key" | jq .used
 )",
-             .complete_operand = complete_key,
              .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,
     .only_looks = true,

@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "base/time.h"
 #include "cli/app/command.h"
-#include "cli/options/completions.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
 #include "cli/report/usage.h"
@@ -428,7 +427,6 @@ Examples:
   rlctl quota --policy login -w 50% ann
 )",
              .notes = notes,
-             .complete_operand = complete_key,
              .instead = kInstead},
     .add = add_command<Plan, declare_options, run>,
     .report = report_failure,

@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "cli/app/command.h"
 #include "cli/commands/reset/session.h"
-#include "cli/options/completions.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
 #include "cli/server/asker.h"
@@ -709,8 +708,7 @@ Examples:
   rlctl reset --match 'login:*' --dry-run
   rlctl reset --match 'login:*' --yes --save removed.jsonl
   rlctl reset --restore removed.jsonl
-)",
-         .complete_operand = complete_key},
+)"},
     .add = add_command<Plan, add_options, run>,
     .json = &kJson,
     .decides_dash = true};

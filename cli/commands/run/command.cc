@@ -9,7 +9,6 @@
 
 #include "base/text.h"
 #include "base/time.h"
-#include "cli/options/completions.h"
 #include "cli/options/options.h"
 #include "cli/server/answer.h"
 #include "cli/server/needs.h"
@@ -418,8 +417,7 @@ Examples:
   rlctl run import --concurrency 3 --wait=5m -- ./import
   rlctl run -q -E 0 report --limit 1/d --on-error allow -- ./report
 )",
-             .notes = algorithm_help,
-             .complete_operand = complete_key},
+             .notes = algorithm_help},
     .add = add_command<Plan, add_options, run>,
     .report = report,
     .json = &kJson,

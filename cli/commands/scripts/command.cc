@@ -1,16 +1,13 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "base/file.h"
 #include "base/json_object.h"
 #include "base/text.h"
 #include "cli/app/command.h"
@@ -157,83 +154,10 @@ ExitStatus load_scripts(Invocation& invocation) {
   return ExitStatus::kDone;
 }
 
-// ---- export ----
-
-struct ExportedFile {
-  const Algorithm* script;
-  std::string path;
-  bool is_there = false;  ///< with these contents
-
-  std::string_view result() const { return is_there ? "unchanged" : "written"; }
-};
-
-constexpr JsonField<ExportedFile> kExportedFields[] = {
-    {kName, [](const ExportedFile& file) -> const Algorithm& { return *file.script; }},
-    {"file", kText, "The path of the file.", [](const auto& file) { return JsonBytes{file.path}; }},
-    {"result", JsonType{R"("enum": ["written", "unchanged"])"},
-     "Whether the file was written or had these contents already.",
-     [](const auto& file) { return file.result(); }},
-};
-constexpr JsonObject<ExportedFile> kExported("export", "export: a file", kExportedFields);
-
-/// Throws UsageError if a file has other contents.
-std::vector<ExportedFile> files_to_export(const std::filesystem::path& folder) {
-  std::vector<ExportedFile> files;
-  for (const auto* script : chosen_scripts({})) {
-    ExportedFile file{script, (folder / (std::string(script->name) + ".lua")).string()};
-    std::error_code ignored;
-    if (std::filesystem::exists(file.path, ignored)) {
-      try {
-        // One byte more shows that it is longer.
-        file.is_there = read_all(open_file(file.path), script->script.size() + 1) == script->script;
-      } catch (const std::system_error& error) {
-        throw InputError("cannot read " + quoted_and_masked(file.path) + ": " +
-                         errno_text(error.code().value()));
-      }
-      if (!file.is_there) {
-        throw UsageError(quoted_and_masked(file.path) + " has other contents",
-                         "remove it first; nothing was written");
-      }
-    }
-    files.push_back(std::move(file));
-  }
-  return files;
-}
-
-ExitStatus export_scripts(Invocation& invocation) {
-  constexpr const char* kUsage = "rlctl scripts export lua";
-  const auto& folders = invocation.operands;
-  require_at_most(1, folders, kUsage);
-  if (folders.empty() || folders[0].empty()) throw UsageError("no DIR given", kUsage);
-  if (folders[0] == "-") throw UsageError("'-' is not a folder", "a folder of that name is ./-");
-  const auto files = files_to_export(folders[0]);
-  std::error_code failed;
-  std::filesystem::create_directories(folders[0], failed);
-  if (failed) {
-    throw OutputError("cannot make the folder " + quoted_and_masked(folders[0]) + ": " +
-                      errno_text(failed.value()));
-  }
-  auto& out = invocation.out.buffer();
-  for (const auto& file : files) {
-    if (!file.is_there) {
-      OutputFile written("export", file.path);
-      written.write(file.script->script);
-      written.commit();
-    }
-    if (invocation.json) {
-      kExported.append_line(out, file);
-    } else {
-      out.append(file.result()).append(" file=").append(escaped_text(file.path)).append("\n");
-    }
-  }
-  return ExitStatus::kDone;
-}
-
 // ---- The command ----
 
-constexpr const JsonObjectInfo* kObjects[] = {&kListed, &kShown, &kLoaded, &kExported,
-                                              &kProposalJson};
-constexpr JsonOutput kJson{"One object for each script or file.", kObjects};
+constexpr const JsonObjectInfo* kObjects[] = {&kListed, &kShown, &kLoaded, &kProposalJson};
+constexpr JsonOutput kJson{"One object for each script.", kObjects};
 
 Completions complete_script_named(const CompletionContext&) {
   return to_completions(limiter::algorithms(), &Algorithm::name);
@@ -271,16 +195,6 @@ Example:
 )",
          .complete_operand = complete_script_named},
         [](Options&) -> Action { return load_scripts; }},
-    Subcommand{{.name = "export",
-                .summary = "write the scripts of the algorithms to files",
-                .synopsis = "scripts export DIR",
-                .about = "Writes the scripts of the algorithms to files in DIR.",
-                .epilogue = R"(
-Example:
-  rlctl scripts export lua
-)",
-                .complete_operand = complete_file},
-               [](Options&) -> Action { return export_scripts; }},
     Subcommand{
         {.name = "describe",
          .summary = "propose a head for a script of your own",
@@ -302,22 +216,21 @@ Action add(Options& options) {
 }  // namespace
 const Command kCommand{
     .text = {.name = "scripts",
-             .summary = "list, print, load, export or describe Lua scripts",
+             .summary = "list, print, load or describe Lua scripts",
              .synopsis = "scripts list\n"
                          "scripts show NAME\n"
                          "[connection] scripts load [NAME...]\n"
-                         "scripts export DIR\n"
                          "scripts describe FILE",
              .about =
                  "list shows the name, SHA1, size and parameters of each script, show prints one,\n"
-                 "load sends them to all masters with SCRIPT LOAD, export writes those of the\n"
-                 "algorithms to files. describe proposes a head for a script of your own.\n"
-                 "rlctl-scripts(7) describes the scripts, and how to call them.",
+                 "load sends them to all masters with SCRIPT LOAD. describe proposes a head for\n"
+                 "a script of your own. rlctl-scripts(7) describes the scripts, and how to call\n"
+                 "them.",
              .statuses =
                  {
                      "done",
                      {},
-                     "wrong usage, or a file cannot be written",
+                     "wrong usage, or a file cannot be read",
                      kStatusUnreachable,
                      kStatusRefused,
                      kStatusRejected,
@@ -328,7 +241,7 @@ Examples:
   rlctl scripts show gcra | sha1sum
   rlctl scripts load
   rlctl scripts describe my.lua
-  rlctl scripts export lua
+  rlctl scripts show gcra >gcra.lua
 )"},
     .add = add,
     .json = &kJson,

@@ -10,7 +10,6 @@
 #include "base/json_object.h"
 #include "base/text.h"
 #include "cli/app/command.h"
-#include "cli/options/completions.h"
 #include "cli/options/holder_options.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
@@ -235,10 +234,6 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
   return decision.allowed ? ExitStatus::kDone : ExitStatus::kDenied;
 }
 
-Completions complete_operand(const CompletionContext& typed) {
-  return typed.operands.empty() ? complete_key(typed) : Completions{};
-}
-
 }  // namespace
 
 const Command kCommand{
@@ -269,7 +264,6 @@ Examples:
   rlctl settle tokens:acme 7f3a9c51e20b4d68 --release
   rlctl settle --policy tokens acme 7f3a9c51e20b4d68 380
 )",
-             .complete_operand = complete_operand,
              .takes_numbers = true},
     .add = add_command<Plan, add_options, run>,
     .json = &kJson,

@@ -90,11 +90,11 @@ END
 @test "a script is asked with a clock that is ahead if it is told the time, and the clock may step back" {
   local bucket=("$project/tests/limiters/told-bucket.lua" --args '{limit} {window_us} {now_us}' --json)
   run -0 search "${bucket[@]}"
-  assert_equal "$(gojq -c '.runs[0] | [.bucket_allows, .clock_ahead]' <<<"$output")" '[9,{"ahead_us":3600000000,"allowed":4,"allowed_without":99,"requests":99}]'
+  assert_equal "$(gojq -c '.runs[0] | .clock_ahead' <<<"$output")" '{"ahead_us":3600000000,"allowed":4,"allowed_without":99,"requests":99}'
   run -0 search "${bucket[@]}" --monotonic
-  assert_equal "$(gojq -c '.runs[0] | [.bucket_allows, .clock_ahead]' <<<"$output")" '[9,null]'
+  assert_equal "$(gojq -c '.runs[0] | .clock_ahead' <<<"$output")" null
   run -0 search gcra --json
-  assert_equal "$(gojq -c '.runs[0] | [.bucket_allows, .clock_ahead]' <<<"$output")" '[null,null]'
+  assert_equal "$(gojq -c '.runs[0] | .clock_ahead' <<<"$output")" null
 }
 
 @test "another server is refused to a script that has one key for all requests" {
@@ -171,18 +171,12 @@ LUA
 }
 
 @test "each step of a finding has what the limiter answered, where that is known" {
-  local adversary=(adversary --model --limit 2/10s fixed-window)
-  run -0 as jsonl rlctl "${adversary[@]}"
-  echo "$output" >x.jsonl
-  run -0 rlctl "${adversary[@]}" --json
+  run -0 rlctl adversary --model --limit 2/10s fixed-window --json
   assert_equal "$(gojq -c '.base_us as $base | .runs[0].most.schedule[0] |
     [.at_us - $base, .allowed, .remaining, .retry_after_us]' <<<"$output")" '[9000000,true,1,0]'
-  # A line for each step.
-  assert_equal "$(gojq -c '[.runs[0] | .most, .wrongly_denied | select(.) | .schedule[]]' <<<"$output")" \
-    "$(gojq -sc 'map(del(.algorithm, .finding, .request, .is_wrongly_denied))' x.jsonl)"
-  assert_equal "$(gojq -sc 'map(select(.finding == "most") | .request) | . == [range(1; length + 1)]' x.jsonl)" true
-  assert_equal "$(gojq -c '.runs[0].wrongly_denied.wrongly_denied // []' <<<"$output")" \
-    "$(gojq -sc 'map(select(.finding == "wrongly_denied" and .is_wrongly_denied) | .request - 1)' x.jsonl)"
+  # As the refusal of -o x.jsonl says.
+  assert_equal "$(gojq -c '[.runs[][].schedule?[]?]' <<<"$output")" \
+    "$(gojq -c '[.runs[] | .most, .wrongly_denied | select(.) | .schedule[]]' <<<"$output")"
   # This script does not tell what remains.
   run -0 search "${trusting[@]}" --json
   assert_equal "$(gojq -c '.runs[0].most.schedule[0] | [.remaining, .retry_after_us]' <<<"$output")" '[null,0]'

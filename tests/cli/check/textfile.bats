@@ -1,7 +1,7 @@
 # needs: server
 load ../../support/common
 
-# --textfile and --top-denied where files, pipes and signals matter; textfile.t has what they say.
+# --textfile where files, pipes and signals matter; textfile.t has what they say.
 
 setup_file() { start_server; }
 setup() {
@@ -51,14 +51,6 @@ is_new() { [[ $file -nt $BATS_TEST_TMPDIR/old ]]; }
       rm -r $folder; echo a; } | rlctl check --limit 2/60s --batch --textfile $folder/check.prom"
   assert_output --partial 'allowed key=a '
   assert_equal "$stderr" "rlctl: check: --textfile: cannot write '$folder/check.prom': no such file or directory"
-}
-
-@test "the counts of --top-denied are bounded in memory, and say by how much they may be too high" {
-  # 1000 counters: the 1001st key takes over the count of another.
-  run -1 --separate-stderr bash -c "{ printf '%s\n' a a a a; seq 1000; seq 1000; seq 1000; } |
-    rlctl check -q --limit 1/60s --batch --top-denied 2"
-  assert_regex "${stderr_lines[0]}" \
-    '^rlctl: check: 2003 requests denied, most often those of \(counts may be too high by up to [0-9]+\):$'
 }
 
 @test "the file and the totals are complete although the answers cannot be written; a new file has the mode of the umask" {

@@ -1,4 +1,3 @@
-# needs: server
 load ../../support/common
 
 # Completion in the shells themselves, each at a terminal of its own.
@@ -6,7 +5,7 @@ load ../../support/common
 setup() {
   needs_terminal
   export RLCTL_CONFIG=$BATS_TEST_TMPDIR/config.toml told=$BATS_TEST_TMPDIR/told
-  printf '%s\n' '[policy.login]' 'key = "login:{}"' 'limit = "5/60s"' >"$RLCTL_CONFIG"
+  printf '[policy.%s]\nkey = "k:{}"\nlimit = "5/60s"\n' login '"mail:ann"' '"user@example.com"' '"with blank"' >"$RLCTL_CONFIG"
   mkdir "$BATS_TEST_TMPDIR/folder" "$BATS_TEST_TMPDIR/bin"
   cd "$BATS_TEST_TMPDIR/folder"
   touch only-file.toml 'in folder.toml' "$HOME/in-home.toml"
@@ -34,11 +33,6 @@ type_lines() {
 
 # completes SHELL-COMMAND: types lines into the shell, and compares what rlctl was told.
 completes() {
-  start_server
-  cli SET login:ann x >/dev/null
-  cli SET user@example.com x >/dev/null
-  cli SET 'with blank' x >/dev/null
-  export RLCTL_COMPLETE_KEYS=1
   local typed_and_told
   typed_and_told=$(
     cat <<'END'
@@ -48,12 +42,12 @@ rlctl check --pol\tlo\tann|<check><--policy><login><ann>
 rlctl burst gcra lea\tsteady|<burst><gcra><leaky-bucket><steady>
 rlctl --config on\tcheck|<--config><only-file.toml><check>
 rlctl --config=on\tcheck|<--config=only-file.toml><check>
-rlctl inspect log\tk|<inspect><login:ann><k>
-rlctl inspect login:a\tk|<inspect><login:ann><k>
-rlctl inspect "login:a\t|<inspect><login:ann>
-rlctl inspect user@e\tk|<inspect><user@example.com><k>
-rlctl inspect with\tk|<inspect><with blank><k>
-rlctl inspect "with b\t|<inspect><with blank>
+rlctl check --policy ma\tk|<check><--policy><mail:ann><k>
+rlctl check --policy mail:a\tk|<check><--policy><mail:ann><k>
+rlctl check --policy "mail:a\t|<check><--policy><mail:ann>
+rlctl check --policy user@e\tk|<check><--policy><user@example.com><k>
+rlctl check --policy with\tk|<check><--policy><with blank><k>
+rlctl check --policy "with b\t|<check><--policy><with blank>
 rlctl check --config ~/in-h\tk|<check><--config><~/in-home.toml><k>
 rlctl check --config=in\\ f\tk|<check><--config=in folder.toml><k>
 rlctl run k -- mkfif\tx|<run><k><--><mkfifo><x>

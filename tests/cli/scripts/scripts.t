@@ -25,14 +25,3 @@ loaded name=concurrency sha1=[..] servers=1
 loaded name=gcra sha1=[..] servers=1
 $ rlctl scripts load gcra --json
 {"name":"gcra","sha1":"[..]","servers":1}
-
-## export replaces no file that has other contents, and then writes nothing
-$ write lua/token-bucket.lua
-< -- mine
-$ rlctl scripts export lua
-! rlctl: scripts: 'lua/token-bucket.lua' has other contents
-!   hint: remove it first; nothing was written
-[2]
-$ cat lua/fixed-window.lua
-! cat: lua/fixed-window.lua: no such file
-[1]
