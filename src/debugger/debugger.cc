@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "lua/compiled.h"
 #include "lua/lexer.h"
-#include "lua/stop_lines.h"
 
 namespace rlctl::debugger {
 namespace {

@@ -34,7 +34,6 @@ struct Halt {
     kCalledFor,  ///< the script called redis.breakpoint()
     kWatch,
     kStopped,  ///< by the user, or by Redis's debugger because the script has run for long
-    kCall,     ///< before a call: see EngineDebugger::set_call_stops()
     kError,    ///< at an error that nothing in the script catches
     kEnded,    ///< see Debugger::result()
   } why = Why::kStepped;
@@ -52,7 +51,6 @@ struct Halt {
     Watch watch = {};  ///< with its current value
     lua::Evaluation before = {};
   };
-  std::string call = {};                  ///< kCall: which of the calls that were asked for
   std::string error = {};                 ///< kError: its message, without its place
   std::vector<WatchChange> watches = {};  ///< kWatch: the watches that changed
 };

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/text.h"
 #include "debugger/alternation.h"
 #include "lua/lexer.h"
 
@@ -151,10 +150,6 @@ class EngineDebugger::Run final : public Recorder {
     is_called_for_ = std::exchange(calls_for_halt_, false);
     calls_before_ += keep_last(calls_);
     messages_before_ += keep_last(messages_);
-    if (goal_.kind == Kind::kNumber) {
-      if (result_.lines == goal_.number) halt(Why::kStepped);
-      return;
-    }
     if (goal_.kind == Kind::kStart) return halt(Why::kStarted);
     if (auto reason = debugger_.reason_to_halt()) {
       debugger_.next_halt_ = *std::move(reason);
@@ -167,16 +162,11 @@ class EngineDebugger::Run final : public Recorder {
 
   void at_error(lua::Stack& stack, const lua::Value& error) override {
     Recorder::at_error(stack, error);
-    if (!debugger_.options_.stops_at_errors || goal_.kind == Kind::kNumber) return;
+    if (!debugger_.options_.stops_at_errors) return;
     its_stack_ = &stack;
     debugger_.line_ = result_.error_line;
     debugger_.next_halt_.error = result_.message;
     halt(Why::kError);
-  }
-
-  void before_call(lua::Stack& stack, const std::vector<std::string>& words, bool raises) override {
-    if (stack.is_evaluating() || goal_.kind == Kind::kNumber) return;
-    if (debugger_.is_wanted(words, raises, debugger_.next_halt_.call)) halt(Why::kCall);
   }
 
   void at_work() override {
@@ -290,10 +280,6 @@ Halt EngineDebugger::go_on() {
   return move({.kind = Goal::Kind::kNothing});
 }
 
-Halt EngineDebugger::go_on_to(std::int64_t number) {
-  return move({.kind = Goal::Kind::kNumber, .number = number});
-}
-
 Halt EngineDebugger::abort_script() {
   return move({.kind = Goal::Kind::kAbort});
 }
@@ -362,19 +348,6 @@ std::optional<Halt> EngineDebugger::reason_to_halt() {
   halt.why = *why;
   halt.line = line_;
   return halt;
-}
-
-/// Whether the script must halt before a call; sets which of the wanted ones it is.
-bool EngineDebugger::is_wanted(const std::vector<std::string>& words, bool raises,
-                               std::string& which) const {
-  if (call_stops_.empty()) return false;
-  for (auto name :
-       {lower_case(words.front()), std::string(raises ? "redis.call" : "redis.pcall")}) {
-    if (!call_stops_.contains(name)) continue;
-    which = std::move(name);
-    return true;
-  }
-  return false;
 }
 
 // ---- Looking ----

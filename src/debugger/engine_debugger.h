@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,9 +67,6 @@ class EngineDebugger final : public Debugger {
   /// to the end. Stops earlier as next() does.
   Halt finish();
   Halt go_on() override;
-  /// Runs until the script is at the line with this number, counted as RunResult::lines counts,
-  /// whatever else would halt it.
-  Halt go_on_to(std::int64_t number);
   /// Ends the script, whatever it catches.
   Halt abort_script() override;
 
@@ -104,9 +100,6 @@ class EngineDebugger final : public Debugger {
   bool remove_watch(std::int64_t number);
   const std::vector<Watch>& watches() const noexcept { return watches_; }
   void clear_watches() { watches_.clear(); }
-  /// Halts the script before each call of these commands, in lower case, or through "redis.call" or
-  /// "redis.pcall", under whatever name the script calls them.
-  void set_call_stops(std::set<std::string> calls) { call_stops_ = std::move(calls); }
   /// Whether the script halts at errors.
   void set_stops_at_errors(bool stops) { options_.stops_at_errors = stops; }
 
@@ -120,15 +113,13 @@ class EngineDebugger final : public Debugger {
   /// Where to halt, if nothing else asks for it.
   struct Goal {
     enum class Kind {
-      kStart,   ///< at the first line
-      kLine,    ///< at the next line
-      kCalls,   ///< at a line of one of these calls
-      kNumber,  ///< at the line with this number, and nowhere else
+      kStart,  ///< at the first line
+      kLine,   ///< at the next line
+      kCalls,  ///< at a line of one of these calls
       kNothing,
       kAbort,  ///< end the run
     } kind = Kind::kStart;
     std::vector<std::int64_t> calls = {};
-    std::int64_t number = 0;
   };
 
   Run& current() const;
@@ -137,7 +128,6 @@ class EngineDebugger final : public Debugger {
   void check_watches();
   bool breaks_here();
   void log(const Breakpoint& breakpoint, const std::string& text) const;
-  bool is_wanted(const std::vector<std::string>& words, bool raises, std::string& which) const;
   Halt move(Goal goal);
   Halt halt(Halt::Why why);
   Halt step_back_to(std::size_t first_frame);
@@ -145,7 +135,6 @@ class EngineDebugger final : public Debugger {
   keyspace::Keyspace& keys_;
   Options options_;
   std::vector<Watch> watches_;
-  std::set<std::string> call_stops_;
   std::int64_t watch_count_ = 0;
 
   std::unique_ptr<Run> run_;  ///< null if no script runs

@@ -107,7 +107,6 @@ class Recorder : public lua::Observer {
   void on_debug(const std::vector<lua::Value>& values) override;
   void on_log(std::string_view level, std::string text) override;
 
-  void before_call(lua::Stack&, const std::vector<std::string>&, bool) override {}
   void at_work() override {}
   bool on_breakpoint() override { return false; }
   void on_return(const lua::Value& value) override { result_.returned = value; }

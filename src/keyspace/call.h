@@ -146,12 +146,6 @@ class Call {
   std::size_t edited_count_ = 0;
 };
 
-/// Whether a command with this arity, which is as CommandInfo has it, takes so many words.
-constexpr bool has_arity(std::size_t count, int arity) {
-  return arity > 0 ? count == static_cast<std::size_t>(arity)
-                   : count >= static_cast<std::size_t>(-arity);
-}
-
 /// A row of a table.
 struct Command {
   std::string_view name;  ///< in upper case
@@ -161,7 +155,10 @@ struct Command {
   int last_key = 1;  ///< the index of the last word that is a key, the first being 1; 0: none is
   int key_step = 1;  ///< between two keys
 
-  bool takes(std::size_t count) const { return has_arity(count, arity); }
+  bool takes(std::size_t count) const {
+    return arity > 0 ? count == static_cast<std::size_t>(arity)
+                     : count >= static_cast<std::size_t>(-arity);
+  }
 };
 constexpr bool kReads = false, kWrites = true;
 constexpr int kNoKey = 0, kTwoKeys = 2, kAllWords = std::numeric_limits<int>::max();
@@ -175,9 +172,9 @@ void reply_size(Call& call) {
 
 /// Throws NotImplementedHere: "… is not implemented here".
 [[noreturn]] void refuse(std::string_view what);
-/// The error that Redis replies to a script for a command that is in none of the tables. Throws
-/// NotImplementedHere if a server runs it.
-const char* error_of_other_command(std::span<const std::string_view> words);
+/// For a name that is in none of the tables: throws NotImplementedHere if some server has a command
+/// of this name.
+void refuse_other_command(std::string_view word);
 
 std::span<const Command> key_commands();
 std::span<const Command> string_commands();

@@ -120,7 +120,8 @@ std::vector<CommandInfo> Keyspace::commands() {
 
 void Keyspace::call(std::span<const std::string_view> words, bool read_only, std::string& reply) {
   const auto* const command = find_command(words.front());
-  const char* const refusal = command == nullptr              ? error_of_other_command(words)
+  if (command == nullptr) refuse_other_command(words.front());
+  const char* const refusal = command == nullptr ? "ERR Unknown Redis command called from script"
                               : !command->takes(words.size()) ? kWrongWordCount
                               : command->writes && read_only
                                   ? "ERR Write commands are not allowed from read-only scripts."

@@ -80,7 +80,7 @@ std::optional<std::vector<Place>> direct_calls_of_time(const Calls& calls) {
     if (command.empty()) return std::nullopt;
     if (command.size() != 4 || !contains_in_any_case(command, "time")) continue;
     if (!calls.is(i + size + 2, ")")) continue;
-    for (std::size_t j = 0; j < size; ++j) places.push_back({&calls.at(i + j), j == 0});
+    for (std::size_t j = 0; j < size; ++j) places.push_back({&calls.at(i + j), j + 1 == size});
   }
   return places;
 }

@@ -54,7 +54,7 @@ class Calls {
 /// A token of a call, to be replaced.
 struct Place {
   const Token* token = nullptr;
-  bool is_first = false;  ///< it is the `redis` of redis.call, or an alias
+  bool is_last = false;  ///< it is the `call` of redis.call, or an alias
 };
 
 /// The tokens of redis.call in each redis.call('TIME'); std::nullopt if TIME might be called in

@@ -120,9 +120,7 @@ class Observer {
   virtual void at_line(Stack& stack) = 0;
   /// The script has raised an error that nothing in it catches, at Stack::line().
   virtual void at_error(Stack& stack, const Value& error) = 0;
-  /// The script is about to call a command. `raises`: by redis.call(), not by redis.pcall().
-  virtual void before_call(Stack& stack, const std::vector<std::string>& words, bool raises) = 0;
-  /// The reply, in RESP2.
+  /// The script has called a command, with this reply, in RESP2.
   virtual void after_call(const std::vector<std::string>& words, std::string_view reply) = 0;
   /// Now and then while the script or evaluated code runs.
   virtual void at_work() = 0;

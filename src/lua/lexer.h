@@ -6,7 +6,7 @@
 #include <vector>
 
 // The tokens and lines of a Lua 5.1 source, as the server's own Lua would read them. Everything
-// that reads Lua without running it begins here: calls.cc, scopes.cc and substitute.cc, the
+// that reads Lua without running it begins here: calls.cc and substitute.cc, the
 // debugger, which also reads what its user types (ldb/evaluation.cc), script/script.cc, and
 // expression.cc. It accepts any bytes, and never throws.
 

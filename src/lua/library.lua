@@ -4,7 +4,8 @@
 --                        library is loaded, with call() in a function
 --            substitute  a function of that `redis`, a function's keys and its arguments, from which it
 --                        takes its own; it replies what takes the place of `redis`
--- Returns    what the library gets instead of `redis`
+-- Returns    what the library gets instead of `redis`, and a function that replies it for the server's, which
+--            is Valkey's `server`, too, and any other value as it is
 --
 -- While a library is loaded, there are no globals but `redis`, and of that only a few fields.
 
@@ -35,4 +36,7 @@ function library.register_function(name, callback)
   return loading.register_function(name)
 end
 
-return library
+return library, function(server)
+  if server == current() then return library end
+  return server
+end

@@ -187,11 +187,10 @@ struct RunnerFunctions {
     its.caller = state;
     std::exception_ptr failure;
     try {
+      its.reply.clear();
+      its.commands->call(its.words, its.read_only, its.reply);
       if (its.observer != nullptr) {
-        call_observed(its, raises);
-      } else {
-        its.reply.clear();
-        its.commands->call(its.words, its.read_only, its.reply);
+        its.observer->after_call({its.words.begin(), its.words.end()}, its.reply);
       }
     } catch (const std::exception&) {  // Lua's own exceptions are pointers
       failure = std::current_exception();
@@ -200,16 +199,6 @@ struct RunnerFunctions {
     lua_settop(state, 0);
     push_reply(state, its.reply);
     return raises && its.reply.starts_with('-') ? lua_error(state) : 1;
-  }
-
-  static void call_observed(State& its, bool raises) {
-    // Code that is evaluated before the call may call commands itself.
-    const std::vector<std::string> words(its.words.begin(), its.words.end());
-    its.observer->before_call(its.stack, words, raises);
-    its.words.assign(words.begin(), words.end());
-    its.reply.clear();
-    its.commands->call(its.words, its.read_only, its.reply);
-    its.observer->after_call(words, its.reply);
   }
 
   /// There are no users: any command is allowed.

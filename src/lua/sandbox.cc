@@ -687,9 +687,10 @@ void Sandbox::set_global(lua_State* state, const char* name) {
   lua_pop(state, 1);
 }
 
-bool Sandbox::compile(lua_State* state, std::string_view source, const char* name) {
-  if (source.size() > kLongestSource) {
-    lua_pushfstring(state, kTooLong, static_cast<int>(Sandbox::kLongestSource));
+bool Sandbox::compile(lua_State* state, std::string_view source, const char* name,
+                      std::size_t longest) {
+  if (source.size() > longest) {
+    lua_pushfstring(state, kTooLong, static_cast<int>(longest));
     return false;
   }
   // Lua's parser does not keep the name from the garbage collector (CVE-2025-49844); the stack

@@ -104,7 +104,8 @@ class Sandbox {
   static constexpr std::size_t kLongestSource = 64 << 10;
   /// Compiles a source, whose name is Lua's name of a chunk, and leaves a function, or a message,
   /// on the stack. Returns whether it is a function.
-  static bool compile(lua_State* state, std::string_view source, const char* name);
+  static bool compile(lua_State* state, std::string_view source, const char* name,
+                      std::size_t longest = kLongestSource);
   /// Ends the run() in whose body this is called; run() throws the exception.
   [[noreturn]] static void stop(lua_State* state, std::exception_ptr exception);
   /// The same, since the source needs more than Bounds::memory.

@@ -3,8 +3,8 @@
 #include "base/text.h"
 #include "embedded_substitutes.h"
 #include "lua/calls.h"
+#include "lua/compiled.h"
 #include "lua/lexer.h"
-#include "lua/scopes.h"
 
 #include <fmt/format.h>
 
@@ -144,13 +144,39 @@ std::size_t code_begin(std::string_view source, const std::vector<std::size_t>& 
   return source.starts_with("#!") ? line_offsets[1] : 0;
 }
 
-/// Puts `with` in place of each read of the global `server`.
-std::vector<Replacement> replaced_server(const Scopes& scopes, const std::string& with) {
+/// "__rl", with as many underscores as it takes for it not to begin any name in the source.
+std::string unused_name(const Tokens& tokens) {
+  std::string name = "__rl";
+  const auto is_taken = [&](const Token& token) {
+    return token.kind == Token::Kind::kName && token.text.starts_with(name);
+  };
+  while (std::ranges::any_of(tokens.tokens, is_taken)) name += '_';
+  return name;
+}
+
+/// Puts a call of a function around each `server`, if the source reads a global of that name. The
+/// function must return what is not that global as it is, since some may be variables of the
+/// source. Where one is declared and a call cannot stand, the result does not compile.
+std::vector<Replacement> replaced_server(std::string_view source, const Calls& calls,
+                                         const std::string& function) {
   std::vector<Replacement> replacements;
-  for (const auto& read : scopes.global_reads) {
-    if (read.name == "server") replacements.push_back({read.offset, read.name.size(), with});
+  const auto globals = read_globals(source);
+  if (!globals || !globals->contains("server")) return replacements;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    const auto& token = calls.at(i);
+    if (token.text != "server" || !calls.is_name(i)) continue;
+    const bool is_declared =
+        calls.is(i - 1, "local") || calls.is(i - 1, "function") || calls.is(i - 1, "for");
+    if (is_declared || calls.is(i + 1, "=")) continue;
+    replacements.push_back({token.offset, token.text.size(), function + "(server)"});
   }
   return replacements;
+}
+
+/// The text, if it compiles: a function has at most 60 upvalues and 200 locals.
+std::optional<std::string> if_compiles(std::string text) {
+  if (!read_globals(text)) return std::nullopt;
+  return text;
 }
 
 /// A call of a function with the chunk's code.
@@ -181,63 +207,41 @@ std::string substituting_code(const Substitutes& substitutes) {
 /// A source with its substitutes.
 class SubstitutedScript {
  public:
-  SubstitutedScript(std::string_view source, const Scopes& scopes, const Substitutes& substitutes)
-      : source_(source), scopes_(scopes), substitutes_(substitutes), name_(unused_name(scopes)) {
+  SubstitutedScript(std::string_view source, const Tokens& tokens, const Substitutes& substitutes)
+      : source_(source), tokens_(tokens), substitutes_(substitutes), name_(unused_name(tokens)) {
+    const Calls calls(tokens.tokens);
     if (substitutes.time) {
-      const auto tokens = lex(source);
-      if (auto places = direct_calls_of_time(Calls(tokens->tokens))) replace_time(*places);
+      if (auto places = direct_calls_of_time(calls)) replace_time(*places);
     }
     replaces_redis_ =
         substitutes.other_keys || substitutes.expiry || (substitutes.time && replacements_.empty());
-    auto server = replaced_server(scopes, name_ + "(server)");
+    auto server = replaced_server(source, calls, name_);
     replaces_server_ = replaces_redis_ && !server.empty();
     if (replaces_server_) replacements_ = std::move(server);
   }
 
-  /// Returns std::nullopt if a function has no room for the names that it refers to.
-  std::optional<std::string> text() const {
-    if (!has_room()) return std::nullopt;
-    const auto own_locals = (replaces_redis_ ? 1U : 0U) + (replacements_.empty() ? 0U : 1U);
-    const bool is_wrapped = scopes_.functions[0].most_locals + own_locals > kMaxLocals;
-    // "..." would take the place of a local, for `arg`.
-    const auto* varargs = scopes_.functions[0].uses_varargs ? "..." : "";
-    auto before = prefix();
-    if (is_wrapped) before += fmt::format("return (function({}) ", varargs);
+  std::string text() const {
     auto replacements = replacements_;
     replacements.insert(replacements.begin(),
-                        {code_begin(source_, scopes_.line_offsets), 0, std::move(before)});
-    auto text = replaced(source_, replacements);
-    if (is_wrapped) text += fmt::format(" \nend)({})", varargs);
-    return text;
+                        {code_begin(source_, tokens_.line_offsets), 0, prefix()});
+    return replaced(source_, replacements);
   }
 
  private:
   /// redis.call('TIME') becomes a call of our own, which costs less than a table with another
   /// call().
   void replace_time(const std::vector<Place>& places) {
-    for (const auto& [token, is_first] : places) {
-      replacements_.push_back({token->offset, token->text.size(), is_first ? name_ : ""});
+    for (const auto& [token, is_last] : places) {
+      replacements_.push_back({token->offset, token->text.size(), is_last ? name_ : ""});
     }
   }
 
-  bool has_room() const {
-    const std::size_t for_redis = replaces_redis_ ? 1U : 0U;
-    const std::size_t for_ours = replacements_.empty() ? 0U : 1U;
-    for (std::size_t i = 1; i < scopes_.functions.size(); ++i) {
-      const auto& function = scopes_.functions[i];
-      const bool uses_redis = function.globals.contains("redis");
-      const bool uses_server = function.globals.contains("server");
-      const auto ours = (uses_redis ? for_redis : 0U) + (uses_redis || uses_server ? for_ours : 0U);
-      if (ours > 0 && function.outer.size() + ours > kMaxUpvalues) return false;
-    }
-    return true;
-  }
-
-  /// Local variables in front of the source: `redis`, and one of our own.
+  /// Local variables in front of the source: `redis`, and one of our own. The semicolon keeps a
+  /// source that begins with a parenthesis from being a part of the statement.
   std::string prefix() const {
     if (!replaces_redis_) {
       return fmt::format(
-          "local {} do local seconds,micros={} {}=function() return {{seconds,micros}} end end ",
+          "local {} do local seconds,micros={} {}=function() return {{seconds,micros}} end end; ",
           name_, last_two_of("ARGV"), name_);
     }
     const bool is_called = !replacements_.empty() && !replaces_server_;
@@ -250,12 +254,12 @@ class SubstitutedScript {
     } else if (is_called) {
       code += ",function() return {seconds,micros} end";
     }
-    return fmt::format("local redis{}{}=(function() {} end)() ", replacements_.empty() ? "" : ",",
+    return fmt::format("local redis{}{}=(function() {} end)(); ", replacements_.empty() ? "" : ",",
                        replacements_.empty() ? "" : name_, code);
   }
 
   std::string_view source_;
-  const Scopes& scopes_;
+  const Tokens& tokens_;
   Substitutes substitutes_;
   std::string name_;  ///< the name of our own variable: a function for TIME or for `server`
   std::vector<Replacement> replacements_;  ///< in the order of the source
@@ -295,27 +299,28 @@ Substitutes needed_substitutes(std::string_view source, std::span<const std::str
 std::optional<std::string> with_substitutes(std::string_view source,
                                             const Substitutes& substitutes) {
   if (!substitutes.any()) return std::string(source);
-  const auto scopes = find_scopes(source);
-  if (!scopes) return std::nullopt;
-  return SubstitutedScript(source, *scopes, substitutes).text();
+  const auto tokens = lex(source);
+  if (!tokens) return std::nullopt;
+  return if_compiles(SubstitutedScript(source, *tokens, substitutes).text());
 }
 
 std::optional<std::string> library_with_substitutes(std::string_view source,
                                                     const Substitutes& substitutes) {
   if (!substitutes.any()) return std::string(source);
-  const auto scopes = find_scopes(source);
-  if (!scopes) return std::nullopt;
+  const auto tokens = lex(source);
+  if (!tokens) return std::nullopt;
   // While the library is loaded, `redis` has no call(): each call of a function looks it up.
   static const auto kLibrary = one_line(embedded::k_library.text);
   const auto code = "local real,keys,argv=... " + substituting_code(substitutes) + "return redis";
-  auto replacements = replaced_server(*scopes, "redis");
+  const auto name = unused_name(*tokens);
+  auto replacements = replaced_server(source, Calls(tokens->tokens), name);
   replacements.insert(
       replacements.begin(),
-      {code_begin(source, scopes->line_offsets), 0,
-       fmt::format("local redis={} ",
+      {code_begin(source, tokens->line_offsets), 0,
+       fmt::format("local redis,{}={}; ", name,
                    called(kLibrary,
                           fmt::format("function() return redis end,function(...) {} end", code)))});
-  return replaced(source, replacements);
+  return if_compiles(replaced(source, replacements));
 }
 
 std::string library_as_script(std::string_view source, std::string_view function) {

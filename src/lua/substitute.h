@@ -60,8 +60,8 @@ Substitutes needed_substitutes(std::string_view source, std::span<const std::str
 /// with other_keys the hash of the TTLs, or an empty word to refuse other keys; then the seconds
 /// and the microseconds.
 ///
-/// Returns std::nullopt if the source is not valid Lua, or if a function has no room for another
-/// upvalue.
+/// Returns std::nullopt if the source does not compile, or would not with them: a function has no
+/// room for another local or upvalue, or the source declares `server`, and uses Valkey's, too.
 std::optional<std::string> with_substitutes(std::string_view source,
                                             const Substitutes& substitutes);
 

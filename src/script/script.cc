@@ -13,8 +13,8 @@
 
 #include "base/text.h"
 #include "lua/calls.h"
+#include "lua/compiled.h"
 #include "lua/lexer.h"
-#include "lua/scopes.h"
 #include "lua/substitute.h"
 #include "redis/error.h"
 #include "script/key_aging.h"
@@ -198,7 +198,8 @@ void require_no_field_ttls(const ForeignLimiter& limiter) {
 
 UsageError no_room(const ForeignLimiter& limiter, const ScriptEnvironment& environment) {
   return UsageError(
-      fmt::format("{} has a function with 60 upvalues, the most that Lua allows, so that {}",
+      fmt::format("{} has a function with as many upvalues or locals as Lua allows, or declares "
+                  "`server` and uses Valkey's, too, so that {}",
                   escape(limiter.name),
                   environment.keys_only ? "rlctl cannot see which keys it touches"
                                         : "it cannot get the virtual time"),
@@ -207,14 +208,14 @@ UsageError no_room(const ForeignLimiter& limiter, const ScriptEnvironment& envir
 }
 
 /// Throws UsageError if it may find the server's `redis` rather than ours, which sees its keys.
-void require_visible_keys(const lua::Scopes& scopes, std::string_view name) {
-  for (const auto& read : scopes.global_reads) {
-    for (const auto* const way : {"_G", "getfenv", "load", "loadstring"}) {
-      if (read.name != way) continue;
-      throw UsageError(fmt::format("{} uses {}, so that rlctl cannot see which keys it touches",
-                                   escape(name), way),
-                       "use --url private:, where it may touch any");
-    }
+void require_visible_keys(std::string_view source, std::string_view name) {
+  const auto globals = lua::read_globals(source);
+  if (!globals) return;  // the server tells why
+  for (const auto* const way : {"_G", "getfenv", "load", "loadstring"}) {
+    if (!globals->contains(way)) continue;
+    throw UsageError(fmt::format("{} uses {}, so that rlctl cannot see which keys it touches",
+                                 escape(name), way),
+                     "use --url private:, where it may touch any");
   }
 }
 
@@ -361,10 +362,9 @@ class ForeignScript final : public Script {
     auto text = limiter.function.empty()
                     ? lua::with_substitutes(limiter.source, substitutes_)
                     : lua::library_with_substitutes(limiter.source, substitutes_);
+    if (keys_only_) require_visible_keys(limiter.source, limiter.name);
     // A source that does not compile is reported with its line when it is loaded.
-    const auto scopes = lua::find_scopes(limiter.source);
-    if (scopes && keys_only_) require_visible_keys(*scopes, limiter.name);
-    if (scopes && !text) throw no_room(limiter, environment);
+    if (!text && lua::read_globals(limiter.source)) throw no_room(limiter, environment);
     if (!text) substitutes_ = {};
     text_ = text.value_or(limiter.source);
   }
@@ -763,7 +763,7 @@ bool lacks_clock(const ForeignLimiter& limiter) {
   const auto lacks = [](const ForeignLimiter& script, bool is_command) {
     return coarsest_time(script) == nullptr && !may_set_ttl(script) &&
            (is_command || !lua::may_call_time(script.source)) &&
-           lua::find_scopes(script.source).has_value();
+           lua::read_globals(script.source).has_value();
   };
   return lacks(limiter, false) && std::ranges::all_of(limiter.setup, [&](const SetupStep& step) {
            return lacks(script_of(step, limiter), step.source.empty());

@@ -356,25 +356,6 @@ TEST_CASE("a script halts at an error that nothing catches, with its frames and 
   CHECK(other->result().error_line == 2);
 }
 
-TEST_CASE("a script halts before the calls that were asked for, whatever it calls them") {
-  Bench bench(
-      "local c = redis.call\n"
-      "c('SET', KEYS[1], 1) redis.pcall('INCR', KEYS[1])\n"
-      "return c('GET', KEYS[1])");
-  bench->set_call_stops({"incr", "redis.call"});
-  auto halt = bench->go_on();
-  CHECK(halt.why == Why::kCall);
-  CHECK(halt.call == "redis.call");
-  CHECK(bench.eval("redis.call('GET', KEYS[1])") == "false");
-  halt = bench->go_on();
-  CHECK(halt.call == "incr");
-  CHECK(halt.line == 2);
-  CHECK(bench->step().line == 3);
-  bench->set_call_stops({});
-  bench->go_on();
-  CHECK(bench->result().reply->text() == "2");
-}
-
 TEST_CASE("redis.breakpoint() halts at the next line, and abort ends what catches errors") {
   Bench bench(
       "if redis.breakpoint() then redis.call('SET', KEYS[1], 1) end\n"
@@ -389,17 +370,6 @@ TEST_CASE("redis.breakpoint() halts at the next line, and abort ends what catche
   CHECK(bench->result().ending == Ending::kAborted);
   CHECK(bench->call({"GET", "k"}).reply == "\"1\"");
   CHECK_THROWS_AS(bench->call({"SORT", "k"}), UsageError);
-}
-
-TEST_CASE("a script is left at any line, and runs again up to the line that it reached") {
-  Bench bench(kLoop);
-  bench.run_to({.line = 5});
-  bench->leave();
-  CHECK_FALSE(bench->running());
-  bench->start();
-  const auto halt = bench->go_on_to(5);
-  CHECK(halt.line == 5);
-  CHECK(bench.eval("i") == "1");
 }
 
 TEST_CASE("a loop without an end, even on one line, is stopped") {

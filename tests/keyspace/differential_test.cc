@@ -481,43 +481,30 @@ TEST_CASE("large collections grow and shrink as on a server") {
   compare({"ZCARD", "zset"});
 }
 
-TEST_CASE("a command that is not in the table is an error of a server, or refused") {
+TEST_CASE("a command that is not in the table is refused, and a name of none is a server's error") {
   Sides sides;
   if (!sides.is_model()) return;
-  std::set<std::string> names{"INCRR", "CONFIG SET", "", "OBJECT", "CL.THROTTLE"};
+  std::set<std::string> names;
   const auto list = sides.connection().call({"COMMAND", "LIST"});
-  for (std::size_t i = 0; i < list.size(); ++i) names.emplace(list[i].text());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const bool is_subcommand = list[i].text().find('|') != std::string_view::npos;
+    if (!is_subcommand) names.emplace(list[i].text());
+  }
   for (const auto& command : keyspace::Keyspace::commands()) {
     names.erase(lower_case(command.name));
   }
-  std::size_t refused = 0;
-  const auto compare = [&](const std::vector<std::string>& words) {
-    CAPTURE(fmt::format("{}", fmt::join(words, "' '")));
-    std::string reply;
-    try {
-      reply = reply_of(sides.keyspace(), words);
-    } catch (const keyspace::NotImplementedHere&) {
-      ++refused;
-      return;
-    }
-    std::vector<std::string_view> eval{"EVAL", "return redis.pcall(unpack(ARGV))", "0"};
-    eval.insert(eval.end(), words.begin(), words.end());
-    const auto expected = sides.connection().call(redis::Arguments(eval));
-    REQUIRE(expected.is_error());
-    CHECK(reply == fmt::format("-{}\r\n", expected.text()));
-  };
+  CHECK(names.size() > 100);
   for (const auto& name : names) {
-    compare({name});
-    compare({name, "x", "y", "z"});
+    CAPTURE(name);
+    CHECK_THROWS_AS(reply_of(sides.keyspace(), {name, "x"}), keyspace::NotImplementedHere);
   }
-  for (const auto* container : {"acl", "client", "config", "function", "latency", "script"}) {
-    for (const auto* subcommand : {"set", "GET", "list", "LOAD", "reset", "id", "latest", "help"}) {
-      compare({container, subcommand});
-      compare({container, subcommand, "x"});
-      compare({container, subcommand, "x", "y"});
-    }
+  for (const std::string name : {"INCRR", "CONFIG SET", "", "CL.THROTTLE"}) {
+    CAPTURE(name);
+    const auto expected =
+        sides.connection().call({"EVAL", "return redis.pcall(unpack(ARGV))", "0", name});
+    REQUIRE(expected.is_error());
+    CHECK(reply_of(sides.keyspace(), {name}) == fmt::format("-{}\r\n", expected.text()));
   }
-  CHECK(refused > 100);
 }
 
 TEST_CASE("the table of commands is that of a server") {

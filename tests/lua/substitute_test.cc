@@ -27,7 +27,9 @@ TEST_CASE("substitutes are on the first line, so that lines keep their numbers")
 
 TEST_CASE("a source that is not valid Lua, or has no room, gets no substitutes") {
   const Substitutes time{.time = true};
-  CHECK_FALSE(with_substitutes("return return", time));
+  for (const auto* source : {"return return", ".call()", ";", "#!lua"}) {
+    CHECK_FALSE(with_substitutes(source, time));
+  }
   std::string source;
   for (int i = 0; i < 60; ++i) source += "local v" + std::to_string(i) + "=1\n";
   source += "local function f() return redis";
@@ -35,13 +37,40 @@ TEST_CASE("a source that is not valid Lua, or has no room, gets no substitutes")
   CHECK_FALSE(with_substitutes(source + " end", time));
 }
 
-TEST_CASE("a main function with as many locals as Lua allows is wrapped") {
+TEST_CASE("a main function with as many locals as Lua allows gets no substitutes") {
   std::string source;
-  for (int i = 0; i < 200; ++i) source += "local v" + std::to_string(i) + "=1\n";
-  const auto text = with_substitutes(source + "return redis.call('TIME')", {.time = true});
-  REQUIRE(text);
-  CHECK(text->find("return (function() local v0=1\n") != text->npos);
-  CHECK(text->ends_with("return __rl('TIME') \nend)()"));
+  for (int i = 0; i < 199; ++i) source += "local v" + std::to_string(i) + "=1\n";
+  const std::string calls = "return redis.call('TIME')";
+  CHECK(with_substitutes(source + calls, {.time = true}));
+  CHECK_FALSE(with_substitutes(source + "local v=1 " + calls, {.time = true}));
+}
+
+TEST_CASE("`server` is Valkey's alias, unless the script has only a variable of that name") {
+  struct Row {
+    const char* source;
+    const char* with;  ///< null: no substitutes
+  };
+  const Row rows[] = {
+      {"return server.call('TIME')", "return __rl(server).call('TIME')"},
+      {"local server = server return server", "local server = __rl(server) return __rl(server)"},
+      {"server = 1\nx, server = server\nfunction server.f() end\nserver.y = {server = 2}",
+       "server = 1\nx, server = __rl(server)\nfunction server.f() end\n"
+       "__rl(server).y = {server = 2}"},
+      {"return x.server, x:server(), x..server == 'server'",
+       "return x.server, x:server(), x..__rl(server) == 'server'"},
+      {"local function f(server) return server end return f(redis)",
+       "local function f(server) return server end return f(redis)"},
+      {"local function f(server) return server end return f(server)", nullptr},
+      {"for k, server in pairs(t) do end return server", nullptr},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.source);
+    for (const auto& text : {with_substitutes(row.source, {.other_keys = true}),
+                             library_with_substitutes(row.source, {.other_keys = true})}) {
+      REQUIRE(text.has_value() == (row.with != nullptr));
+      if (text) CHECK(text->ends_with(" " + std::string(row.with)));
+    }
+  }
 }
 
 TEST_CASE("the name for Valkey's alias is not one of the script's") {
@@ -52,16 +81,17 @@ TEST_CASE("the name for Valkey's alias is not one of the script's") {
 }
 
 TEST_CASE("calls of TIME by name are replaced where they are, others by a table") {
+  CHECK(with_substitutes("(f or redis)()", {.time = true})->ends_with("; (f or redis)()"));
   const auto ends = [](const std::string& source) {
     const auto text = with_substitutes(source, {.time = true});
     REQUIRE(text);
-    return text->substr(text->rfind(" end end ") == std::string::npos
+    return text->substr(text->rfind(" end end; ") == std::string::npos
                             ? 0
-                            : text->rfind(" end end ") + std::string(" end end ").size());
+                            : text->rfind(" end end; ") + std::string(" end end; ").size());
   };
   CHECK(ends("return redis.call('TIME')") == "return __rl('TIME')");
   CHECK(ends("redis.call('SET', KEYS[1], redis\n .pcall(\n \"time\" ))") ==
-        "redis.call('SET', KEYS[1], __rl\n (\n \"time\" ))");
+        "redis.call('SET', KEYS[1], \n __rl(\n \"time\" ))");
   CHECK(ends("local call = redis.call\nreturn call('time'), t.call('TIME')") ==
         "local call = redis.call\nreturn __rl('time'), t.call('TIME')");
   for (const auto* source : {

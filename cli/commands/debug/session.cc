@@ -22,7 +22,7 @@
 #include "cli/terminal/terminal.h"
 #include "debugger/run.h"
 #include "keyspace/keyspace.h"
-#include "lua/stop_lines.h"
+#include "lua/compiled.h"
 #include "redis/error.h"
 #include "redis/reply.h"
 #include "simulation/engine.h"

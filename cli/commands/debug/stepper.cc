@@ -7,9 +7,6 @@
 #include "base/error.h"
 #include "cli/commands/debug/setup.h"
 #include "cli/commands/debug/view.h"
-#include "limiter/check.h"
-#include "redis/error.h"
-#include "script/reply.h"
 #include "simulation/engine.h"
 
 namespace rlctl::cli::debug {
@@ -64,33 +61,12 @@ bool EngineStepper::reset() {
   simulation::Engine engine(never);
   debuggee.source = accepted_source(engine, debuggee).source;
   require_compiles(debuggee);
-  rewind();
+  debugger_.leave();
+  keys_ = first_.keyspace;
   if (debuggee.source == debuggee_.source) return false;
   debuggee_ = std::move(debuggee);
   debugger_.read_source();
   return true;
-}
-
-void EngineStepper::rewind() {
-  debugger_.leave();
-  keys_ = first_.keyspace;
-}
-
-bool EngineStepper::was_denied() const {
-  const auto& result = debugger_.result();
-  if (result.ending != debugger::Ending::kReturned) return false;
-  const auto& foreign = plan_.foreign;
-  try {
-    if (foreign != nullptr) {
-      if (result.reply->is_error()) return script::is_denial(*result.reply, foreign->reading);
-      return !script::read_reply(*result.reply, foreign->reading, plan_.values, foreign->name)
-                  .allowed;
-    }
-    return !result.reply->is_error() &&
-           !limiter::Checker::parse(*result.reply, plan_.algorithm).allowed;
-  } catch (const redis::Error&) {
-    return false;  // not a decision
-  }
 }
 
 std::vector<std::string> EngineStepper::end(bool utf8) {

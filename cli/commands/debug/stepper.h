@@ -56,10 +56,6 @@ class EngineStepper final : public Stepper {
   debugger::Halt begin() override;
   /// Throws UsageError for a file that does not compile, too.
   bool reset() override;
-  /// Leaves the script, and prepares for begin() to repeat the run, from the original state.
-  void rewind();
-  /// Whether the run has ended with a decision that denies, as the plan reads the reply.
-  bool was_denied() const;
   std::vector<std::string> end(bool utf8) override;
 
   debugger::EngineDebugger& debugger() noexcept override { return debugger_; }

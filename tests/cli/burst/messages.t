@@ -11,19 +11,20 @@ $ rlctl lint misspelt.lua
 ! rlctl: lint: misspelt.lua:1: Unknown Redis command called from script; request 1 had KEYS 'ann' and ARGV none
 [3]
 
-## a command that scripts must not call is an error of the script
+## a command that scripts must not call is refused by name
 $ write forbidden.lua
-< return redis.call('CONFIG', 'SET', 'maxmemory', '0')
+< return redis.call('SUBSCRIBE', 'news')
 $ rlctl burst forbidden.lua --limit 5/60s --args '{now_ms}' -q
-! rlctl: burst: forbidden.lua:1: This Redis command is not allowed from script; request 1 had KEYS '1' and ARGV '1767225659990'
-[5]
+! rlctl: burst: forbidden.lua:1: Redis 7.0 does not allow SUBSCRIBE from a script; request 1 had KEYS '1' and ARGV '1767225659990'
+!   hint: a newer server may: burst and adversary run scripts there with -u URL, debug with --ldb
+[2]
 
-## a command of newer servers is refused by name, with its server
+## a command of newer servers is refused by name
 $ write newer.lua
 < return redis.call('HEXPIRE', KEYS[1], 5, 'FIELDS', 1, 'a')
 $ rlctl burst newer.lua --limit 5/60s --args '{now_ms}' -q
-! rlctl: burst: newer.lua:1: HEXPIRE is a command of Redis 7.4 or newer; request 1 had KEYS '1' and ARGV '1767225659990'
-!   hint: add -u URL of such a server: burst and adversary run scripts there, debug with --ldb
+! rlctl: burst: newer.lua:1: HEXPIRE is not implemented here; request 1 had KEYS '1' and ARGV '1767225659990'
+!   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
 [2]
 
 ## a command that Redis 7 has and rlctl does not is refused by name

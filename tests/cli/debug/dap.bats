@@ -245,12 +245,12 @@ with Client("-u", "private:") as c:
         assert "initialize" in c.refused(request)
     capabilities = c.initialize()
     for what in ("ConfigurationDoneRequest", "ConditionalBreakpoints", "EvaluateForHovers", "TerminateRequest", "RestartRequest",
-                 "FunctionBreakpoints", "ExceptionInfoRequest", "SetVariable", "SetExpression"):
+                 "ExceptionInfoRequest", "SetVariable"):
         assert capabilities["supports" + what] is True, what
     c.refused("initialize")
     for request in ("configurationDone", "setVariable", "next", "stackTrace", "setBreakpoints", "variables", "restart", "terminate"):
         assert "launch comes first" in c.refused(request), request
-    for request in ("stepBack", "x" * 100 + "\0\n"):
+    for request in ("stepBack", "setFunctionBreakpoints", "setExpression", "x" * 100 + "\0\n"):
         assert "does not support" in c.refused(request)
     assert "names no script" in c.refused("launch")
     assert "cannot connect" in c.refused("launch", program="loop.lua", keys=["k"], server="unix:///nowhere/at/all")
@@ -342,76 +342,6 @@ with Client("-u", "private:") as c:
     assert c.ended() == 5
     assert "the script has ended" in c.refused("exceptionInfo", threadId=1)
 END
-}
-
-@test "function breakpoints stop before calls of Redis, whatever the script calls them" {
-  cat >calls.lua <<'LUA'
-local call = redis.call
-local function keep(key, ...)
-  local done = call(...)
-  return done
-end
-keep('a', 'set', KEYS[1], 1)
-keep('a', 'EXPIRE', KEYS[1], 60)
-redis.pcall('GET', KEYS[1])
-return 1
-LUA
-  client <<'END'
-with Client("-u", "private:") as c:
-    c.initialize()
-    c.ask("launch", program="calls.lua", keys=["k"])
-    answer = c.ask("setFunctionBreakpoints", breakpoints=[
-        {"name": "Set"}, {"name": "redis.pcall"}, {"name": "redis.call GET"}, {"name": ""}, {"name": "GET", "condition": "1"}])
-    assert [one["verified"] for one in answer["breakpoints"]] == [True, True, False, False, False], answer
-    c.ask("configurationDone")
-    stop = c.stopped()
-    assert stop["reason"] == "function breakpoint" and stop["description"] == "before set", stop
-    assert [one["line"] for one in c.frames()] == [3, 6], c.frames()
-    assert c.move("stepOut") == 7
-    assert 'redis> set k 1      "+OK"' in c.output, c.output
-    assert c.move("continue") == 8
-    c.ask("setFunctionBreakpoints", breakpoints=[])
-    c.ask("continue", threadId=1)
-    assert c.ended() == 0
-END
-}
-
-@test "breakOnDeny repeats a denied call on the same state and clock, up to its last line" {
-  cat >limit.lua <<'LUA'
-local now = redis.call('TIME')
-local used = redis.call('INCR', KEYS[1])
-if used > tonumber(ARGV[1]) then
-  return {0, now[1], now[2]}
-end
-return {1}
-LUA
-  start_server
-  cli SET k 5
-  rlctl check ann --limit 1/60s --algorithm gcra
-  client <<'END'
-import os
-with Client() as c:
-    c.launch("limit.lua", keys=["k"], args=["5"], server=os.environ["RLCTL_URL"], breakOnDeny=True, breakpoints=[2])
-    c.stopped()
-    now = c.scope("Locals")["now"]
-    c.ask("continue", threadId=1)
-    c.stopped()
-    assert c.line() == 4
-    assert c.scope("Locals") == {"now": now, "used": "6"}, (now, c.scope("Locals"))
-    c.ask("continue", threadId=1)
-    assert c.ended() == 0
-    assert c.output.count("runs again") == 1, c.output
-with Client() as c:
-    c.launch("limit.lua", keys=["k"], args=["6"], server=os.environ["RLCTL_URL"], breakOnDeny=True)
-    assert c.ended() == 0
-with Client() as c:
-    c.launch("gcra", keys=["ann"], limit="1/60s", server=os.environ["RLCTL_URL"], breakOnDeny=True)
-    c.stopped()
-    assert c.scope("Keys in Redis")["ann"] != "no such key"
-    c.ask("continue", threadId=1)
-    c.ended()
-END
-  assert_equal "$(cli GET k)" 5
 }
 
 @test "a script that spends its time in calls is paused, and its last call shown" {

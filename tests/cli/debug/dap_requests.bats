@@ -18,7 +18,7 @@ print("seed", seed)
 r = random.Random(seed)
 commands = ["initialize", "launch", "attach", "configurationDone", "terminate", "restart", "setBreakpoints", "threads",
             "stackTrace", "scopes", "variables", "evaluate", "source", "stepIn", "next", "stepOut", "continue", "pause",
-            "setVariable", "exceptionInfo", "setExceptionBreakpoints", "setFunctionBreakpoints", "unknown", "", None, 7, [], {}]
+            "setVariable", "exceptionInfo", "setExceptionBreakpoints", "unknown", "", None, 7, [], {}]
 here = {"path": os.path.abspath("loop.lua")}
 values = [None, True, 0, 1, -1, 9, 2**31, 2**63, 1e300, 1.5, "", "x", "i", "sum", "k", "i == 2", "%2", "{i}", "{", "é\0\x7f",
           [], [1], ["k"], {}, {"path": 7}, here, [{"line": 9}], [{"line": 9, "condition": "i ==", "logMessage": "{i}"}],

@@ -1,5 +1,5 @@
 // The tokens of a source are its text in order, its lines are counted alike by the lexer and by
-// source_lines(), and its #! line can be taken away.
+// source_lines(), its #! line can be taken away, and substitutes keep its lines.
 #include "lua/lexer.h"
 
 #include <algorithm>
@@ -7,7 +7,8 @@
 
 #include "debugger/engine_debugger.h"
 #include "lua/calls.h"
-#include "lua/stop_lines.h"
+#include "lua/compiled.h"
+#include "lua/sandbox.h"
 #include "lua/substitute.h"
 #include "night/fuzz/fuzz.h"
 
@@ -38,9 +39,19 @@ void require_in_order(const Tokens& found, std::string_view source) {
           "lines are counted alike", source);
 }
 
+void require_same_lines(const Tokens& found, std::string_view source) {
+  if (source.size() > Sandbox::kLongestSource) return;  // Lua may take quadratic time
+  const Substitutes all{.time = true, .expiry = true, .other_keys = true};
+  for (const auto& text : {with_substitutes(source, all), library_with_substitutes(source, all)}) {
+    require(!text || lex(*text)->line_offsets.size() == found.line_offsets.size(),
+            "substitutes keep the lines", text.value_or(""));
+  }
+}
+
 void test(std::string_view input) {
   if (const auto tokens = lex(input)) {
     require_in_order(*tokens, input);
+    require_same_lines(*tokens, input);
     const Calls calls(tokens->tokens);
     for (std::size_t i = 0; i < calls.size(); ++i) {
       (void)calls.is_redis(i);

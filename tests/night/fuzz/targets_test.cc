@@ -10,7 +10,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "limiter/algorithm.h"
 #include "night/fuzz/fuzz.h"
 #include "support/random.h"
 
@@ -28,11 +27,6 @@ std::vector<std::string> corpus_of(const fuzz::Target& target) {
   std::sort(files.begin(), files.end());
   std::vector<std::string> inputs;
   for (const auto& file : files) inputs.push_back(rlctl::read_all(rlctl::open_file(file)));
-  if (target.name == std::string_view("lua_scopes")) {
-    for (const auto& row : rlctl::limiter::algorithms()) {
-      inputs.push_back("4\n" + std::string(row.script));
-    }
-  }
   return inputs;
 }
 
@@ -84,7 +78,7 @@ std::string stretched(const std::vector<std::string>& inputs, rlctl::test::Rando
 }  // namespace
 
 TEST_CASE("each property of a parser holds for its corpus and for mutations of it") {
-  CHECK(fuzz::targets().size() == 17);
+  CHECK(fuzz::targets().size() == 16);
   for (const auto& target : fuzz::targets()) {
     SUBCASE(target.name) {
       rlctl::test::Random random;

@@ -11,9 +11,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cli/commands/debug/dap/breakpoints.h"
+#include "cli/commands/debug/dap/exception_breakpoints.h"
 #include "cli/commands/debug/dap/halts.h"
 #include "cli/commands/debug/dap/launch.h"
-#include "cli/commands/debug/dap/other_breakpoints.h"
 #include "cli/commands/debug/dap/socket.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
@@ -133,7 +133,6 @@ void Adapter::launch() {
     auto launch =
         read_launch(arguments == nullptr ? Json() : *arguments, given_, invocation_.connection);
     stops_on_entry_ = launch.stops_on_entry;
-    breaks_on_deny_ = wants_breaks_on_deny_ = launch.breaks_on_deny;
     Invocation invocation{.command = invocation_.command,
                           .operands = std::move(launch.operands),
                           .program = {},
@@ -261,29 +260,8 @@ void Adapter::report(const debugger::Halt& halt) {
   client_.output("stdout", done_text(halt));
 }
 
-/// With breakOnDeny, runs a call that was denied again, up to its last line. Returns whether it has
-/// stopped there.
-bool Adapter::repeats_denied_run() {
-  auto& stepper = script_->stepper();
-  if (!breaks_on_deny_ || !stepper.was_denied()) return false;
-  breaks_on_deny_ = false;
-  const auto count = stepper.debugger().result().lines;
-  client_.output("console", "denied: it runs again, on the same state, up to its last line");
-  state_ = State::kRunning;
-  stepper.rewind();
-  static_cast<void>(stepper.begin());
-  auto halt = stepper.debugger().go_on_to(count);
-  halt.calls.clear();
-  halt.messages.clear();
-  halt.calls_before = 0;
-  if (!stepper.debugger().running()) return false;
-  halted(halt);
-  return true;
-}
-
 /// Shows how the script ended, and what it left.
 void Adapter::end_run() {
-  if (repeats_denied_run()) return;
   auto text = script_->end_text();
   const auto status = script_->stepper().status();
   client_.output(status == ExitStatus::kDone ? "stdout" : "stderr", std::move(text));
@@ -307,8 +285,8 @@ Json Adapter::initialize(const Json& arguments) {
   for (const auto* known :
        {"supportsConfigurationDoneRequest", "supportsConditionalBreakpoints",
         "supportsHitConditionalBreakpoints", "supportsLogPoints", "supportsEvaluateForHovers",
-        "supportsTerminateRequest", "supportsRestartRequest", "supportsFunctionBreakpoints",
-        "supportsExceptionInfoRequest", "supportsSetVariable", "supportsSetExpression"}) {
+        "supportsTerminateRequest", "supportsRestartRequest", "supportsExceptionInfoRequest",
+        "supportsSetVariable"}) {
     capabilities[known] = true;
   }
   capabilities["exceptionBreakpointFilters"] = exception_filters();
@@ -334,7 +312,6 @@ Json Adapter::restart() {
   move_ = nullptr;
   is_paused_ = false;
   is_beginning_ = true;
-  breaks_on_deny_ = wants_breaks_on_deny_;
   return nullptr;
 }
 
@@ -397,8 +374,6 @@ std::span<const Adapter::Row> Adapter::rows() {
       {"restart", Needs::kScript, [](A& a, J&) { return a.restart(); }, true},
       {"setBreakpoints", Needs::kScript,
        [](A& a, J& given) { return set_breakpoints(*a.script_, given); }, true},
-      {"setFunctionBreakpoints", Needs::kScript,
-       [](A& a, J& given) { return set_function_breakpoints(*a.script_, given); }, true},
       {"setExceptionBreakpoints", Needs::kScript,
        [](A& a, J& given) { return set_exception_breakpoints(*a.script_, given); }, true},
       {"exceptionInfo", Needs::kStop, [](A& a, J&) { return a.exception_info(); }},
@@ -409,8 +384,6 @@ std::span<const Adapter::Row> Adapter::rows() {
       {"evaluate", Needs::kStop, [](A& a, J& given) { return a.variables_->evaluate(given); }},
       {"setVariable", Needs::kStop,
        [](A& a, J& given) { return a.variables_->set_variable(given); }},
-      {"setExpression", Needs::kStop,
-       [](A& a, J& given) { return a.variables_->set_expression(given); }},
       {"source", Needs::kScript, [](A& a, J& given) { return source(*a.script_, given); }},
       {"stepIn", Needs::kStop, [](A& a, J&) { return a.begin_move(&D::step); }},
       {"next", Needs::kStop, [](A& a, J&) { return a.begin_move(&D::next); }},

@@ -73,7 +73,6 @@ class Adapter {
   void after_stop(debugger::Halt halt, bool is_free);
   void halted(const debugger::Halt& halt);
   void report(const debugger::Halt& halt);
-  bool repeats_denied_run();
   void end_run();
   void end();
 
@@ -106,13 +105,11 @@ class Adapter {
   std::optional<Script> script_;
   std::optional<Variables> variables_;
   bool stops_on_entry_ = false;
-  bool wants_breaks_on_deny_ = false;  ///< the launch asks to break at a denial
-  bool breaks_on_deny_ = false;        ///< the next denied run is to be repeated
-  std::optional<std::string> error_;   ///< at which the script is stopped
-  bool is_beginning_ = false;          ///< begin() is due
-  Move move_ = nullptr;                ///< what to do next
-  bool runs_freely_ = false;           ///< not for one step, which a stop would end
-  bool is_paused_ = false;             ///< the client wants the running script to stop
+  std::optional<std::string> error_;  ///< at which the script is stopped
+  bool is_beginning_ = false;         ///< begin() is due
+  Move move_ = nullptr;               ///< what to do next
+  bool runs_freely_ = false;          ///< not for one step, which a stop would end
+  bool is_paused_ = false;            ///< the client wants the running script to stop
 };
 
 }  // namespace rlctl::cli::debug::dap

@@ -20,14 +20,12 @@ std::string call_line(const debugger::Call& call) {
 
 Json stopped_body(const debugger::Halt& halt) {
   // In the order of debugger::Halt::Why, before kEnded.
-  static constexpr std::array kReasons{
-      "entry",           "step",  "breakpoint",          "breakpoint",
-      "data breakpoint", "pause", "function breakpoint", "exception"};
+  static constexpr std::array kReasons{"entry",           "step",  "breakpoint", "breakpoint",
+                                       "data breakpoint", "pause", "exception"};
   Json body{{"reason", kReasons.at(static_cast<std::size_t>(halt.why))},
             {"threadId", kThread},
             {"allThreadsStopped", true}};
   if (halt.why == debugger::Halt::Why::kCalledFor) body["description"] = "redis.breakpoint()";
-  if (halt.why == debugger::Halt::Why::kCall) body["description"] = "before " + halt.call;
   if (halt.why == debugger::Halt::Why::kError) {
     body["description"] = "an error that nothing catches";
     body["text"] = escaped_message(halt.error);

@@ -90,7 +90,6 @@ Launch read_launch(const Json& arguments, const Plan& given, const ConnectionOpt
   std::ranges::for_each(plan.log.files, require_no_fifo);
   if (const auto* setup = plan.script_options.find("setup")) require_no_fifo(*setup);
   require_compatible(plan);
-  launch.breaks_on_deny = flag_member(arguments, "breakOnDeny", false);
   return launch;
 }
 

@@ -15,7 +15,6 @@ struct Launch {
   std::vector<std::string> operands = {};
   ConnectionOptions connection = {};
   bool stops_on_entry = false;
-  bool breaks_on_deny = false;
 };
 
 /// Adds what `arguments` name to the options that rlctl was started with. Throws UsageError.

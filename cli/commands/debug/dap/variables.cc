@@ -236,13 +236,4 @@ Json Variables::set_variable(const Json& arguments) {
   return set(node.frame, field_path(node.path, name), value, "value");
 }
 
-Json Variables::set_expression(const Json& arguments) {
-  const auto expression = text_member(arguments, "expression");
-  const auto value = text_member(arguments, "value");
-  if (expression.empty() || value.empty()) {
-    throw UsageError("\"expression\" or \"value\" is missing");
-  }
-  return set(frame_of(arguments), expression, value, "value");
-}
-
 }  // namespace rlctl::cli::debug::dap

@@ -25,7 +25,6 @@ class Variables {
   Json variables(const Json& arguments);
   Json evaluate(const Json& arguments);
   Json set_variable(const Json& arguments);
-  Json set_expression(const Json& arguments);
 
  private:
   /// What a reference stands for.

@@ -1,4 +1,4 @@
-#include "lua/stop_lines.h"
+#include "lua/compiled.h"
 
 #include <lua5.1/lua.hpp>
 
@@ -19,7 +19,8 @@ namespace {
 /// A compiled function.
 struct Prototype {
   std::vector<std::uint32_t> code = {};
-  std::vector<int> lines = {};  ///< the line of each instruction
+  std::vector<int> lines = {};              ///< the line of each instruction
+  std::vector<std::string> constants = {};  ///< the texts among them; empty for others
   std::vector<Prototype> inner = {};
   int upvalues = 0;  ///< their number
 };
@@ -31,55 +32,57 @@ class DumpReader {
 
   Prototype function() {
     Prototype function;
-    skip_text();
+    text();
     skip(2 * sizeof(int));
     function.upvalues = number<unsigned char>();
     skip(3);
     for (int left = number<int>(); left > 0; --left) {
       function.code.push_back(number<std::uint32_t>());
     }
-    skip_constants();
+    for (int left = number<int>(); left > 0; --left) function.constants.push_back(constant());
     for (int left = number<int>(); left > 0; --left) function.inner.push_back(this->function());
     for (int left = number<int>(); left > 0; --left) function.lines.push_back(number<int>());
     for (int left = number<int>(); left > 0; --left) {  // local variables
-      skip_text();
+      text();
       skip(2 * sizeof(int));
     }
-    for (int left = number<int>(); left > 0; --left) skip_text();  // upvalues
+    for (int left = number<int>(); left > 0; --left) text();  // upvalues
     return function;
   }
 
  private:
   static constexpr std::size_t kHeader = 12;
 
-  void skip(std::size_t size) {
+  std::string_view skip(std::size_t size) {
     if (size > rest_.size()) throw std::logic_error("a compiled script ends early");
+    const auto skipped = rest_.substr(0, size);
     rest_.remove_prefix(size);
+    return skipped;
   }
   template <typename Number>
   Number number() {
     Number number{};
-    const auto* const bytes = rest_.data();
-    skip(sizeof(number));
-    std::memcpy(&number, bytes, sizeof(number));
+    std::memcpy(&number, skip(sizeof(number)).data(), sizeof(number));
     return number;
   }
-  void skip_text() { skip(number<std::size_t>()); }
-  void skip_constants() {
-    for (int left = number<int>(); left > 0; --left) {
-      switch (number<unsigned char>()) {
-        case LUA_TBOOLEAN:
-          skip(1);
-          break;
-        case LUA_TNUMBER:
-          skip(sizeof(lua_Number));
-          break;
-        case LUA_TSTRING:
-          skip_text();
-          break;
-        default:  // nil
-          break;
-      }
+  /// A name or a text, without the NUL at its end.
+  std::string text() {
+    const auto bytes = skip(number<std::size_t>());
+    return std::string(bytes.substr(0, bytes.empty() ? 0 : bytes.size() - 1));
+  }
+  /// The text of a constant; empty if it is another value.
+  std::string constant() {
+    switch (number<unsigned char>()) {
+      case LUA_TBOOLEAN:
+        skip(1);
+        return {};
+      case LUA_TNUMBER:
+        skip(sizeof(lua_Number));
+        return {};
+      case LUA_TSTRING:
+        return text();
+      default:  // nil
+        return {};
     }
   }
 
@@ -90,6 +93,7 @@ class DumpReader {
 struct Instruction {
   enum Code : unsigned {
     kLoadBool = 2,
+    kGetGlobal = 5,
     kJmp = 22,
     kEq = 23,
     kTestSet = 27,
@@ -106,6 +110,8 @@ struct Instruction {
   unsigned c() const { return bits >> 14 & 0x1ff; }
   std::size_t bx() const { return bits >> 14; }
   std::ptrdiff_t sbx() const { return static_cast<std::ptrdiff_t>(bx()) - 131071; }
+  /// The next one is no instruction, but a number.
+  bool has_operand_behind() const { return code() == kSetList && c() == 0; }
   /// Skips the next instruction or jumps as that one says; the two act as one.
   bool is_test() const { return (code() >= kEq && code() <= kTestSet) || code() == kTForLoop; }
 };
@@ -152,7 +158,7 @@ class ReachableCode {
       case Instruction::kLoadBool:
         return go_to(at + (instruction.c() != 0 ? 2 : 1));
       case Instruction::kSetList:
-        return go_to(at + (instruction.c() == 0 ? 2 : 1));
+        return go_to(at + (instruction.has_operand_behind() ? 2 : 1));
       case Instruction::kClosure:
         return go_to(at + 1 + function_.inner.at(instruction.bx()).upvalues);
       default:
@@ -178,25 +184,56 @@ void add_lines(const Prototype& function, std::set<int>& lines) {
   }
 }
 
+void add_globals(const Prototype& function, std::set<std::string, std::less<>>& globals) {
+  for (std::size_t at = 0; at < function.code.size(); ++at) {
+    const Instruction instruction{function.code[at]};
+    if (instruction.code() == Instruction::kGetGlobal) {
+      globals.insert(function.constants.at(instruction.bx()));
+    }
+    if (instruction.has_operand_behind()) ++at;
+  }
+  for (const auto& inner : function.inner) add_globals(inner, globals);
+}
+
 int append_dump(lua_State* /*state*/, const void* bytes, std::size_t size, void* dump) {
   static_cast<std::string*>(dump)->append(static_cast<const char*>(bytes), size);
   return 0;
 }
 
+/// Returns std::nullopt if the source does not compile.
+std::optional<Prototype> compiled(std::string_view source, std::size_t longest) {
+  const auto first_line = shebang_line(source).size();
+  // The server wants a line end there.
+  if (first_line > 0 && first_line == source.size()) return std::nullopt;
+  source.remove_prefix(first_line);
+  std::string dump, error;
+  Sandbox sandbox;
+  const bool ran = sandbox.run(
+      [&](lua_State* state) {
+        if (Sandbox::compile(state, source, "=script", longest)) {
+          lua_dump(state, append_dump, &dump);
+        }
+      },
+      error);
+  if (!ran || dump.empty()) return std::nullopt;
+  return DumpReader(dump).function();
+}
+
 }  // namespace
 
 std::set<int> stop_lines(std::string_view source) {
-  std::string dump, error;
-  Sandbox sandbox;
-  source.remove_prefix(shebang_line(source).size());
-  const bool ran = sandbox.run(
-      [&](lua_State* state) {
-        if (Sandbox::compile(state, source, "=script")) lua_dump(state, append_dump, &dump);
-      },
-      error);
   std::set<int> lines;
-  if (ran && !dump.empty()) add_lines(DumpReader(dump).function(), lines);
+  const auto function = compiled(source, Sandbox::kLongestSource);
+  if (function) add_lines(*function, lines);
   return lines;
+}
+
+std::optional<std::set<std::string, std::less<>>> read_globals(std::string_view source) {
+  const auto function = compiled(source, source.size());
+  if (!function) return std::nullopt;
+  std::set<std::string, std::less<>> globals;
+  add_globals(*function, globals);
+  return globals;
 }
 
 }  // namespace rlctl::lua

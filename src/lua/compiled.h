@@ -1,7 +1,12 @@
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <set>
+#include <string>
 #include <string_view>
+
+// What Lua's own compiler says about a source.
 
 namespace rlctl::lua {
 
@@ -11,5 +16,9 @@ namespace rlctl::lua {
 /// lua_getinfo() lists the lines of a function that exists, reachable or not, and inner functions
 /// exist only once the script has made them; so this reads the compiled script.
 std::set<int> stop_lines(std::string_view source);
+
+/// The globals that a source reads, in any of its functions. Returns std::nullopt if the source
+/// does not compile. Its size is not bounded, as that of a script for a server is not.
+std::optional<std::set<std::string, std::less<>>> read_globals(std::string_view source);
 
 }  // namespace rlctl::lua
