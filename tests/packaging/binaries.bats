@@ -34,8 +34,8 @@ setup() {
 # install_npm: installs the packages for npm in this folder, without a network.
 install_npm() {
   needs npm
-  run -0 npm install --offline --no-audit --no-fund "$RLCTL_TEST_PACKAGES"/rlctl-linux-*-[0-9]*.tgz \
-    "$RLCTL_TEST_PACKAGES"/rlctl-[0-9]*.tgz
+  run -0 npm install --offline --no-audit --no-fund \
+    "$RLCTL_TEST_PACKAGES"/rlctl-linux-"$(node -p process.arch)"-*.tgz "$RLCTL_TEST_PACKAGES"/rlctl-[0-9]*.tgz
 }
 
 @test "npm installs the binary without a network, and npx runs it" {
