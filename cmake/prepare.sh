@@ -4,7 +4,7 @@
 #
 #   prepare GROUP…   Installs whatever the groups need and is missing: build, server, test, lint,
 #                    package (for packaging/release), aarch64 (to compile for it), root (to try packages in systems of their own),
-#                    unpack (for tests/servers), site, fuzz, npm, browser, night (what tests/night/run runs besides).
+#                    unpack (for tests/servers), site, clang, npm, browser, night (what tests/night/run runs besides).
 #   prepare_npm      Installs the npm packages of tests in .cache/npm, unless they are there.
 #   build PRESET [TARGET…]
 #                    Configures and builds build/PRESET. Prints its log only if it fails.
@@ -61,8 +61,8 @@ lint   clang-tidy            clang-tidy
 lint   lua-check             luacheck
 lint   shellcheck            shellcheck
 lint   nodejs                node
-fuzz   clang                 clang++
-fuzz   libclang-rt-dev       /usr/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
+clang  clang                 clang++
+clang  libclang-rt-dev       /usr/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a
 package dpkg-dev             dpkg-shlibdeps
 package file                 file
 package lintian              lintian

@@ -22,7 +22,7 @@
 #include <system_error>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(RLCTL_UNDER_ASAN)
 #include <sanitizer/lsan_interface.h>
 #endif
 
@@ -166,7 +166,7 @@ using Function = unsigned char (*)(EditLine*, int);
 /// Makes a function available to EL_BIND. The editor copies both texts and never frees them;
 /// exclude them from leak reports.
 void add_function(EditLine* editor, const char* name, const char* help, Function function) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(RLCTL_UNDER_ASAN)
   const __lsan::ScopedDisabler not_ours;
 #endif
   ::el_set(editor, EL_ADDFN, name, help, function);

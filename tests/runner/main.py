@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -206,6 +207,10 @@ def main():
         return 0
     times = costs.read_times()
     build = ROOT / "build" / options.preset
+    if options.preset == "sanitize":
+        shell("prepare", "clang")
+        # Each level of a recursion takes several times as much of the stack as in an optimized program.
+        resource.setrlimit(resource.RLIMIT_STACK, (64 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
     targets = ["rlctl_tests"] if options.preset == "thread" else ["rlctl", "rlctl_tests", "man"]
     if shell("build", options.preset, *targets):
         return 1

@@ -19,7 +19,7 @@ std::uint64_t choose_seed() {
 /// A quarter of a number that is not small, if AddressSanitizer is on: each operation takes many
 /// times as long then, and a memory error shows within the first few repetitions.
 std::int64_t lightened(std::int64_t few) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef RLCTL_UNDER_ASAN
   return few >= 40 ? few / 4 : few;
 #else
   return few;
