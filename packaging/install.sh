@@ -69,7 +69,7 @@ while [ $# -gt 0 ]; do
 done
 
 case $version in
-  @*) status=2 die "no version" "--version VERSION; packaging/release makes an install.sh that knows its own" ;;
+  @V*@) status=2 die "no version" "pass --version VERSION; the install.sh of a release knows its own" ;;
   *[!0-9.]* | '') status=2 die "'$version' is not a version" "such as --version 0.1.0" ;;
 esac
 case $from in

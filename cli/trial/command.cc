@@ -26,12 +26,9 @@ ReportFile parse_file(const std::string& path, bool has_lines) {
   const auto ending = std::ranges::find_if(
       kEndings, [&path](std::string_view each) { return path.ends_with(each); });
   const auto format = static_cast<ReportFormat>(ending - kEndings.begin());
-  if (format == ReportFormat::kJsonl && !has_lines) {
-    throw UsageError(
-        fmt::format("-o {}: a search has no lines of decisions", quoted_and_masked(path)),
-        "--json has the schedules; jq -c '.runs[][].schedule?[]?' makes lines of them");
+  if (ending != kEndings.end() && (has_lines || format != ReportFormat::kJsonl)) {
+    return {format, path};
   }
-  if (ending != kEndings.end()) return {format, path};
   throw UsageError(fmt::format("-o {}: the name must end in .svg, .html{}", quoted_and_masked(path),
                                has_lines ? ", .json or .jsonl" : " or .json"));
 }

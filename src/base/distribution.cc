@@ -44,7 +44,7 @@ std::string_view value_of(std::string_view os_release, std::string_view name) {
   return {};
 }
 
-/// Its own row. What is like Debian has the same packages; what is like others, has not.
+/// Its own row. Derivatives of Debian have the same packages; those of others may not.
 const Distribution& find_distribution(std::string_view os_release) {
   if (const auto* own = find_by_name(kDistributions, value_of(os_release, "ID"))) return *own;
   const bool is_like_debian =

@@ -172,8 +172,8 @@ void reply_size(Call& call) {
 
 /// Throws NotImplementedHere: "… is not implemented here".
 [[noreturn]] void refuse(std::string_view what);
-/// For a name that is in none of the tables: throws NotImplementedHere if some server has a command
-/// of this name.
+/// For a name that is in none of the tables: throws NotImplementedHere if Redis up to 8 or Valkey
+/// up to 9 has a command of this name.
 void refuse_other_command(std::string_view word);
 
 std::span<const Command> key_commands();

@@ -120,12 +120,15 @@ std::vector<CommandInfo> Keyspace::commands() {
 
 void Keyspace::call(std::span<const std::string_view> words, bool read_only, std::string& reply) {
   const auto* const command = find_command(words.front());
-  if (command == nullptr) refuse_other_command(words.front());
-  const char* const refusal = command == nullptr ? "ERR Unknown Redis command called from script"
-                              : !command->takes(words.size()) ? kWrongWordCount
-                              : command->writes && read_only
-                                  ? "ERR Write commands are not allowed from read-only scripts."
-                                  : nullptr;
+  const char* refusal = nullptr;
+  if (command == nullptr) {
+    refuse_other_command(words.front());
+    refusal = "ERR Unknown Redis command called from script";
+  } else if (!command->takes(words.size())) {
+    refusal = kWrongWordCount;
+  } else if (command->writes && read_only) {
+    refusal = "ERR Write commands are not allowed from read-only scripts.";
+  }
   if (refusal != nullptr) {
     reply.append("-").append(refusal).append("\r\n");
     return;

@@ -28,7 +28,8 @@ bool Calls::ends_statement(std::size_t i) const {
 }
 
 bool Calls::is_redis(std::size_t i) const {
-  static const std::set<std::string_view> kNames{"redis", "server", "_G", "getfenv", "loadstring"};
+  static const std::set<std::string_view> kNames{"redis",   "server", "_G",
+                                                 "getfenv", "load",   "loadstring"};
   if (!is_name(i) || declarations_.contains(i)) return false;
   return kNames.contains(at(i).text) || aliases_.contains(at(i).text);
 }

@@ -184,7 +184,7 @@ void add_lines(const Prototype& function, std::set<int>& lines) {
   }
 }
 
-void add_globals(const Prototype& function, std::set<std::string, std::less<>>& globals) {
+void add_globals(const Prototype& function, Globals& globals) {
   for (std::size_t at = 0; at < function.code.size(); ++at) {
     const Instruction instruction{function.code[at]};
     if (instruction.code() == Instruction::kGetGlobal) {
@@ -228,10 +228,11 @@ std::set<int> stop_lines(std::string_view source) {
   return lines;
 }
 
-std::optional<std::set<std::string, std::less<>>> read_globals(std::string_view source) {
-  const auto function = compiled(source, source.size());
+std::optional<Globals> read_globals(std::string_view source) {
+  constexpr std::size_t kLongest = 256 << 10;
+  const auto function = compiled(source, kLongest);
   if (!function) return std::nullopt;
-  std::set<std::string, std::less<>> globals;
+  Globals globals;
   add_globals(*function, globals);
   return globals;
 }

@@ -17,8 +17,10 @@ namespace rlctl::lua {
 /// exist only once the script has made them; so this reads the compiled script.
 std::set<int> stop_lines(std::string_view source);
 
+using Globals = std::set<std::string, std::less<>>;
+
 /// The globals that a source reads, in any of its functions. Returns std::nullopt if the source
-/// does not compile. Its size is not bounded, as that of a script for a server is not.
-std::optional<std::set<std::string, std::less<>>> read_globals(std::string_view source);
+/// does not compile or has more than 256 KiB, for some of which Lua would take very long.
+std::optional<Globals> read_globals(std::string_view source);
 
 }  // namespace rlctl::lua

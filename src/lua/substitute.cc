@@ -156,12 +156,10 @@ std::string unused_name(const Tokens& tokens) {
 
 /// Puts a call of a function around each `server`, if the source reads a global of that name. The
 /// function must return what is not that global as it is, since some may be variables of the
-/// source. Where one is declared and a call cannot stand, the result does not compile.
+/// source. Where one is declared and a call cannot stand, the result does not compile, or fails.
 std::vector<Replacement> replaced_server(std::string_view source, const Calls& calls,
                                          const std::string& function) {
   std::vector<Replacement> replacements;
-  const auto globals = read_globals(source);
-  if (!globals || !globals->contains("server")) return replacements;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     const auto& token = calls.at(i);
     if (token.text != "server" || !calls.is_name(i)) continue;
@@ -170,7 +168,9 @@ std::vector<Replacement> replaced_server(std::string_view source, const Calls& c
     if (is_declared || calls.is(i + 1, "=")) continue;
     replacements.push_back({token.offset, token.text.size(), function + "(server)"});
   }
-  return replacements;
+  if (replacements.empty()) return {};
+  const auto globals = read_globals(source);
+  return globals && globals->contains("server") ? replacements : std::vector<Replacement>{};
 }
 
 /// The text, if it compiles: a function has at most 60 upvalues and 200 locals.
@@ -329,7 +329,7 @@ std::string library_as_script(std::string_view source, std::string_view function
   if (!tokens) return without_shebang(source);  // the server tells where it is not Lua
   std::vector<Replacement> replacements{
       {code_begin(source, tokens->line_offsets), 0,
-       fmt::format("local {}=loadstring(\"{}\",\"@rl_shim\")() ", kLibraryLocal, kRegister)}};
+       fmt::format("local {}=loadstring(\"{}\",\"@rl_shim\")(); ", kLibraryLocal, kRegister)}};
   const Calls calls(tokens->tokens);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (!calls.is_redis(i) || !calls.is_field(i)) continue;

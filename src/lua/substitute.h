@@ -55,6 +55,9 @@ struct Substitutes {
 /// may use, such as its arguments. If in doubt, a substitute is included.
 Substitutes needed_substitutes(std::string_view source, std::span<const std::string_view> words);
 
+/// The longest source that gets substitutes, which is compiled to see whether it may.
+constexpr std::size_t kLongestSubstituted = 64 << 10;
+
 /// The source with substitutes in front, on its first line (with "#!...", its second), so that
 /// lines keep their numbers. Each call must append to its ARGV, where the script does not see it:
 /// with other_keys the hash of the TTLs, or an empty word to refuse other keys; then the seconds

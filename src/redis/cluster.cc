@@ -166,10 +166,9 @@ std::vector<SlotRange> parse_slots(ReplyView reply, const HostPort& asked) {
   // [[first, last, [host, port, ...], replicas...], ...]
   std::vector<SlotRange> ranges;
   if (reply.type() != ReplyType::kArray || reply.size() > kSlots) {
-    throw Error(
-        Failure::kProtocol,
-        fmt::format("{}: the answer to CLUSTER SLOTS is no list of ranges, or one that is too long",
-                    display(asked)));
+    throw Error(Failure::kProtocol,
+                fmt::format("{}: the answer to CLUSTER SLOTS is not a list of at most {} ranges",
+                            display(asked), kSlots));
   }
   for (std::size_t i = 0; i < reply.size(); ++i) {
     const auto row = reply[i], master = row[2];

@@ -196,15 +196,17 @@ void require_no_field_ttls(const ForeignLimiter& limiter) {
   }
 }
 
-UsageError no_room(const ForeignLimiter& limiter, const ScriptEnvironment& environment) {
+/// For a source that compiles as it is, but not with its substitutes.
+UsageError no_room(const ForeignLimiter& limiter, const lua::Globals& globals, bool keys_only) {
+  const bool has_server = globals.contains("server");
   return UsageError(
-      fmt::format("{} has a function with as many upvalues or locals as Lua allows, or declares "
-                  "`server` and uses Valkey's, too, so that {}",
-                  escape(limiter.name),
-                  environment.keys_only ? "rlctl cannot see which keys it touches"
-                                        : "it cannot get the virtual time"),
-      environment.keys_only ? "use --url private: and --clock real, or fewer variables"
-                            : "use --clock real, or fewer variables");
+      fmt::format(
+          "{} {}, so that {}", escape(limiter.name),
+          has_server ? "has a variable `server` and uses the global `server`"
+                     : "has a function with as many upvalues or locals as Lua allows",
+          keys_only ? "rlctl cannot see which keys it touches" : "it cannot get the virtual time"),
+      fmt::format("use {}--clock real, or {}", keys_only ? "--url private: and " : "",
+                  has_server ? "another name for the variable" : "fewer variables"));
 }
 
 /// Throws UsageError if it may find the server's `redis` rather than ours, which sees its keys.
@@ -359,12 +361,18 @@ class ForeignScript final : public Script {
       ending_ =
           std::make_unique<ForeignScript>(*limiter.ending, limit, traffic, prefix_, environment);
     }
+    if (substitutes_.any() && limiter.source.size() > lua::kLongestSubstituted) {
+      throw UsageError(fmt::format("{} has more than {} KiB: it cannot get the virtual time",
+                                   escape(limiter.name), lua::kLongestSubstituted >> 10),
+                       "use --clock real");
+    }
     auto text = limiter.function.empty()
                     ? lua::with_substitutes(limiter.source, substitutes_)
                     : lua::library_with_substitutes(limiter.source, substitutes_);
     if (keys_only_) require_visible_keys(limiter.source, limiter.name);
     // A source that does not compile is reported with its line when it is loaded.
-    if (!text && lua::read_globals(limiter.source)) throw no_room(limiter, environment);
+    const auto globals = text ? std::nullopt : lua::read_globals(limiter.source);
+    if (globals) throw no_room(limiter, *globals, environment.keys_only);
     if (!text) substitutes_ = {};
     text_ = text.value_or(limiter.source);
   }

@@ -295,10 +295,6 @@ LibrarySection section_for(std::string_view value, std::string_view type) {
 
 // ---- Libraries ----
 
-std::string_view built_in_text() {
-  return embedded::k_libraries_toml.text;
-}
-
 Libraries::Libraries() = default;
 Libraries::~Libraries() = default;
 Libraries::Libraries(Libraries&&) noexcept = default;

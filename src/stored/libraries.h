@@ -66,9 +66,6 @@ class Libraries {
 /// The built-in rows, each of which is read when the first key is met whose name it matches.
 const Libraries& built_in_libraries();
 
-/// libraries.toml, without its comments and sources.
-std::string_view built_in_text();
-
 /// The mistakes in rows of a configuration file.
 std::vector<limiter::ConfigurationMistake> library_mistakes(
     const limiter::Configuration& configuration);

@@ -159,7 +159,7 @@ TEST_CASE("a call that has no answer here is refused by name, and changes nothin
   CHECK_THROWS_WITH(reply_to(keyspace, "spop s"),
                     "SPOP of a random member is not implemented here");
   CHECK_THROWS_WITH(reply_to(keyspace, "subscribe x"),
-                    "Redis 7.0 does not allow SUBSCRIBE from a script");
+                    "a server allows no script to call SUBSCRIBE");
   CHECK(reply_to(keyspace, "SPOP s 2") == "*2\r\n$1\r\na\r\n$1\r\nb\r\n");
 }
 

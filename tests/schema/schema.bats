@@ -42,9 +42,18 @@ exec: ["hello"]
 exec: ["pipeline"]'
   # These depend on an option, or a program may leave them out.
   run -0 every_part '(.properties | objects | keys) - (.required // []) | .[] | select(endswith("_base64") | not)'
-  assert_output 'burst: calendar
+  assert_output 'adversary: actual
+adversary: holder
+adversary: reservation
+adversary: spent
+adversary: units
+burst: actual
+burst: calendar
 burst: compare
 burst: events
+burst: holder
+burst: reservation
+burst: units
 check: calendar
 check: error
 check: holders

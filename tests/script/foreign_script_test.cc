@@ -222,6 +222,27 @@ TEST_CASE("foreign script: a library becomes a script that calls one of its func
   CHECK(reply_text(run("add")) == "[1, 'k', 6, 'x']");
   CHECK(run("fail").text().find("user_script:4:") != std::string_view::npos);
   CHECK(run("none").text().find("Function not found: none") != std::string_view::npos);
+  const std::string in_parentheses =
+      "#!lua name=l\n(function() redis.register_function('f', function() return 7 end) end)()";
+  CHECK(reply_text(server.eval(rlctl::lua::library_as_script(in_parentheses, "f"), {}, {})) == "7");
+}
+
+TEST_CASE("foreign script: what leaves no place for substitutes is refused with its reason") {
+  const auto refused = [](const std::string& source) -> std::string {
+    try {
+      static_cast<void>(script_of(candidate(limiter(source, {"{key}"}, {"{now}"}), kMinute)));
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "not refused";
+  };
+  const std::string time = "local now = redis.call('TIME') ";
+  CHECK(
+      refused(time + "local function f(server) return server end return server.call('GET', 'k')") ==
+      "my.lua has a variable `server` and uses the global `server`, so that it cannot get the "
+      "virtual time");
+  CHECK(refused(time + std::string(65'536, ' ') + "return 1") ==
+        "my.lua has more than 64 KiB: it cannot get the virtual time");
 }
 
 TEST_CASE("foreign script: a limit that does not fit its templates, or a bad reading, is refused") {

@@ -9,6 +9,7 @@
 #include "limiter/configuration.h"
 #include "stored/library_row.h"
 #include "support/limiters.h"
+#include "support/recordings.h"
 
 // That each row reads the keys of its library: see tests/stored/libraries/.
 
@@ -52,7 +53,8 @@ std::vector<std::string> mistakes_in(const std::string& lines) {
 }  // namespace
 
 TEST_CASE("the built-in tables are without mistakes") {
-  const auto parsed = parse_configuration(built_in_text(), "libraries.toml");
+  const auto parsed = parse_configuration(
+      test::content_of(RLCTL_TESTS_DIR "/../src/stored/libraries.toml"), "libraries.toml");
   CHECK(parsed.mistakes.empty());
   CHECK(library_mistakes(parsed).empty());
 }

@@ -198,7 +198,7 @@ class Searches {
     }
   }
 
-  /// Finds out what a clock that is ahead does to the limiter; of the bundled algorithms that is
+  /// Finds out what a clock that is ahead does to the limiter. For the bundled algorithms this is
   /// known.
   void probe(const script::Candidate& candidate, rlctl::adversary::Trial& trial,
              SearchFindings& findings) const try {

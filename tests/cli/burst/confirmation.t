@@ -31,7 +31,7 @@ edge       the limiter denies exactly one window after a unit, where an exact
            >=, or it rounds; no other denial differed in what was tried
 times      from the beginning of a window  2026-01-01T00:00:00Z
 
-server     confirmed on Redis [..]  1291 requests decided alike
+server     confirmed on Redis [..]  1284 requests decided alike
 
 rlctl adversary counter.lua --limit 2/10s --args '{window_ms} {limit}' \
     --tries 500 --seed 1
