@@ -17,7 +17,7 @@ namespace {
 struct Distribution {
   std::string_view name;  ///< ID in os-release
   std::string_view command;
-  std::array<std::string_view, 3> packages;  ///< of each SystemPart
+  std::array<std::string_view, 3> packages;  ///< one for each SystemPart, in its order
 };
 
 // Debian's redis-tools has the server's binary as redis-check-rdb, and starts no service. Fedora
@@ -44,7 +44,7 @@ std::string_view value_of(std::string_view os_release, std::string_view name) {
   return {};
 }
 
-/// Its own row. Derivatives of Debian have the same packages; those of others may not.
+/// The row of its ID. Derivatives of Debian have Debian's packages; derivatives of others may not.
 const Distribution& find_distribution(std::string_view os_release) {
   if (const auto* own = find_by_name(kDistributions, value_of(os_release, "ID"))) return *own;
   const bool is_like_debian =

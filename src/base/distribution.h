@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-// How the parts of the system that rlctl needs are installed where they are missing: the hints of
-// errors name the command of the distribution at hand.
+// The command that installs redis-server, redis-cli or the time zones on this distribution. Errors
+// have it as a hint where one of them is missing.
 
 namespace rlctl {
 

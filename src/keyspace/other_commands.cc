@@ -4,8 +4,7 @@
 #include "keyspace/call.h"
 
 // The commands of servers that are not in the tables of this folder: what COMMAND lists on Redis
-// 7.0, and what Redis 8 and Valkey 9 add. Any other name is that of no command, as on those
-// servers.
+// 7.0, and what Redis 8 and Valkey 9 add. These servers have no command of another name.
 
 namespace rlctl::keyspace {
 namespace {
@@ -21,7 +20,7 @@ struct Names {
   }
 };
 
-/// What no server lets a script call.
+/// Commands that no server lets a script call.
 constexpr Names kForbidden{
     "AUTH,BGREWRITEAOF,BGSAVE,DEBUG,DISCARD,EVAL,EVALSHA,EVALSHA_RO,EVAL_RO,EXEC,FAILOVER,FCALL,"
     "FCALL_RO,HELLO,MONITOR,MULTI,PSUBSCRIBE,PSYNC,PUNSUBSCRIBE,QUIT,REPLCONF,REPLICAOF,RESET,ROLE,"

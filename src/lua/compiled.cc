@@ -110,7 +110,7 @@ struct Instruction {
   unsigned c() const { return bits >> 14 & 0x1ff; }
   std::size_t bx() const { return bits >> 14; }
   std::ptrdiff_t sbx() const { return static_cast<std::ptrdiff_t>(bx()) - 131071; }
-  /// The next one is no instruction, but a number.
+  /// Whether a number follows in place of the next instruction.
   bool has_operand_behind() const { return code() == kSetList && c() == 0; }
   /// Skips the next instruction or jumps as that one says; the two act as one.
   bool is_test() const { return (code() >= kEq && code() <= kTestSet) || code() == kTForLoop; }

@@ -6,7 +6,8 @@
 #include <string>
 #include <string_view>
 
-// What Lua's own compiler says about a source.
+// What is read from a script after Lua has compiled it: where it can stop, and which globals it
+// uses.
 
 namespace rlctl::lua {
 

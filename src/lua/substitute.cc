@@ -154,9 +154,9 @@ std::string unused_name(const Tokens& tokens) {
   return name;
 }
 
-/// Puts a call of a function around each `server`, if the source reads a global of that name. The
-/// function must return what is not that global as it is, since some may be variables of the
-/// source. Where one is declared and a call cannot stand, the result does not compile, or fails.
+/// Puts a call of a function around each `server`, if the source reads a global of that name. Some
+/// may be variables of the source, so the function must return any other value unchanged. Where one
+/// is declared and a call cannot stand, the result does not compile, or fails.
 std::vector<Replacement> replaced_server(std::string_view source, const Calls& calls,
                                          const std::string& function) {
   std::vector<Replacement> replacements;

@@ -244,7 +244,7 @@ constexpr JsonField<RunOf> kHolderRunFields[] = {
     {"leaked", kCount,
      "The most slots or units that were lost in any schedule: at least this many are missing.",
      [](const auto& of) { return of.run.holder_search()->result.leaked; }},
-    {"leaks_for_ever", kBoolean, "Whether what is lost is still taken a year later.",
+    {"leaks_for_ever", kBoolean, "Whether the lost units are still missing a year later.",
      [](const auto& of) { return of.run.holder_search()->result.leaks_for_ever; }},
     {"overfilled", kHolderFinding,
      "The shortest schedule in which more than the limit is held, or spent; null if none was "

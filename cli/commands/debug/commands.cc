@@ -118,7 +118,7 @@ constexpr std::string_view kHasEnded =
 /// The topics of `info`.
 constexpr std::string_view kTopics[] = {"breakpoints", "keys", "locals", "watches"};
 
-/// How some commands differ with --ldb, for `help`.
+/// A line of `help` in the debugger: how some of its commands differ with --ldb.
 constexpr const char* kWithLdb =
     "With --ldb, next is step, print shows only variables, eval sees only globals.";
 

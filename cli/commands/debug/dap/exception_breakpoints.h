@@ -3,7 +3,7 @@
 #include "cli/commands/debug/dap/members.h"
 #include "cli/commands/debug/dap/script.h"
 
-// What stops a script other than a breakpoint at a line: errors.
+// An editor's breakpoints at errors: the request setExceptionBreakpoints.
 
 namespace rlctl::cli::debug::dap {
 
