@@ -1,7 +1,7 @@
 # How everything is compiled, as one interface target, rlctl_options.
 
 # Not cache variables, because project() has put others there. -O2 would take half as long again, and only the few
-# files that rlctl_optimize() names run faster for it.
+# files that rlctl_library() is told to optimize run faster for it.
 set(CMAKE_CXX_FLAGS_DEV "-O1 -g")
 set(CMAKE_CXX_FLAGS_RELEASE "-O1 -DNDEBUG")
 # Under sanitizers, optimizing takes longer than the tests gain by it. A fuzz target runs for longer. The presets choose

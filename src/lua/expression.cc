@@ -96,7 +96,7 @@ void push_text(lua_State* state, std::string_view text) {
 }
 
 /// An error of Lua in the line of the expression that called this function.
-int raise(lua_State* state, const std::string& message) {
+int raise_with_line(lua_State* state, const std::string& message) {
   luaL_where(state, 1);
   push_text(state, message);
   lua_concat(state, 2);
@@ -113,7 +113,7 @@ int missing_element(lua_State* state) {
                         std::floor(lua_tonumber(state, 2)) == lua_tonumber(state, 2);
   lua_pushliteral(state, "err");
   if (is_index || lua_rawequal(state, 2, -1) != 0) return 0;
-  return raise(state, "an array has elements from 1, but not " + described(state, 2));
+  return raise_with_line(state, "an array has elements from 1, but not " + described(state, 2));
 }
 
 /// The __index of strings, which have the functions of `string` only.
@@ -121,7 +121,7 @@ int member_of_string(lua_State* state) {
   lua_pushvalue(state, 2);
   lua_gettable(state, lua_upvalueindex(1));
   if (!lua_isnil(state, -1)) return 1;
-  return raise(state, described(state, 1) + " is not an array");
+  return raise_with_line(state, described(state, 1) + " is not an array");
 }
 
 /// Stands in place of string.find() and others that match a pattern, its upvalue, which no bound on
@@ -136,7 +136,8 @@ int match_within_bounds(lua_State* state) {
     if (c == '*' || c == '+' || c == '-') steps *= as_double(static_cast<std::int64_t>(size) + 1);
     if (c == '?') steps *= 2;
   }
-  if (steps > kMostSteps) return raise(state, "a pattern has too many repetitions for its text");
+  if (steps > kMostSteps)
+    return raise_with_line(state, "a pattern has too many repetitions for its text");
   lua_pushvalue(state, lua_upvalueindex(1));
   lua_insert(state, 1);
   lua_call(state, lua_gettop(state) - 1, LUA_MULTRET);
@@ -208,7 +209,8 @@ int read_json_text(lua_State* state) {
   if (lua_isnil(state, 1)) return 1;
   std::size_t size = 0;
   const char* text = lua_type(state, 1) == LUA_TSTRING ? lua_tolstring(state, 1, &size) : nullptr;
-  if (text == nullptr) return raise(state, "json() reads a string, not " + described(state, 1));
+  if (text == nullptr)
+    return raise_with_line(state, "json() reads a string, not " + described(state, 1));
   Json json;
   std::string_view excess;
   try {
@@ -218,9 +220,10 @@ int read_json_text(lua_State* state) {
     Sandbox::stop(state, std::current_exception());
   }
   if (json.is_discarded()) {
-    return raise(state, described(state, 1) + (excess.empty()
-                                                   ? " is not JSON"
-                                                   : " has more than 100 levels or 100000 values"));
+    return raise_with_line(
+        state,
+        described(state, 1) +
+            (excess.empty() ? " is not JSON" : " has more than 100 levels or 100000 values"));
   }
   push_json(state, json);
   return 1;
@@ -290,8 +293,9 @@ int compare(lua_State* state) {
 int negate(lua_State* state) {
   lua_settop(state, 1);
   if (!lua_isnil(state, 1) && !lua_isboolean(state, 1)) {
-    return raise(state, fmt::format("'not' of {} is false in Lua; compare it, as in r[1] == 0",
-                                    described(state, 1)));
+    return raise_with_line(state,
+                           fmt::format("'not' of {} is false in Lua; compare it, as in r[1] == 0",
+                                       described(state, 1)));
   }
   lua_pushboolean(state, lua_toboolean(state, 1) == 0 ? 1 : 0);
   return 1;
@@ -301,8 +305,9 @@ int negate(lua_State* state) {
 int condition(lua_State* state) {
   lua_settop(state, 1);
   if (lua_isnil(state, 1) || lua_isboolean(state, 1)) return 1;
-  return raise(state, fmt::format("{} before 'and' is true in Lua; compare it, as in r[1] == 1",
-                                  described(state, 1)));
+  return raise_with_line(state,
+                         fmt::format("{} before 'and' is true in Lua; compare it, as in r[1] == 1",
+                                     described(state, 1)));
 }
 
 }  // namespace

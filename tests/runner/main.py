@@ -212,6 +212,8 @@ def main():
         # Each level of a recursion takes several times as much of the stack as in an optimized program.
         resource.setrlimit(resource.RLIMIT_STACK, (64 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
     targets = ["rlctl_tests"] if options.preset == "thread" else ["rlctl", "rlctl_tests", "man"]
+    if files.AT_NIGHT and options.preset == "release":
+        targets += ["rlctl_mutants", "rlctl_mutant_tests"]
     if shell("build", options.preset, *targets):
         return 1
     jobs = sorted(make_jobs(options, chosen, build), key=lambda job: -times.get(job.file, (0, 0))[1])
