@@ -19,6 +19,7 @@
 #include "ldb/redis_debugger.h"
 #include "redis/connection.h"
 #include "redis/server.h"
+#include "support/server.h"
 
 namespace debugger_lines_test {
 
@@ -149,6 +150,10 @@ Course in_redis(const debugger::Debuggee& debuggee, const redis::PrivateServer& 
 
 TEST_CASE("scripts do the same, line by line, in the engine's debugger and in Redis's") {
   const redis::PrivateServer server{};
+  const bool is_model = [&] {
+    auto connection = redis::Connection::open(server.url(), std::chrono::seconds(30));
+    return support::is_model(connection);
+  }();
   int count = 0, exact = 0;
   // No key expires while its script runs, whatever a script takes for its window.
   const std::pair<Texts, Texts> calls[] = {
@@ -161,18 +166,20 @@ TEST_CASE("scripts do the same, line by line, in the engine's debugger and in Re
     for (const auto& call : calls) {
       debuggee.keys = call.first;
       debuggee.arguments = call.second;
+      // A loop of limits_moving.lua has as many rounds as this argument says, all of them alike.
+      if (debuggee.name == "limits_moving.lua") debuggee.arguments[3] = "60";
       CAPTURE(path.string());
       CAPTURE(debuggee.keys.size());
       const auto engine = in_engine(debuggee), redis = in_redis(debuggee, server);
       CHECK(text_of(engine.lines) == text_of(redis.lines));
       ++count;
-      if (engine.reads_clock) continue;
+      if (engine.reads_clock || !is_model) continue;
       CHECK(text_of(engine.details) == text_of(redis.details));
       ++exact;
     }
   }
   CHECK(count > 270);
-  CHECK(exact > 220);
+  CHECK((exact > 220 || !is_model));
 }
 
 }  // namespace debugger_lines_test

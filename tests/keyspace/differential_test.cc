@@ -19,6 +19,7 @@
 #include "redis/server.h"
 #include "support/forwarded_commands.h"
 #include "support/random.h"
+#include "support/server.h"
 #include "support/standing_clock.h"
 #include "support/stored_contents.h"
 
@@ -336,8 +337,7 @@ class Sides {
   Sides() : clock_(1'700'000'000'123'456us), server_(start(clock_)), keyspace_(clock_.now()) {
     connection_ = redis::Connection::open(server_.url(), 30s);
     forwarded_.emplace(*connection_);
-    const auto version = redis::version_of(*connection_).value();
-    is_model_ = version.family == "redis" && version.major_number() == 7;
+    is_model_ = support::is_model(*connection_);
   }
 
   bool is_model() const { return is_model_; }
@@ -451,9 +451,10 @@ TEST_CASE("large collections grow and shrink as on a server") {
           sorted_if_set(words, reply_of(sides.server(), words)));
   };
   const auto number = [&](std::int64_t most) { return std::to_string(random.uniform(0, most)); };
-  for (int i = 0; i < 13'000; ++i) {
+  const auto count = scaled(6'000, 26'000);
+  for (std::int64_t i = 0; i < count; ++i) {
     const auto member = "m" + number(2'500), score = number(500);
-    if (random.percent(i < 5'000 ? 90 : 2)) {
+    if (random.percent(i < count / 2 ? 90 : 2)) {
       compare({"ZADD", "zset", score, member});
       compare({"HSET", "hash", member, score});
       compare({"SADD", "set", member});

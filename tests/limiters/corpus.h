@@ -282,13 +282,6 @@ inline void check_on_server(const Limiter& limiter) {
   }
 }
 
-/// Whether one of many is tried, of which so many in a hundred are: others at another commit.
-inline bool is_tried(std::size_t number, std::int64_t percent) {
-  const char* offset = std::getenv("RLCTL_TEST_OFFSET");
-  const auto shifted = number * 37 + (offset == nullptr ? 0 : std::stoul(offset));
-  return static_cast<std::int64_t>(shifted % 100) < percent;
-}
-
 /// The limiters of a folder, which the test changes in a copy. So many in a hundred are asked, and
 /// fewer under a sanitizer; of the variants, and of the limiters with options in place of a head, a
 /// tenth. At night all are.
@@ -321,18 +314,18 @@ inline void check_folder(const fs::path& folder, std::int64_t percent) {
     SUBCASE(file.c_str()) {
       CAPTURE(file);
       if (limiter.commands.empty()) CHECK(all_commands.find(file) != all_commands.npos);
-      if (is_tried(number, files)) check(limiter, limiter.lines, nullptr);
-      if (is_tried(number + 50, variants)) {
+      if (test::is_tried(number, files)) check(limiter, limiter.lines, nullptr);
+      if (test::is_tried(number + 50, variants)) {
         auto lines = limiter.lines;
         const auto by_options = with_head_as_options(limiter, lines);
         std::ofstream(file) << joined(lines);
         check(by_options, lines, nullptr);
         std::ofstream(file) << joined(limiter.lines);
       }
-      if (is_tried(number + 25, variants)) check_on_server(limiter);
+      if (test::is_tried(number + 25, variants)) check_on_server(limiter);
       std::size_t line = number;
       for (const auto& variant : limiter.variants) {
-        if (!is_tried(++line, variants)) continue;
+        if (!test::is_tried(++line, variants)) continue;
         CAPTURE(variant.code);
         auto lines = limiter.lines;
         lines.at(variant.line - 1) = variant.code;

@@ -39,7 +39,7 @@ while (<STDIN>) {
   # want: not-atomic warning
   # Nothing can come between them: the key is watched, a script has both, or a lock is held.
   # or: call('MULTI'); call('GET', $key); call('INCRBY', $key, $cost); my $allowed = (split ' ', call('EXEC'))[-1] <= $limit;
-  # or: my $allowed = call('WATCH', $key) && call('GET', $key) + $cost <= $limit && call('MULTI') && call('INCRBY', $key, $cost) && call('EXEC');
+  # or: call('WATCH', $key); my $allowed = call('GET', $key) + $cost <= $limit ? call('MULTI') && call('INCRBY', $key, $cost) && call('EXEC') : call('UNWATCH') && 0;
   # or: my $allowed = call('EVAL', "local n = redis.call('GET', KEYS[1]) return (n or 0) + ARGV[1] <= ARGV[2] + 0 and redis.call('INCRBY', KEYS[1], ARGV[1]) or 0", 1, $key, $cost, $limit);
   # or: my $allowed = call('SET', 'lock', 1, 'NX') && call('GET', $key) + $cost <= $limit && call('INCRBY', $key, $cost); call('DEL', 'lock');
   # It is counted first, and read then; or what was read is set only if it is still not there.

@@ -21,6 +21,7 @@
 #include "script/template.h"
 #include "support/forwarded_commands.h"
 #include "support/random.h"
+#include "support/server.h"
 #include "support/standing_clock.h"
 #include "support/stored_contents.h"
 
@@ -164,8 +165,7 @@ std::vector<std::string_view> views_of(const Words& words) {
 class Sides {
  public:
   Sides() : clock_(1'700'000'000s), evaluating_(start()), forwarded_(start()) {
-    const auto version = redis::version_of(evaluating_.connection).value();
-    are_model_ = version.family == "redis" && version.major_number() == 7;
+    are_model_ = support::is_model(evaluating_.connection);
   }
 
   const StandingClock& clock() const { return clock_; }
@@ -348,7 +348,7 @@ void compare(Sides& sides, Random& random, const std::string& source, std::strin
   }
   std::unique_ptr<Requests> requests;
   bool runs_in_process = true;
-  for (std::int64_t i = 0; i < scaled(60, 1000); ++i) {
+  for (std::int64_t i = 0; i < scaled(40, 1000); ++i) {
     if (i % 30 == 0) {
       sides.flush();
       requests = std::make_unique<Requests>(random, sides.clock(), source, keys, arguments);

@@ -230,6 +230,10 @@ needs() {
 
 scaled() { if [[ ${RLCTL_TEST_ALL-} ]]; then echo "$2"; else echo "$1"; fi; }
 
+# its_turn NUMBER SHARE: whether the NUMBERth of many is tried, of which one in SHARE is: others at another commit; at
+# night, all.
+its_turn() { (($1 % $(scaled "$2" 1) == ${RLCTL_TEST_OFFSET:-0} % $(scaled "$2" 1))); }
+
 expect_status() {
   local expected=$1 actual=0 printed
   shift

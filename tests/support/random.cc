@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 
 namespace rlctl::test {
 namespace {
@@ -55,6 +56,12 @@ std::int64_t scaled(std::int64_t few, std::int64_t all) {
   const char* given = std::getenv("RLCTL_TEST_ALL");
   if (given != nullptr && *given != '\0') return all;
   return few <= all ? lightened(few) : few;
+}
+
+bool is_tried(std::size_t number, std::int64_t percent) {
+  const char* offset = std::getenv("RLCTL_TEST_OFFSET");
+  const auto shifted = number * 37 + (offset == nullptr ? 0 : std::stoul(offset));
+  return static_cast<std::int64_t>(shifted % 100) < percent;
 }
 
 }  // namespace rlctl::test

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <random>
 
@@ -33,5 +34,9 @@ std::int64_t operations(std::int64_t at_least);
 /// `few`, or `all` if $RLCTL_TEST_ALL is set, as tests/night/run does: how much of something a test
 /// does. Under a sanitizer, a quarter of `few`.
 std::int64_t scaled(std::int64_t few, std::int64_t all);
+
+/// Whether the `number`th of many is tried, of which so many in a hundred are: others at another
+/// commit, by $RLCTL_TEST_OFFSET.
+bool is_tried(std::size_t number, std::int64_t percent);
 
 }  // namespace rlctl::test

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "redis/connection.h"
 #include "redis/error.h"
 #include "redis/server.h"
 
@@ -21,6 +22,12 @@ inline std::optional<rlctl::redis::PrivateServer> start_server(
     MESSAGE("skipped: ", std::string(error.what()));
     return std::nullopt;
   }
+}
+
+/// Whether the server is one whose words the engine has: Redis 7. Others word errors otherwise.
+inline bool is_model(rlctl::redis::Connection& connection) {
+  const auto version = rlctl::redis::version_of(connection).value();
+  return version.family == "redis" && version.major_number() == 7;
 }
 
 }  // namespace support

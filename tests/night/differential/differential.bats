@@ -10,6 +10,7 @@ differential() { "$project/tests/night/differential/run" "$@"; }
   assert_line '3 passed, 0 failed'
 }
 
+# bats test_tags=night
 @test "the adversary finds the worst window" {
   run -0 differential --seed 5 --count 1 --no-lint -j 1
   assert_line '2 passed, 0 failed'
