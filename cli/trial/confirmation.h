@@ -28,7 +28,7 @@ namespace rlctl::cli::trial {
 /// Keeps the first requests of a run, and how they were decided.
 class DecisionLog {
  public:
-  /// A server decides so many, one after another, in half a second.
+  /// As many as a server decides, one after another, in half a second.
   static constexpr std::size_t kMost = 20'000;
 
   void add(std::span<const traffic::Arrival> arrivals,

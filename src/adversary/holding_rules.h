@@ -105,7 +105,7 @@ class ScheduleBuilder {
 
   ScheduleBuilder& wait(microseconds time);
   ScheduleBuilder& wait_until(microseconds time);
-  /// Acquires or reserves by new holders, who ask for one unit or for so many.
+  /// Acquires or reserves by `count` new holders, who ask for one unit each, or for `units`.
   ScheduleBuilder& take(std::int64_t count = 1) { return reserve(1, count); }
   ScheduleBuilder& reserve(std::int64_t units, std::int64_t count = 1);
   /// An event of a holder; a new one has the units of the search.

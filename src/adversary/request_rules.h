@@ -23,7 +23,7 @@ inline constexpr microseconds kExact{1};
 
 /// The requests that it takes to fill the limit with the smallest cost.
 std::int64_t most_fills(const SearchRequest& request);
-/// The most requests of a random schedule, if so many fill the limit.
+/// The most requests of a random schedule, if `fills` requests fill the limit.
 constexpr std::int64_t most_requests(std::int64_t fills) {
   return 4 * fills + 8;
 }

@@ -103,7 +103,7 @@ class SearchEngine {
   SearchEngine(std::int64_t tries, const Interrupt& interrupt, const OnProgress& on_progress)
       : tries_(tries), interrupt_(interrupt), on_progress_(on_progress) {}
 
-  /// Tries the known schedules and then others, until so many requests are sent.
+  /// Tries the known schedules and then others, until `tries` requests are sent.
   void try_some(Trial& trial, Rules& rules, traffic::Random& random, std::int64_t tries);
   /// Tries every schedule of at most `requests` requests.
   void try_all(Trial& trial, Rules& rules, int requests);

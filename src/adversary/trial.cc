@@ -13,7 +13,7 @@ namespace rlctl::adversary {
 
 namespace {
 
-/// The schedule that has this key, of so many.
+/// The schedule that has this key, of `schedules`.
 std::uint32_t schedule_of(std::uint32_t key, std::size_t schedules) {
   return static_cast<std::uint32_t>(key % schedules);
 }

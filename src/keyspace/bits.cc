@@ -32,7 +32,7 @@ void set_bit(Text& text, std::size_t offset, bool value) {
   text[offset / 8] = static_cast<char>(value ? byte | mask : byte & ~mask);
 }
 
-/// The string of the key, to be changed, which has so many bits at least.
+/// The string of the key, to be changed, with at least `bits` bits.
 Text& edit_bits(Call& call, std::size_t bits) {
   return call.edit_text(call.words[1], (bits + 7) / 8);
 }

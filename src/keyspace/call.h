@@ -109,8 +109,8 @@ class Call {
   void set_expiry(std::string_view name, Expiry expiry) { locate(name)->second.expiry = expiry; }
   /// Returns whether the key existed.
   bool remove(std::string_view name);
-  /// The string of a key, to be changed, which has so many bytes at least: new ones are 0. Throws
-  /// NotImplementedHere if it cannot grow by so many.
+  /// The string of a key, to be changed, with at least `bytes` bytes: new ones are 0. Throws
+  /// NotImplementedHere if it cannot grow that far.
   Text& edit_text(std::string_view name, std::size_t bytes);
   void reserve_copy(const Key& key) { keyspace_.reserve_copy(key); }
   /// Removes the keys whose collections are empty.

@@ -72,7 +72,7 @@ inline constexpr std::size_t kMostBytes = std::size_t{128} << 20;
 /// A command that a Keyspace implements.
 struct CommandInfo {
   std::string_view name;  ///< in upper case
-  int arity = 0;        ///< words with the name; negative: at least so many, as COMMAND INFO has it
+  int arity = 0;        ///< words with the name; negative: at least that many, as in COMMAND INFO
   bool writes = false;  ///< a script with the flag no-writes must not call it
 };
 
@@ -135,7 +135,7 @@ class Keyspace final : public lua::Commands {
   /// expire. (A sum in microseconds might overflow.)
   std::pair<std::int64_t, std::int64_t> time_left(const Key& key) const;
   void remove_expired();
-  /// Counts so many bytes more. Throws NotImplementedHere if that is too much.
+  /// Counts `bytes` more. Throws NotImplementedHere if that is too much.
   void reserve(std::size_t bytes);
   /// The same for a second key with this value, which will take room once it is written.
   void reserve_copy(const Key& key);
@@ -143,7 +143,7 @@ class Keyspace final : public lua::Commands {
   std::chrono::microseconds now_{0};
   std::chrono::microseconds ahead_{0};  ///< of the time that is shown
   Keys keys_ = {};                      ///< some may have expired
-  std::size_t sweep_at_ = 8;            ///< with so many keys, those that have expired are removed
+  std::size_t sweep_at_ = 8;            ///< with that many keys, those that have expired are removed
   std::size_t bytes_at_most_ = 0;       ///< the values have no more
 };
 

@@ -104,8 +104,8 @@ void lset(Call& call) {
   call.reply_ok();
 }
 
-/// Removes so many elements that are equal to one, from the left; from the right if it is negative;
-/// all for 0.
+/// Removes as many elements that are equal to one as the count says, from the left; from the right
+/// if it is negative; all for 0.
 void lrem(Call& call) {
   const auto wanted = call.integer(2);
   const auto most =

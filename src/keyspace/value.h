@@ -26,7 +26,7 @@ namespace rlctl::keyspace {
 struct Slice {
   std::size_t begin = 0, end = 0;
   std::size_t size() const { return end - begin; }
-  /// From the first to the last, which may count from the end, of so many elements.
+  /// From `first` to `last`, which may count from the end, of `size` elements.
   static Slice of(std::int64_t first, std::int64_t last, std::size_t size);
   /// The same of the bytes or bits of a text, where Redis takes an end before the first for the
   /// first.
@@ -51,7 +51,7 @@ class Collection {
   std::size_t size() const { return elements_.size(); }
   Iterator begin() const { return elements_.begin(); }
   Iterator end() const { return elements_.end(); }
-  /// The element with so many in front of it.
+  /// The element with `rank` others in front of it.
   Iterator at(std::size_t rank) const { return elements_.find_by_order(rank); }
   std::size_t rank(const Element& element) const { return elements_.order_of_key(element); }
   /// Counts the elements for which `is_before(element)` holds, which must be the first.

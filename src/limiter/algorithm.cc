@@ -150,7 +150,7 @@ void require_burst(const Limit& limit) {
     throw UsageError(
         fmt::format("limit {} x burst {} is more than 2^53; use a smaller limit or a smaller burst",
                     limit.limit, burst),
-        "a bucket limits a rate; for a budget of so many units, use fixed-window or budget");
+        "a bucket limits a rate; for a budget of that many units, use fixed-window or budget");
   }
   if (Wide{burst} * limit.window.count() > Wide{kLongestRefill.count()} * limit.limit) {
     throw UsageError(

@@ -22,7 +22,7 @@ namespace rlctl::limiter {
 inline constexpr std::size_t kLongestReservationId = 20;
 /// How many reservations a key remembers, held or not.
 inline constexpr std::size_t kMostReservations = 500;
-/// From so many reservations that are held on, a key is nearly closed to others.
+/// With at least this many reservations that are held, a key is nearly closed to others.
 inline constexpr std::size_t kManyReservations = kMostReservations * 4 / 5;
 /// Why a key with kMostReservations that are held denies any other, whatever remains.
 inline constexpr std::string_view kAllReservationsHeld = "500 reservations are held";

@@ -14,7 +14,7 @@ local PAST = '1' -- ms since 1970
 
 local now = seconds * 1000 + micros / 1000
 
--- The TTL in ms that ends at a time, in units of so many ms; none if the server would refuse the time.
+-- The TTL in ms until a time that is given in units of `unit` ms; none if the server would refuse the time.
 local function left_until(time, unit)
   local at = tonumber(time)
   local is_whole = type(time) == 'number' and time % 1 == 0

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-// What is read from a script after Lua has compiled it: where it can stop, and which globals it
+// Reads, from what Lua compiles a script to, the lines where it can stop and the globals that it
 // uses.
 
 namespace rlctl::lua {

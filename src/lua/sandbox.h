@@ -118,8 +118,8 @@ class Sandbox {
   /// Whether stop() is ending the run.
   static bool is_stopping(lua_State* state);
   /// While a run stands still, in a hook or in a function that it calls: calls the function on the
-  /// top of the stack of another thread of Lua, which may run for so many instructions. Returns why
-  /// it was ended; else null, with the results or the error on that stack, and lua_pcall()'s
+  /// top of the stack of another thread of Lua, which may run for that many `instructions`. Returns
+  /// why it was ended; else null, with the results or the error on that stack, and lua_pcall()'s
   /// status.
   static std::exception_ptr call_aside(lua_State* thread, std::int64_t instructions, int& status);
   /// Pushes the table behind one that cannot be changed; pushes nothing and returns false for other

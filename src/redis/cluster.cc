@@ -495,9 +495,9 @@ constexpr int kPausePerAttempt = 4;
 /// of them to be another, and after a failure.
 constexpr seconds kRefreshPause{1};
 constexpr milliseconds kUrgentRefreshPause{100};
-/// After so many referrals of one command in a row, it waits for the Cluster to agree.
+/// After more referrals of one command in a row, it waits for the Cluster to agree.
 constexpr int kMaxReferrals = 5;
-/// After so long without commands, servers may have hung up unnoticed.
+/// After longer without commands, servers may have hung up unnoticed.
 constexpr milliseconds kIdle{1};
 /// The timer's id in the poller; the ids of the servers are small.
 constexpr std::size_t kTimer = std::size_t{1} << 32;

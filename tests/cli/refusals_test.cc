@@ -22,7 +22,7 @@ using support::run_rlctl;
 using test::is_tried;
 using test::scaled;
 
-/// So many in a hundred are tried: under a sanitizer, a quarter.
+/// The percentage of rows to try: 25 under a sanitizer.
 const auto kShare = scaled(100, 100);
 
 /// The folder in which the commands run, with what they name. There is no server.

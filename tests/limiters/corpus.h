@@ -282,7 +282,7 @@ inline void check_on_server(const Limiter& limiter) {
   }
 }
 
-/// The limiters of a folder, which the test changes in a copy. So many in a hundred are asked, and
+/// The limiters of a folder, which the test changes in a copy. `percent` % of them are asked, and
 /// fewer under a sanitizer; of the variants, and of the limiters with options in place of a head, a
 /// tenth. At night all are.
 inline void check_folder(const fs::path& folder, std::int64_t percent) {

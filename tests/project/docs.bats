@@ -104,7 +104,7 @@ say() {
 }
 
 @test "how long the two commands take is the same everywhere" {
-  say 'about three minutes on two cores' README.md quickstart
+  say 'about two minutes on two cores' README.md quickstart
   say 'about ten' README.md CONTRIBUTING.md tests/run
 }
 

@@ -35,8 +35,8 @@ std::int64_t operations(std::int64_t at_least);
 /// does. Under a sanitizer, a quarter of `few`.
 std::int64_t scaled(std::int64_t few, std::int64_t all);
 
-/// Whether the `number`th of many is tried, of which so many in a hundred are: others at another
-/// commit, by $RLCTL_TEST_OFFSET.
+/// Whether to try the `number`th of many cases, of which `percent` % are tried. Which ones differs
+/// from commit to commit, by $RLCTL_TEST_OFFSET.
 bool is_tried(std::size_t number, std::int64_t percent);
 
 }  // namespace rlctl::test

@@ -58,7 +58,7 @@ void add_options(Options& options, Plan& plan) {
   options
       .value("--reserve", "UNITS",
              into(plan.reserve, number_between("--reserve", 1, limiter::kLargestLimit)),
-             "test only how the script keeps a budget, with reservations of so many units")
+             "test only how the script keeps a budget, with reservations of UNITS units")
       .excludes("--concurrency", "a script gives leases or keeps a budget");
   options
       .value("--hold", "TIME", into(plan.hold, parse_hold),
