@@ -421,6 +421,7 @@ lua::Evaluation EngineDebugger::set(std::string_view variable, std::string_view 
     throw UsageError(fmt::format("'{}' is not a variable or a field of one", variable));
   }
   require_compiles(expression);
+  told_.clear();
   const auto all = variables();
   const auto name = variable.substr(0, variable.find_last_not_of(' ') + 1);
   const bool is_name = lua::is_name(name);
@@ -431,7 +432,11 @@ lua::Evaluation EngineDebugger::set(std::string_view variable, std::string_view 
                            : fmt::format("no variable '{}' is visible here", name)};
   }
   auto result = evaluate(fmt::format("{} = ({}\n)", variable, expression));
-  return result.outcome == Outcome::kValues ? evaluate(variable) : result;
+  if (result.outcome != Outcome::kValues) return result;
+  const auto told = told_;  // of the expression
+  result = evaluate(variable);
+  told_ = told;
+  return result;
 }
 
 Call EngineDebugger::call(const std::vector<std::string>& words) {

@@ -162,7 +162,7 @@ void list_source(Commands& on, std::string_view rest) {
   int line = words.empty() ? 0 : line_number(words[0]);
   const int around = words.size() < 2 ? kAround : std::min(line_number(words[1]), 1'000'000);
   if (line > on.view.line_count()) {
-    throw UsageError(fmt::format("there are {} lines", on.view.line_count()));
+    throw UsageError("the script has " + counted(on.view.line_count(), "line"));
   }
   if (line == 0) line = std::max(on.debugger.line(), 1);
   show_source(on, line - around, line + around);
