@@ -17,7 +17,8 @@
 //   each NAME WORD…   as the first command: runs the rest of the test once for each WORD, which
 //                     stands for NAME in commands, their input and their output
 //
-// In a command, its input and its output, FOLDER is the test's folder, and SERVER the server's URL.
+// In a command, its input and its output, the word FOLDER is the test's folder, and SERVER the
+// server's URL.
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -26,6 +27,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <clocale>
 #include <csignal>
@@ -139,6 +141,24 @@ class Alarm {
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
   for (auto at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
     text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+/// Replaces a name where it is a whole word: not the one in RLCTL_REDIS_SERVER.
+std::string with_value(std::string text, std::string_view name, std::string_view value) {
+  const auto is_of_word = [&](std::size_t at) {
+    return at < text.size() &&
+           (text[at] == '_' || std::isalnum(static_cast<unsigned char>(text[at])) != 0);
+  };
+  for (auto at = text.find(name); at != text.npos; at = text.find(name, at)) {
+    const auto end = at + name.size();
+    if (is_of_word(at - 1) || is_of_word(end)) {
+      at = end;
+    } else {
+      text.replace(at, name.size(), value);
+      at += value.size();
+    }
   }
   return text;
 }
@@ -299,8 +319,8 @@ class Runner {
   /// A text of the transcript, as a command has it.
   std::string with_values(const std::string& text) const {
     auto value = name_.empty() ? text : replaced(text, name_, word_);
-    value = replaced(std::move(value), "FOLDER", folder_.string());
-    return replaced(std::move(value), "SERVER", redis::display(server_->server.url()));
+    value = with_value(std::move(value), "FOLDER", folder_.string());
+    return with_value(std::move(value), "SERVER", redis::display(server_->server.url()));
   }
 
   /// The reverse, except for the word of `each`.
