@@ -1,14 +1,16 @@
 // Checks pages of `rlctl burst -o page.html` in headless Chromium:
 //
-//   node check.mjs PACKAGES FOLDER >RESULTS
+//   node check.mjs PACKAGES FOLDER [WORDS]
 //
 // PACKAGES is a node_modules with playwright-core and axe-core; FOLDER has the pages that page.bats makes. Each line
-// of the results is `ok NAME` or `not ok NAME: REASON`, of one check below.
-import {readFileSync, writeFileSync} from 'node:fs';
+// printed is `ok NAME` or `not ok NAME: REASON`, of one check below whose name contains the WORDS; standard error has
+// what each takes. The status is 0 if something was checked and nothing is wrong.
+import {readFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {resolve} from 'node:path';
 
-const [packages, folder] = process.argv.slice(2).map((path) => resolve(path));
+const [packages, folder] = process.argv.slice(2, 4).map((path) => resolve(path));
+const words = process.argv[4];
 const require = createRequire(`${packages}/`);
 const {chromium} = require('playwright-core');
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
@@ -28,15 +30,14 @@ function equal(actual, expected, what) {
   require_(actual === expected, `${what}: expected ${JSON.stringify(expected)}, not ${JSON.stringify(actual)}`);
 }
 
-// Opens a page; `before` runs in it first.
-async function open(name, {width = 1280, scheme = 'light', script = true, before} = {}) {
-  const context = await browser.newContext({viewport: {width, height: 900}, colorScheme: scheme, javaScriptEnabled: script});
+// A page that is empty at first. Whatever it asks for besides its file, and says, is a complaint.
+async function emptyPage(script) {
+  const context = await browser.newContext({javaScriptEnabled: script});
   const page = await context.newPage();
   page.setDefaultTimeout(30000);
-  const address = `file://${folder}/${name}.html`;
-  const complain = (words) => complaints.push(`${name}: ${words}`);
+  const complain = (words) => complaints.push(`${page.shows}: ${words}`);
   page.on('request', (request) => {
-    if (request.url() !== address && !request.url().startsWith('data:')) complain(`requests ${request.url()}`);
+    if (request.url() !== addressOf(page.shows) && !request.url().startsWith('data:')) complain(`requests ${request.url()}`);
   });
   page.on('console', (message) => complain(`says ${message.text()}`));
   page.on('pageerror', (error) => complain(`fails: ${error.stack}`));
@@ -44,9 +45,23 @@ async function open(name, {width = 1280, scheme = 'light', script = true, before
     complain(`opens a dialog: ${dialog.message()}`);
     dialog.dismiss();
   });
+  return page;
+}
+
+const addressOf = (name) => `file://${folder}/${name}.html`;
+const shared = await emptyPage(true);
+
+// Opens a page; `before` runs in it first. A process of Chromium costs more than most checks, so only one that must
+// differ from others from the beginning has its own.
+async function open(name, {width = 1280, scheme = 'light', script = true, before} = {}) {
+  const page = script && !before ? shared : await emptyPage(script);
+  page.shows = name;
+  await page.setViewportSize({width, height: 900});
+  await page.emulateMedia({media: 'screen', colorScheme: scheme});
+  await page.mouse.move(0, 0);
   if (before) await page.addInitScript(before);
-  await page.goto(address);
-  page.done = () => context.close();
+  await page.goto(addressOf(name));
+  page.done = () => page === shared || page.context().close();
   return page;
 }
 
@@ -113,7 +128,7 @@ async function compare(name, window, places, key) {
 }
 
 const checks = {
-  async worst() {
+  async 'a page opens at the worst moment, with sentences that say what is seen'() {
     const page = await open('default');
     equal(await count(page), '2,000', 'the count at first');
     equal(await page.locator('.card.over').count(), 1, 'cards above the limit');
@@ -124,7 +139,7 @@ const checks = {
     await page.done();
   },
 
-  async keys() {
+  async 'the keys of the slider go from request to request, zoom, and play'() {
     const page = await open('default');
     await page.locator('#cursor').focus();
     await page.keyboard.press('ArrowLeft');
@@ -154,7 +169,7 @@ const checks = {
     await page.done();
   },
 
-  async mouse() {
+  async 'the mouse drags the window and the cursor, selects and zooms, and chooses a limiter'() {
     const page = await open('default');
     const canvas = async (id) => page.locator(`#${id} canvas`).boundingBox();
     const drag = async (x, y, to) => {
@@ -196,7 +211,7 @@ const checks = {
     await page.done();
   },
 
-  async play() {
+  async 'playing moves the window through the run, and ends'() {
     const page = await open('default');
     await page.locator('#play').click();
     await until(page, '#play', /Pause/);
@@ -206,7 +221,7 @@ const checks = {
     await page.done();
   },
 
-  async frames() {
+  async 'a page with 100,000 requests zooms and plays'() {
     const page = await open('large', {before: () => {
       window.frames_drawn = 0;
       const ask = window.requestAnimationFrame.bind(window);
@@ -225,11 +240,11 @@ const checks = {
     await page.done();
   },
 
-  async counts() {
+  async "the count at 1,000 places is that of the model's decisions, for each algorithm"() {
     await compare('all', 10e6, 1000);
   },
 
-  async log() {
+  async 'of a log with many keys, the page counts the chosen one'() {
     await compare('replay', 60e6, 100, '10.0.0.0');
     const page = await open('replay');
     require_(await page.locator('svg.suggestion circle').count() > 3, 'no curve of the suggestion');
@@ -240,7 +255,7 @@ const checks = {
     await page.done();
   },
 
-  async limits() {
+  async 'of several limits, one is chosen'() {
     const page = await open('limits');
     const [first, second] = await texts(page, '#limit option');
     equal(first, '10/1s', 'the first limit');
@@ -252,7 +267,7 @@ const checks = {
     await page.done();
   },
 
-  async search() {
+  async 'a search is shown step by step; where the clock steps back, by the number of the request'() {
     let page = await open('adversary');
     await page.locator('#steps > :first-child tr').nth(1).click();
     await until(page, '#request', /request 1 of 10 at 00:00:50/);
@@ -269,7 +284,7 @@ const checks = {
     await page.done();
   },
 
-  async difference() {
+  async '--compare opens at the first difference'() {
     const page = await open('against');
     const heading = await page.locator('h1').textContent();
     const number = /differ at request\s(\d+)/.exec(heading)?.[1];
@@ -280,7 +295,7 @@ const checks = {
     await page.done();
   },
 
-  async sizes() {
+  async 'nothing is wider than 390 or 1280 px, and both colour schemes are there'() {
     const papers = new Set();
     for (const name of ['default', 'adversary', 'replay', 'hostile']) {
       const page = await open(name);
@@ -299,7 +314,7 @@ const checks = {
     equal(papers.size, 2, 'colours of the paper');
   },
 
-  async plain() {
+  async 'without JavaScript, there is the report of the text, and no controls'() {
     const page = await open('default', {script: false});
     for (const part of await page.locator('.script, #cursor').all()) require_(!await part.isVisible(), 'a control is visible');
     equal(await page.locator('h1').textContent(), 'rlctl burst: boundary', 'the heading');
@@ -308,7 +323,7 @@ const checks = {
     await page.done();
   },
 
-  async print() {
+  async 'a page is printed on white, without controls'() {
     const page = await open('default', {scheme: 'dark'});
     await page.emulateMedia({media: 'print', colorScheme: 'dark'});
     require_(!await page.locator('#play').isVisible(), 'a control is printed');
@@ -317,7 +332,7 @@ const checks = {
     await page.done();
   },
 
-  async access() {
+  async 'axe finds no violation'() {
     for (const [name, width, scheme] of [['default', 1280, 'light'], ['default', 390, 'dark'], ['adversary', 1280, 'dark'], ['replay', 390, 'light']]) {
       const page = await open(name, {width, scheme});
       await page.evaluate(axe);
@@ -328,7 +343,7 @@ const checks = {
     }
   },
 
-  async hostile() {
+  async 'keys with tags, quotes and U+202E do nothing'() {
     const page = await open('hostile');
     require_(!await page.evaluate(() => 'hacked' in window), 'a script was run');
     require_((await texts(page, '#key option')).some((key) => key.includes('</script><script>hacked=1</script>')), 'the key is not offered');
@@ -336,8 +351,8 @@ const checks = {
     await page.done();
   },
 
-  // A page into which a handler and a script have come: its policy lets neither run.
-  async policy() {
+  // Both have come into a page, whose policy lets neither run.
+  async "a script or a handler that is not the page's own does not run"() {
     const before = complaints.length;
     const page = await open('policy');
     await page.waitForFunction(() => document.querySelector('main img').complete);
@@ -348,22 +363,24 @@ const checks = {
     await page.done();
   },
 
-  // Of all pages above.
-  async quiet() {
+  // The last, because it is about all pages above.
+  async 'no request leaves a page, and the console stays empty'() {
     equal(complaints.join('; '), '', 'complaints');
   },
 };
 
-const only = process.env.CHECKS?.split(',');
-for (const [name, check] of Object.entries(checks)) {
-  if (only && !only.includes(name)) continue;
+let checked = 0, wrong = 0;
+for (const [name, check] of Object.entries(checks).filter(([name]) => name.includes(words ?? ''))) {
   const begin = Date.now();
+  ++checked;
   try {
     await check();
     console.log(`ok ${name}`);
   } catch (error) {
+    ++wrong;
     console.log(`not ok ${name}: ${error.stack.replaceAll('\n', ' ')}`);
   }
   process.stderr.write(`${name}: ${Date.now() - begin} ms\n`);
 }
 await browser.close();
+process.exitCode = checked && !wrong ? 0 : 1;

@@ -27,7 +27,7 @@ some_keys() { printf 'key:%s\n' {1..60}; }
 @test "check counts each key at the node that has it, and peeks there" {
   counts_keys() {
     local key
-    for key in $(some_keys | head -n 12); do
+    for key in key:{1..4}; do
       run -0 rlctl check "$key" --limit 2/60s
       assert_output --partial 'remaining=1'
       run -0 rlctl check "$key" --limit 2/60s --peek
@@ -40,22 +40,16 @@ some_keys() { printf 'key:%s\n' {1..60}; }
   on_both counts_keys
 }
 
-@test "check --batch answers in the order of the lines" {
+@test "check --batch answers in the order of the lines, and loads scripts again that were flushed" {
   answers_in_order() {
+    local node
     run -0 rlctl check --batch --limit 3/60s <<<"$(some_keys)"
     assert_equal "$(cut -d' ' -f1,2,4 <<<"$output")" "$(some_keys | sed 's/.*/allowed key=& remaining=2/')"
+    for node in 0 1 2; do node_cli "$node" SCRIPT FLUSH; done
     run -0 rlctl check --batch --limit 3/60s --peek <<<"$(some_keys)"
     assert_equal "$(cut -d' ' -f1,2,4 <<<"$output")" "$(some_keys | sed 's/.*/allowed key=& remaining=2/')"
   }
   on_both answers_in_order
-}
-
-@test "scripts that were flushed are loaded again" {
-  run -0 rlctl check --batch --limit 9/60s <<<"$(some_keys)"
-  local node
-  for node in 0 1 2; do node_cli "$node" SCRIPT FLUSH; done
-  run -0 rlctl check --batch --limit 9/60s <<<"$(some_keys)"
-  assert_equal "$(grep -c '^allowed .* remaining=7 ' <<<"$output")" 60
 }
 
 @test "several limits of one key share a slot, also of keys with odd braces" {
@@ -101,18 +95,15 @@ p{
     run rlctl quota key:1 key:2 key:3 key:4 --limit 4/60s -w 20%
     assert_equal "$status" 1
     assert_equal "$(grep -o '1 of 4\|25%' <<<"$output" | sort -u | wc -l)" 2
-    local key
-    for key in key:1 key:2 key:3 key:4; do
-      run -0 rlctl inspect "$key" --limit 4/60s
-      assert_output --partial '1 of 4'
-    done
+    run -0 rlctl inspect key:{1..4} --limit 4/60s
+    assert_equal "$(grep -c '1 of 4' <<<"$output")" 4
   }
   on_both looks
 }
 
 @test "check --wait waits for its turn" {
   waits() {
-    for _ in 1 2 3; do
+    for _ in 1 2; do
       run -0 rlctl check key:1 --limit 1/100ms --wait
       run -0 rlctl check key:2 --limit 1/100ms --wait
     done
@@ -123,7 +114,7 @@ p{
 @test "run takes a lease and gives it back" {
   runs() {
     local key
-    for key in key:1 key:2 key:3; do
+    for key in key:1 key:2; do
       run -0 rlctl run "$key" --concurrency 1 -- echo "ran $key"
       assert_output --partial "ran $key"
       run -0 rlctl run "$key" --concurrency 1 --limit 9/1h -- echo again
@@ -159,7 +150,7 @@ p{
 @test "debug replays the script of a key on the node that has it" {
   debugs() {
     local key
-    for key in key:1 key:2 key:3 key:4; do
+    for key in key:1 key:2; do
       rlctl check "$key" --limit 5/60s -q
       run -0 rlctl debug sliding-window-log "$key" --limit 5/60s --trace
       assert_output --partial "redis> LLEN $key      1"
@@ -198,8 +189,8 @@ p{
 @test "debug --ldb --attach runs on the node that has the key" {
   attaches() {
     local key
-    for key in key:{1..6}; do
-      run -0 rlctl check "$key" --limit 5/60s --algorithm gcra
+    rlctl check -q --batch --limit 5/60s --algorithm gcra < <(printf 'key:%s\n' {1..3})
+    for key in key:{1..3}; do
       run -0 rlctl debug --ldb gcra "$key" --limit 5/60s --attach <<<continue
     done
   }
@@ -240,7 +231,7 @@ p{
 
 @test "too few open files end in an error, never in a crash" {
   local files
-  for files in 16 24 32 48 64 72 76 80 84 88 92 100; do
+  for files in $(scaled '16 48 76 84 100' '16 24 32 48 64 72 76 80 84 88 92 100'); do
     run bash -c "ulimit -n $files
       rlctl --url $one_node --timeout 2s burst steady --clock real --rate 5000/s --keys 50 \
         --requests 500 --limit 5/60s"
@@ -250,20 +241,17 @@ p{
 
 @test "a key of another library is read with the key beside it, which another node may have" {
   reads_both() {
-    local key end
-    end=$(($(date +%s) + 3600))
     for key in laravel-cache-u{1..12}; do
-      ccli SET "$key" 3 EX 3600 >/dev/null
-      ccli SET "$key:timer" "$end" EX 3600 >/dev/null
-    done
+      printf 'SET %s 3 EX 3600\nSET %s:timer %s EX 3600\n' "$key" "$key" $((EPOCHSECONDS + 3600))
+    done | ccli >/dev/null
     run -0 rlctl quota --limit 5/1h laravel-cache-u{1..12}
     assert_equal "$(grep -c '^OK .* (3 of 5)' <<<"$output")" 12
     run -0 rlctl list --json
-    assert_equal "$(gojq -r .library <<<"$output" | sort | uniq -c | xargs)" '12 laravel'
+    assert_equal "$(grep -c '"library":"laravel"' <<<"$output") ${#lines[@]}" '12 12'
     run -0 rlctl inspect --json --limit 5/1h laravel-cache-u{1..12}
-    assert_equal "$(gojq -c '[.used, .part_of]' <<<"$output" | sort | uniq -c | xargs)" '12 [3,null]'
+    assert_equal "$(grep '"used":3,' <<<"$output" | grep -c '"part_of":null')" 12
     run -0 rlctl inspect --json laravel-cache-u1:timer
-    assert_equal "$(gojq -r .part_of <<<"$output")" laravel-cache-u1
+    assert_output --partial '"part_of":"laravel-cache-u1"'
   }
   on_both reads_both
 }

@@ -6,18 +6,27 @@ load ../support/common
 load ../support/cluster
 load ../support/batch_fire
 
-# Tests in which no node dies share a Cluster.
-setup_file() { start_cluster 3; }
-setup() { flush_cluster; }
+# No replica takes over before it is told to.
+export cluster_node_timeout=200000
+
+# The tests of the day share a Cluster, of which the last kill node 1 and then node 0. The shell that has started them is
+# not told so.
+setup_file() {
+  start_cluster 3 1
+  disown "${cluster_pids[@]}"
+}
+
+# A replica refuses, and follows its master.
+setup() {
+  local node
+  for node in $(live_nodes); do node_cli "$node" FLUSHALL >/dev/null 2>&1 || true; done
+}
 
 # Rows of keys that belong to this master now.
 keep_keys_of() {
   cut -d' ' -f1 "$counts" | sed 's/.*/EXISTS &/' | redis-cli -s "${cluster_sockets[$1]}" | grep . |
     paste -d' ' <(cut -d' ' -f1 "$counts") - | awk 'NF == 2' | cut -d' ' -f1 | join - "$counts"
 }
-
-# No replica takes over before it is told to.
-export cluster_node_timeout=200000
 
 # take_over NODE: this replica of a node that is dead becomes the master.
 take_over() {
@@ -26,32 +35,6 @@ take_over() {
 }
 
 exact='allowed == least && denied == asked - least && units == allowed && doubt + unsent == 0'
-
-# What the old master allowed and had not sent to its replica yet is unknown to the new one, so that more than
-# the limit may be allowed in total, but each of them allows no more than that, and counts no line twice.
-@test "a master that is killed leaves only lines in flight in doubt; those of other nodes are exact" {
-  start_cluster 3 1
-  start_batch
-  feed 30
-  feed 30 &
-  local feeder=$!
-  kill_node 1
-  take_over 4
-  wait "$feeder"
-  end_batch
-  check_answers
-  add_units "${cluster_sockets[0]}" "${cluster_sockets[2]}" "${cluster_sockets[4]}"
-  cp "$counts" "$counts.all"
-  every 'unsent == 0 && allowed + denied + doubt == asked'
-  keep_keys_of 4 >"$counts.4"
-  mv "$counts.4" "$counts"
-  every 'allowed <= 2 * limit && units <= limit && units <= allowed + doubt'
-  every 'denied == 0 || allowed + doubt >= limit'
-  comm -23 "$counts.all" "$counts" >"$counts.others"
-  mv "$counts.others" "$counts"
-  (($(wc -l <"$counts") > 200))
-  every "$exact"
-}
 
 # bats test_tags=night
 @test "with a short timeout, lines for a dead master are not sent, and its replica's are" {
@@ -118,19 +101,6 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
   run -3 rlctl --timeout 2s quota --limit 5/1h "$key"
   run -3 rlctl --timeout 2s inspect --limit 5/1h "$key"
   kill -CONT "${cluster_pids[1]}"
-}
-
-@test "a reset that searches for its keys waits until a replica has taken over" {
-  start_cluster 3 1
-  rlctl check -q --batch --limit 9/1h < <(printf 'key:%s\n' {1..12})
-  kill_node 1
-  rlctl reset --yes --match 'other:*' >/dev/null 2>&1 3>&- &
-  local reset=$! status=0
-  wait_until sleeps "$reset"
-  take_over 4
-  wait "$reset" || status=$?
-  assert_equal "$status" 0
-  run -0 rlctl reset none
 }
 
 # loses_master COMMAND…: a search in the background, whose master 1 is killed before it has searched it.
@@ -201,4 +171,41 @@ removed 300 keys (300 sliding-window-log)' loses_master reset --match 'key:*' --
   ((answered > 150))
   assert_equal "$(cat "$BATS_TEST_TMPDIR/err")" \
     "rlctl: check: $((300 - answered)) requests in flight may have been counted"
+}
+
+# What the old master allowed and had not sent to its replica yet is unknown to the new one, so that more than
+# the limit may be allowed in total, but each of them allows no more than that, and counts no line twice.
+@test "a master that is killed leaves only lines in flight in doubt; those of other nodes are exact" {
+  start_batch
+  feed 30
+  feed 30 &
+  local feeder=$!
+  kill_node 1
+  take_over 4
+  wait "$feeder"
+  end_batch
+  check_answers
+  add_units "${cluster_sockets[0]}" "${cluster_sockets[2]}" "${cluster_sockets[4]}"
+  cp "$counts" "$counts.all"
+  every 'unsent == 0 && allowed + denied + doubt == asked'
+  keep_keys_of 4 >"$counts.4"
+  mv "$counts.4" "$counts"
+  every 'allowed <= 2 * limit && units <= limit && units <= allowed + doubt'
+  every 'denied == 0 || allowed + doubt >= limit'
+  comm -23 "$counts.all" "$counts" >"$counts.others"
+  mv "$counts.others" "$counts"
+  (($(wc -l <"$counts") > 200))
+  every "$exact"
+}
+
+@test "a reset that searches for its keys waits until a replica has taken over" {
+  rlctl check -q --batch --limit 9/1h < <(printf 'key:%s\n' {1..12})
+  kill_node 0
+  rlctl reset --yes --match 'other:*' >/dev/null 2>&1 3>&- &
+  local reset=$! status=0
+  wait_until sleeps "$reset"
+  take_over 3
+  wait "$reset" || status=$?
+  assert_equal "$status" 0
+  run -0 rlctl reset none
 }

@@ -14,7 +14,7 @@ exact='allowed == least && denied == asked - least && units == allowed && doubt 
 @test "slots that move to and fro lose and repeat nothing" {
   start_batch
   local round slot to feeder rounds
-  rounds=$(scaled 4 9)
+  rounds=$(scaled 2 9)
   for ((round = 0; round < rounds; round++)); do
     feed $((90 / rounds)) &
     feeder=$!

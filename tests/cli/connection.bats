@@ -1,12 +1,14 @@
 # needs: server
 load ../support/common
+load ../support/cluster
 
-setup_file() { start_server; }
-setup() { cli FLUSHALL; }
-# A TCP port that no server uses.
-free_port() {
-  perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(LocalAddr => "127.0.0.1", Listen => 1)->sockport'
+setup_file() {
+  start_server --requirepass 'se/cret@'
+  export protected=$socket
+  on_free_port start_server
+  export port
 }
+setup() { cli FLUSHALL; }
 
 allowed() {
   run -0 rlctl "$@"
@@ -32,9 +34,6 @@ allowed() {
 }
 
 @test "a host and a port may be given by URL or by options" {
-  local port
-  port=$(free_port)
-  start_server --port "$port" --bind 127.0.0.1
   allowed -u "redis://127.0.0.1:$port" check k --limit 9/60s
   allowed -u "redis://127.0.0.1:$port/2" check k --limit 9/60s
   allowed -u redis://nobody.invalid -H 127.0.0.1 -p "$port" check k --limit 9/60s
@@ -53,23 +52,23 @@ allowed() {
 # --- passwords --------------------------------------------------------------------------------------
 
 @test "a password comes from REDISCLI_AUTH, from a URL, or from a URL in RLCTL_URL" {
-  start_server --requirepass 'se/cret@'
-  run -4 rlctl check k --limit 9/60s
-  REDISCLI_AUTH='se/cret@' allowed check k --limit 9/60s
-  allowed check k --limit 9/60s -u "unix://:se%2Fcret%40@$socket"
-  RLCTL_URL=unix://:se%2Fcret%40@$socket allowed check k --limit 9/60s
+  local named=unix://$protected with_password=unix://:se%2Fcret%40@$protected
+  run -4 rlctl -u "$named" check k --limit 9/60s
+  REDISCLI_AUTH='se/cret@' allowed -u "$named" check k --limit 9/60s
+  allowed -u "$with_password" check k --limit 9/60s
+  RLCTL_URL=$with_password allowed check k --limit 9/60s
   # A user with its own password; that of the URL overrides the variable.
-  REDISCLI_AUTH='se/cret@' cli ACL SETUSER ann on '>pw' '~*' '+@all'
-  REDISCLI_AUTH=wrong allowed check k --limit 9/60s -u "unix://ann:pw@$socket"
-  REDISCLI_AUTH=pw allowed check k --limit 9/60s --user ann
+  REDISCLI_AUTH='se/cret@' redis-cli -e -s "$protected" ACL SETUSER ann on '>pw' '~*' '+@all'
+  REDISCLI_AUTH=wrong allowed -u "unix://ann:pw@$protected" check k --limit 9/60s
+  REDISCLI_AUTH=pw allowed -u "$named" check k --limit 9/60s --user ann
 }
 
+# failure_test.cc has all forms of a URL.
 @test "the password of a URL is not visible in the process list" {
   start_fake_server ''
   cmdline() { tr '\0' ' ' <"/proc/$pid/cmdline"; }
   local url pid
-  for url in "unix://ann:sekret@$socket" "unix:ann:sekret@$socket" "unix:sekret@$socket" \
-    "UNIX:ann:sekret@$socket" "unix://:pa'ss sekret"$'\t\n'"@$socket"; do
+  for url in "unix:ann:sekret@$socket" "unix://:pa'ss sekret"$'\t\n'"@$socket"; do
     rlctl -u "$url" check k --limit 9/60s >/dev/null 2>&1 3>&- 4>&- &
     pid=$!
     wait_until grep -q '\*\*\*\*\*\*@' "/proc/$pid/cmdline"
@@ -81,7 +80,6 @@ allowed() {
 }
 
 @test "the password of a URL is not in any output" {
-  start_server --requirepass other
   local arguments
   while read -r arguments; do
     # shellcheck disable=SC2086 # split into words
@@ -90,10 +88,10 @@ allowed() {
     [[ -n $output$stderr ]] || fail "no output of $arguments"
     if [[ $output$stderr == *sekret* ]]; then fail "$output$stderr"; fi
   done <<ARGUMENTS
--u unix://:sekret@$socket check k --limit 9/60s
--u unix://:sekret@$socket check k --limit 9/60s --json
--u unix://:sekret@$socket check --limit 9/60s --batch
--u unix://:sekret@$socket check --limit 9/60s --batch --json
+-u unix://:sekret@$protected check k --limit 9/60s
+-u unix://:sekret@$protected check k --limit 9/60s --json
+-u unix://:sekret@$protected check --limit 9/60s --batch
+-u unix://:sekret@$protected check --limit 9/60s --batch --json
 -u rediss://ann:sekret@h check k --limit 9/60s
 -u redis+cluster://ann:sekret@h check k --limit 9/60s
 ARGUMENTS
@@ -106,13 +104,12 @@ ARGUMENTS
 
 @test "--askpass asks on the terminal, without echo, and not on stdout" {
   needs_terminal
-  start_server --requirepass sekret
-  run -0 at_terminal 'wait_until grep -q "Password: " "$screen"; echo sekret' \
-    'rlctl check k --limit 9/60s --askpass'
+  run -0 at_terminal 'wait_until grep -q "Password: " "$screen"; echo se/cret@' \
+    "rlctl -s $protected check k --limit 9/60s --askpass"
   run -0 cat "$BATS_TEST_TMPDIR/screen"
   assert_output --partial 'Password: '
   assert_output --partial 'allowed key=k'
-  refute_output --partial sekret
+  refute_output --partial cret
 }
 
 # --- round trips --------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ TABLE
 
 @test "a password that a server repeats elsewhere in its error is not shown" {
   local reply
-  for reply in '-WRONGPASS hunter2secret is wrong' '-HUNTER2SECRET no' "-ERR 'hunter2secret', HUNTER2SECRET"; do
+  for reply in '-WRONGPASS hunter2secret is wrong' "-HUNTER2SECRET 'hunter2secret', HUNTER2SECRET"; do
     start_fake_server --close "$reply\\r\\n"
     REDISCLI_AUTH=hunter2secret hides hunter2secret
     REDISCLI_AUTH=HUNTER2SECRET hides HUNTER2SECRET

@@ -4,8 +4,14 @@
 load ../support/common
 load ../support/cluster
 
-@test "check, batch, quota, inspect, reset and run find the master" {
+# The last test kills the Sentinels. The shell that has started them is not told so.
+setup_file() {
   start_sentinels 1
+  disown "${sentinel_pids[@]}"
+}
+setup() { cli FLUSHALL >/dev/null; }
+
+@test "check, batch, quota, inspect, reset and run find the master" {
   run -0 rlctl check k --limit 2/60s
   assert_output --partial 'remaining=1'
   run -1 rlctl check --batch --limit 2/60s <<<$'k\nk\nother'
@@ -20,19 +26,7 @@ load ../support/cluster
   assert_equal "$(redis-cli -p "$(master_port)" EXISTS k)" 0
 }
 
-@test "one Sentinel that answers is enough, and without one the status is 3" {
-  start_sentinels 1
-  kill_at "${sentinel_pids[0]}" "${sentinel_sockets[0]}"
-  kill_at "${sentinel_pids[1]}" "${sentinel_sockets[1]}"
-  run -0 rlctl check k --limit 2/60s
-  kill_at "${sentinel_pids[2]}" "${sentinel_sockets[2]}"
-  run -3 rlctl check k --limit 2/60s
-  assert_output --partial 'no Sentinel of'
-  assert_output --partial "${sentinel_ports[2]}"
-}
-
 @test "a name that the Sentinels do not know, and a server that is no Sentinel, are wrong usage" {
-  start_sentinels 0
   run -2 rlctl -u "redis+sentinel://$sentinels/other" check k --limit 2/60s
   assert_output --partial "does not know a master named 'other'"
   assert_output --partial 'SENTINEL MASTERS'
@@ -45,18 +39,17 @@ load ../support/cluster
 }
 
 @test "the master's password and database are used for it, not for the Sentinels" {
-  start_sentinels 0
-  redis-cli -s "${data_sockets[0]}" CONFIG SET requirepass secret
+  cli CONFIG SET requirepass secret
   run -4 rlctl check k --limit 2/60s
   assert_output --partial NOAUTH
   REDISCLI_AUTH=wrong run -4 rlctl check k --limit 2/60s
   assert_output --partial WRONGPASS
   REDISCLI_AUTH=secret run -0 rlctl -u "redis+sentinel://$sentinels/mymaster/3" check k --limit 2/60s
-  assert_equal "$(redis-cli -s "${data_sockets[0]}" -a secret --no-auth-warning -n 3 EXISTS k)" 1
+  REDISCLI_AUTH=secret cli CONFIG SET requirepass ''
+  assert_equal "$(cli -n 3 EXISTS k)" 1
 }
 
 @test "a Sentinel that names a server that is a replica is asked again until it is not" {
-  start_sentinels 1
   # A Sentinel of its own, which is told nothing of the change.
   local port sentinel
   on_free_port start_sentinel
@@ -72,4 +65,14 @@ load ../support/cluster
   cli SENTINEL MONITOR mymaster 127.0.0.1 "${data_ports[0]}" 1
   wait "$check"
   assert_equal "$(cut -d' ' -f1,2 "$BATS_TEST_TMPDIR/out")" 'allowed key=k'
+}
+
+@test "one Sentinel that answers is enough, and without one the status is 3" {
+  kill_at "${sentinel_pids[0]}" "${sentinel_sockets[0]}"
+  kill_at "${sentinel_pids[1]}" "${sentinel_sockets[1]}"
+  run -0 rlctl check k --limit 2/60s
+  kill_at "${sentinel_pids[2]}" "${sentinel_sockets[2]}"
+  run -3 rlctl check k --limit 2/60s
+  assert_output --partial 'no Sentinel of'
+  assert_output --partial "${sentinel_ports[2]}"
 }

@@ -57,7 +57,7 @@ survives='units <= limit && units <= allowed + doubt && allowed <= 2 * limit && 
 }
 
 @test "a master that is killed in mid-batch leaves only the lines in flight in doubt" {
-  start_sentinels 2
+  start_sentinels "$(scaled 1 2)"
   start_batch
   feed 20
   feed 40 &

@@ -33,9 +33,10 @@ for my $case (commands($proxy, $ENV{folder})) {
 PERL
 }
 
-@test "a text of 100 MB is saved and restored" {
-  cli EVAL "redis.call('SET', 'k', ('x'):rep(100000000))" 0 >/dev/null
+# More than the 64 MiB that its dump may have, which is compressed.
+@test "a text of 70 MB is saved and restored" {
+  cli EVAL "redis.call('SET', 'k', ('x'):rep(70000000))" 0 >/dev/null
   run -0 rlctl --timeout 300s reset k --force --save "$BATS_TEST_TMPDIR/saved"
   run -0 rlctl --timeout 300s reset --restore "$BATS_TEST_TMPDIR/saved"
-  assert_equal "$(cli STRLEN k)" 100000000
+  assert_equal "$(cli STRLEN k)" 70000000
 }

@@ -59,7 +59,7 @@ for my $case (commands($proxy, $folder)) {
   my %usual = calls();
   if ($whole->{status} != 0) { wrong("$name without a fault", $whole); next }
   if (!grep { /^execve/ } keys %usual) { wrong("$name: not traced", $whole); next }
-  for my $n (map { $_ + 1 } places($whole->{commands}, $case->{many} ? 5 : $whole->{commands})) {
+  for my $n ($case->{many} ? map { $_ + 1 } places($whole->{commands}, 5) : turns($whole)) {
     for (1 .. ($ENV{few} ? 1 : $most)) {
       my $reply = $replies[rand @replies];
       my $ran = $go->({reply => $n, with => $reply}, more => [qw(--timeout 100ms)]);

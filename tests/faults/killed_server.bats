@@ -84,12 +84,10 @@ for my $round (1 .. $rounds) {
 PERL
 }
 
-@test "kill -9 of a server that keeps all at random moments of a batch" {
-  kill_rounds "$(often 8)" check --appendonly yes --appendfsync always
-}
-
-@test "kill -9 of a server that keeps nothing at random moments of a batch" {
-  kill_rounds "$(often 8)" check --appendonly no
+@test "kill -9 of a server that keeps all, or nothing, at random moments of a batch" {
+  kill_rounds "$(often "$(scaled 4 8)")" check --appendonly yes --appendfsync always
+  stop_servers
+  kill_rounds "$(often "$(scaled 4 8)")" check --appendonly no
 }
 
 @test "kill -9 of a server at random moments of reservations: the same batch again holds each once" {

@@ -9,7 +9,7 @@ setup() { start_server; }
 
 # each_command [NAME=VALUE…] <<'PERL': runs this code for each command that asks a server, with its $case and
 # $name, $go->(FAULT, OPTION…), which runs it, $whole, a run without a fault, and @replies, the numbers of its
-# replies, or of some where they are many.
+# replies, or of some where they are many and alike.
 each_command() {
   faults folder="$BATS_TEST_TMPDIR" "$@" < <(
     cat <<'PERL'
@@ -19,32 +19,35 @@ for my $case (commands($proxy, $ENV{folder})) {
   my ($name, $go) = @$case{qw(name go)};
   my $whole = $go->({count => 1});
   if ($whole->{status} != 0) { wrong("$name without a fault", $whole); next; }
-  my @replies = map { $_ + 1 } places($whole->{commands}, $case->{many} ? 10 : $whole->{commands});
+  my @replies = $case->{many} ? map { $_ + 1 } places($whole->{commands}, 10) : turns($whole);
 PERL
     cat
     echo '}'
   )
 }
 
-# At every third byte; only tests/night/run has the time for each. Of replies as long as INFO's, a few bytes are chosen.
-@test "a connection cut at any byte of the replies of every command" {
-  each_command most="$(often 60)" <<'PERL'
-  for my $n (thinned(places($whole->{bytes}, $ENV{few} ? 12 : $whole->{bytes} > 300 ? $ENV{most} : 300))) {
+# At every 18th byte; only tests/night/run has the time for each. Of replies as long as INFO's, a few bytes are chosen.
+@test "replies of every command that are cut off or stop after any byte, and a script flush between any two calls" {
+  each_command most="$(often 60)" few_silences="$(often 12)" <<'PERL'
+  for my $n (thinned(18, places($whole->{bytes}, $ENV{few} ? 12 : $whole->{bytes} > 300 ? $ENV{most} : 300))) {
     my $ran = $go->({cut => $n});
     next if !$ran->{took};
     counted;
     judge("$name, cut after $n bytes", $ran, $case, $whole);
   }
-PERL
-}
-
-@test "a server that falls silent after any byte of the replies, beyond the timeout" {
-  each_command most="$(often 12)" <<'PERL'
-  for my $n (thinned(places($whole->{bytes}, $case->{many} ? 3 : $ENV{few} ? 9 : $ENV{most}))) {
+  # The server is silent beyond the timeout.
+  for my $n (thinned(9, places($whole->{bytes}, $case->{many} ? 3 : $ENV{few} ? 9 : $ENV{few_silences}))) {
     my $ran = $go->({stall => $n}, more => [qw(--timeout 100ms)]);
     next if !$ran->{took};
     counted;
     judge("$name, silent after $n bytes", $ran, $case, $whole);
+  }
+  next if $case->{many};  # The server takes no other command meanwhile.
+  for my $n (grep(/^EVALSHA$/, @{$whole->{names}}) ? @replies : thinned(9, @replies)) {
+    my $ran = $go->({between => $n - 1, do => sub { ask($proxy->{server}, 'SCRIPT', 'FLUSH') }});
+    next if !$ran->{took};
+    counted;
+    judge("$name, flushed before call $n", $ran, {%$case, lost => -1}, $whole);
   }
 PERL
 }
@@ -80,13 +83,18 @@ PERL
 # differ. burst and run have done their work before the last reply, which is to the removal of their keys: those of burst
 # expire, and run warns. And one kind of garbage begins with a text of three bytes: a command refuses it (status 3 or 5,
 # and 2 where it is the type of a key), or reads on and loses the connection.
-@test "garbage instead of each reply of every command" {
+@test "garbage, or a well-formed reply of the wrong kind, instead of each reply of every command, and one that never ends" {
   each_command <<'PERL'
+  use JSON::PP;
+  # Every second reply is garbage, and the others are of the wrong kind: at another commit, the other way round; at night,
+  # all are both.
+  my $offset = $ENV{RLCTL_TEST_OFFSET} // 0;
+  my @turns = map { my $odd = $_; [grep { $ENV{RLCTL_TEST_ALL} || ($_ + $offset) % 2 == $odd } @replies] } 0, 1;
   my @garbage = ("\0\0\0\0\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n", "\x15\x03\x01\x00\x02\x02\x46", "*-7\r\n",
     "\$-7\r\n", ":\r\n", ":12a\r\n", ":99999999999999999999\r\n", "*9223372036854775808\r\n", "%1\r\n+a\r\n:1\r\n",
     ">2\r\n+a\r\n:1\r\n", "_\r\n", "*1\r\n" x 9 . ":1\r\n", "*1\r\n" x 100_000, "\$3\r\nabcdef\r\n", "\n" x 100);
-  for my $n (@replies) {
-    for my $garbage ($n % 5 == 1 && !$ENV{few} ? thinned(@garbage) : $garbage[rand @garbage]) {
+  for my $n (@{$turns[0]}) {
+    for my $garbage ($n % 5 == 1 && !$ENV{few} ? thinned(9, @garbage) : $garbage[rand @garbage]) {
       my $ran = $go->({reply => $n, with => $garbage}, more => [qw(--timeout 5s)]);
       next if !$ran->{took};
       counted;
@@ -100,36 +108,16 @@ PERL
           $case->{said} && $ran->{out} =~ $case->{said} && $name !~ /batch/;
     }
   }
-PERL
-}
-
-# Bytes that never stop, slowly: neither one read nor one reply is late.
-@test "the timeout ends the wait for a reply that never ends, in every command" {
-  each_command <<'PERL'
-  my @endless = (["*1\r\n", "*1\r\n"], ["\$1000000000\r\n", 'x'], ['+', 'x' x 1000],
-    ["*2147483647\r\n*2147483647\r\n*2147483647\r\n", "+x\r\n" x 100]);
-  for my $endless (thinned(@endless)) {
-    my $ran = $go->({endless => $endless, every => 0.01}, more => [qw(--timeout 200ms)], timeout => 60);
-    counted;
-    wrong("$name, endless", $ran) if $ran->{hung} || $ran->{status} != $case->{lost} && $ran->{status} != ($case->{also} // -1) ||
-      "$ran->{out}$ran->{err}" !~ /no answer from \S+ within 0?\.?200|the answer /;
-  }
-PERL
-}
-
-@test "a well-formed reply of the wrong kind instead of each reply of every command" {
-  each_command <<'PERL'
-  use JSON::PP;
   my @others = ("+OK\r\n", ":-1\r\n", ":9223372036854775807\r\n", "\$-1\r\n", "\$0\r\n\r\n", "*0\r\n", "*-1\r\n",
     "*1\r\n*0\r\n", "*2\r\n\$1\r\n0\r\n*1\r\n:7\r\n", "\$3\r\na\0b\r\n", "-\r\n", "-ERR\r\n", "-ERR \e[31m%s%n\r\n",
     '*6' . "\r\n:-1" x 6 . "\r\n", '*6' . "\r\n:9223372036854775807" x 6 . "\r\n", "-NOSCRIPT again\r\n",
-    "-MOVED x\r\n", "-ASK x\r\n", "+" . 'x' x 1_000_000 . "\r\n",
-    "-ERR " . "\e[31m" x 200_000 . "\r\n");
+    "-MOVED x\r\n", "-ASK x\r\n", "+" . 'x' x 300_000 . "\r\n",
+    "-ERR " . "\e[31m" x 60_000 . "\r\n");
   my @texts = ("\e]0;title\a\b\x7f%s%n%99999999d{}{0:>9}\"},{\"a\":[", "\xc2\x9b31m\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8",
     "\xff\xfe\xc3\xed\xa0\x80\xf4\x90\x80\x80");
   push @others, map { ("-ERR $_\r\n", "-WRONGTYPE $_\r\n", "+$_\r\n", "$_\r\n", "*2\r\n+$_\r\n-ERR $_\r\n") } @texts;
-  for my $n (@replies) {
-    for my $other ($n % 5 == 1 && !$ENV{few} ? thinned(@others) : $others[rand @others]) {
+  for my $n (@{$turns[1]}) {
+    for my $other ($n % 5 == 1 && !$ENV{few} ? thinned(18, @others) : $others[rand @others]) {
       my $is_json = $case->{json} && rand 2 < 1;
       my $ran = $go->({reply => $n, with => $other}, more => [qw(--timeout 100ms), $is_json ? '--json' : ()]);
       next if !$ran->{took};
@@ -141,20 +129,19 @@ PERL
       wrong("$name, reply $n is $shown: what a terminal interprets", $ran)
         if !utf8::decode($said) || $said =~ /[^\P{Cc}\t\n]|[\x{61c}\x{200e}\x{200f}\x{2028}-\x{202e}\x{2066}-\x{2069}]/;
       my @lines = grep { !/^(rlctl: |  hint: |allowed it$)/ } split /\n/, "$ran->{out}$ran->{err}";
+      # JSON::PP takes long for long texts: what is repeated there is read once.
+      s/(x|\\u001b\[31m)\g1{9,}/$1/g for @lines;
       wrong("$name --json, reply $n is $shown", $ran) if $is_json && grep { !eval { decode_json $_ } } @lines;
     }
   }
-PERL
-}
-
-@test "a script flush between any two calls of every command" {
-  each_command <<'PERL'
-  next if $case->{many};  # The server takes no other command meanwhile.
-  for my $n (0 .. $whole->{commands} - 1) {
-    my $ran = $go->({between => $n, do => sub { ask($proxy->{server}, 'SCRIPT', 'FLUSH') }});
-    next if !$ran->{took};
+  # Bytes that never stop, slowly: neither one read nor one reply is late.
+  my @endless = (["*1\r\n", "*1\r\n"], ["\$1000000000\r\n", 'x'], ['+', 'x' x 1000],
+    ["*2147483647\r\n*2147483647\r\n*2147483647\r\n", "+x\r\n" x 100]);
+  for my $endless (thinned(9, @endless)) {
+    my $ran = $go->({endless => $endless, every => 0.01}, more => [qw(--timeout 200ms)], timeout => 60);
     counted;
-    judge("$name, flushed after call $n", $ran, {%$case, lost => -1}, $whole);
+    wrong("$name, endless", $ran) if $ran->{hung} || $ran->{status} != $case->{lost} && $ran->{status} != ($case->{also} // -1) ||
+      "$ran->{out}$ran->{err}" !~ /no answer from \S+ within 0?\.?200|the answer /;
   }
 PERL
 }

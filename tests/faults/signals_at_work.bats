@@ -49,7 +49,7 @@ my $slow = file('slow.lua', "redis.call('INCR', KEYS[1])\nfor i = 1, 1e8 do end\
 my $busy = file('busy.lua', "redis.call('INCR', KEYS[1])\nfor i = 1, 1e7 do end\nreturn 1\n");
 my $loop = file('loop.lua', "while true do redis.call('SET', KEYS[1], 1) local s = ('x'):rep(1e5):find('y') end\n");
 my $log = file('log', "1767225660 a\n1767225661 a\n");
-my $long = file('long.log', join '', map { "$_ a\n" } 1795155000 .. 1795255000);
+my $long = file('long.log', join '', map { "$_ a\n" } 1795155000 .. 1795185000);
 my $exec = sub { "sh -c 'head -n 1 >$tmp/requests; exec perl \"\$@\"' sh $ENV{program} $_[0] $tmp" };
 my $cut = qr/interrupted: covers the beginning only/;
 my @burst = (qw(burst -s), $socket);
@@ -74,24 +74,24 @@ my @stages = (
   {name => 'burst, before an edge', command => [@burst, qw(--clock real --limit 10/1000d -q)],
     ready => sub { calls($socket, 'script\|load') + calls($socket, 'script') && is_asleep($_[1]) }},
   {name => 'burst, in the process', command => [qw(burst steady --limit 4000/60s -q --args {now_ms}), $busy],
-    ready => $worked->(60)},
+    ready => $worked->(15)},
   {name => 'burst, on a private server', command => [qw(-u private: burst steady --limit 4000/60s -q --args {now_ms}), $slow],
-    ready => $worked->(60), also => sub { $_[0]{err} ne '' }},
+    ready => $worked->(25), also => sub { $_[0]{err} ne '' }},
   {name => 'burst --json', command => [qw(burst steady --model --rate 1000000/s --duration 1000s --json)],
-    ready => $worked->(50), said => qr/\A(?=.*"interrupted":true).*"sent":[1-9]/s},
+    ready => $worked->(15), said => qr/\A(?=.*"interrupted":true).*"sent":[1-9]/s},
   {name => 'burst --replay of a pipe', command => [qw(burst --replay - --format epoch -o), "$tmp/x.json"], before => $input->(''),
     ready => sub { is_asleep($_[1]) }},
   {name => 'burst --suggest', command => [@burst, '--replay', $long, qw(--limit 9/60s sliding-window-log
       --suggest 0.0001% --json)], ready => sub { calls($socket, 'unlink') > 1 },
-    said => qr/\A(?=.*"interrupted":true)(?=.*"sent":100001).*"suggestion":null/s},
+    said => qr/\A(?=.*"interrupted":true)(?=.*"sent":30001).*"suggestion":null/s},
   {name => 'adversary', command => [qw(adversary -s), $socket, qw(fixed-window --tries 100000000 --write),
       "$tmp/worst.log"], ready => $asked->(5000),
     said => qr/interrupted: shows the findings so far.*^fixed-window  2\.00× the limit: 10 within /ms},
   {name => 'adversary --exhaustive', command => [qw(adversary -s), $socket, qw(--exhaustive 32 --limit 2/60s
       fixed-window)], ready => $asked->(1000), said => qr/^proof +none: interrupted after [0-9,]+ schedules of up to 32/m},
-  {name => 'adversary, the first of two', command => [@search, qw(fixed-window gcra)], ready => $worked->(20),
+  {name => 'adversary, the first of two', command => [@search, qw(fixed-window gcra)], ready => $worked->(10),
     said => qr/^fixed-window  2\.00× the limit.*^gcra  nothing is known: interrupted$/ms},
-  {name => 'adversary --reserve', command => [@search, qw(--limit 10/60s --reserve 4 --hold 10s)], ready => $worked->(20),
+  {name => 'adversary --reserve', command => [@search, qw(--limit 10/60s --reserve 4 --hold 10s)], ready => $worked->(10),
     said => qr/at most 10 of 10 units spent and held, none lost so far/},
   {name => 'adversary, writing', command => [@search, qw(fixed-window -q --write), "$tmp/schedule", '-o',
       "$tmp/picture.svg"], ready => sub { my @files = glob "$tmp/*" }},
@@ -101,10 +101,10 @@ my @stages = (
     ready => $exists->('requests')},
   {name => 'debug --trace', command => ['debug', $loop, qw(k --trace)], ready => $printed->(100)},
   {name => 'debug --ldb --attach', command => [qw(debug --ldb --attach -q), $loop, 'k'], before => $input->(''),
-    ready => sub { $_[0]{out} ne '' }, also => sub { !wait_for(sub { !`pgrep -P $ENV{server_pid}` }) }},
+    ready => sub { $_[0]{out} ne '' }, also => sub { !wait_for(sub { !children($ENV{server_pid}) }) }},
   {name => 'debug, which waits for a command', command => [qw(-u private: debug -q), $loop, 'k'], before => $input->(''),
     ready => sub { $_[0]{out} ne '' }},
-  {name => 'debug --replay', command => ['debug', $loop, '--replay', $log, qw(--skip 1 --trace -q)], ready => $worked->(30)});
+  {name => 'debug --replay', command => ['debug', $loop, '--replay', $log, qw(--skip 1 --trace -q)], ready => $worked->(15)});
 # At night, each signal comes at each stage. Otherwise one does, which is SIGINT at every other stage: the commit says
 # which, so that each comes at each stage in time.
 while (my ($number, $stage) = each @stages) {

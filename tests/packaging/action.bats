@@ -28,7 +28,9 @@ run_step() {
   local name
   name=rlctl-9.9.9-linux-$(uname -m)
   mkdir -p "$name/bin" releases
-  cp "$RLCTL_BUILD/cli/rlctl" "$name/bin/"
+  # In place of the binary, which is large.
+  printf '#!/bin/sh\necho rlctl 9.9.9\n' >"$name/bin/rlctl"
+  chmod +x "$name/bin/rlctl"
   tar -czf "releases/$name.tar.gz" "$name"
   (cd releases && sha256sum -- *.tar.gz >SHA256SUMS)
   export GITHUB_PATH=$PWD/path

@@ -1,18 +1,24 @@
 load ../support/common
-load ../support/tls
 
 # packaging/install.sh: it installs what it can verify, and nothing else.
 
-# A release of version 9.9.9 in the folder `releases`, whose binary is the rlctl that was built.
+# A release of version 9.9.9 in the folder `releases`. Its binary is a script that starts the rlctl that was built:
+# binaries.bats installs the archives of a release.
 setup() {
   cd "$BATS_TEST_TMPDIR"
   export HOME=$BATS_TEST_TMPDIR/home TMPDIR=$BATS_TEST_TMPDIR/tmp
   name=rlctl-9.9.9-linux-$(uname -m)
   mkdir -p home tmp releases "$name/bin"
-  cp "$RLCTL_BUILD/cli/rlctl" "$name/bin/rlctl"
+  printf '#!/bin/sh\nexec %q "$@"\n' "$RLCTL_BUILD/cli/rlctl" >"$name/bin/rlctl"
+  chmod +x "$name/bin/rlctl"
+  pack
+  sed "s|@VERSION@|9.9.9|; s|@FROM@|file://$PWD/releases|" "$project/packaging/install.sh" >install.sh
+}
+
+# pack: makes the archive and the checksums of the release.
+pack() {
   tar -czf "releases/$name.tar.gz" "$name"
   sum
-  sed "s|@VERSION@|9.9.9|; s|@FROM@|file://$PWD/releases|" "$project/packaging/install.sh" >install.sh
 }
 
 # sum: writes the checksums of the release as they are now.
@@ -68,15 +74,15 @@ $HOME/.local/bin is not in PATH"
   echo old >'my tools/rlctl'
   PATH=$PATH:$PWD/my\ tools run -0 sh install.sh --to "$PWD/my tools"
   assert_output "installed $(rlctl --version | head -n 1) as $PWD/my tools/rlctl"
-  cmp "$RLCTL_BUILD/cli/rlctl" 'my tools/rlctl'
+  cmp "$name/bin/rlctl" 'my tools/rlctl'
 }
 
 @test "--version and --from name another release, whose files may have a folder of their own" {
-  mkdir releases/v1.2.3
-  mv releases/SHA256SUMS "releases/$name.tar.gz" releases/v1.2.3/
   mv "$name" "${name/9.9.9/1.2.3}"
-  tar -czf "releases/v1.2.3/${name/9.9.9/1.2.3}.tar.gz" "${name/9.9.9/1.2.3}"
-  (cd releases/v1.2.3 && sha256sum -- *.tar.gz >SHA256SUMS)
+  rm releases/*
+  name=${name/9.9.9/1.2.3} pack
+  mkdir releases/v1.2.3
+  mv releases/SHA256SUMS "releases/${name/9.9.9/1.2.3}.tar.gz" releases/v1.2.3/
   run -0 sh install.sh --version v1.2.3 --from "file://$PWD/releases/"
   assert_line --partial installed
 }
@@ -131,11 +137,8 @@ $HOME/.local/bin is not in PATH"
 @test "a folder that cannot be written, and a binary that does not run, are errors" {
   echo file >occupied
   refuses 1 "the folder $PWD/occupied/bin cannot be made" --to "$PWD/occupied/bin"
-  printf '#!/bin/sh\nexit 126\n' >"$name/bin/rlctl.new"
-  chmod +x "$name/bin/rlctl.new"
-  mv -f "$name/bin/rlctl.new" "$name/bin/rlctl"
-  tar -czf "releases/$name.tar.gz" "$name"
-  sum
+  printf '#!/bin/sh\nexit 126\n' >"$name/bin/rlctl"
+  pack
   refuses 1 'the binary does not run on this computer: nothing was installed'
 }
 

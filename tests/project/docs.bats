@@ -122,15 +122,6 @@ links() { grep -oE '\]\([^)#]+' "$1" | cut -c3-; }
   ((found >= 20)) || fail "only $found links were found"
 }
 
-@test "the README shows each command" {
-  local command all
-  lines_of all commands
-  for command in "${all[@]}"; do
-    if [[ $command == version ]]; then continue; fi
-    grep -qE "rlctl (--config [^ ]+ )?$command\b" README.md || fail "it does not show $command"
-  done
-}
-
 @test "examples/README.md leads to each example" {
   local example
   for example in examples/*; do
@@ -167,66 +158,56 @@ links() { grep -oE '\]\([^)#]+' "$1" | cut -c3-; }
 
 # --- help and manual ---------------------------------------------------------------------------------
 
-# help_of_all [COMMAND]: the help, with that of the command's own commands.
-help_of_all() {
-  rlctl "$@" --help
-  local inner
-  for inner in ${1:+$(commands "$1")}; do rlctl "$1" "$inner" --help; done
-}
+@test "each command's help fits 80 columns, ends with an example, and has the options of its page; the README shows it" {
+  run python3 - <<'END'
+import pathlib, re, subprocess
+
+def help_of(*words):
+    short, long = (subprocess.check_output(["rlctl", *words, option], text=True) for option in ("-h", "--help"))
+    for line in (short + long).splitlines():
+        if len(line) > 80: print(f"rlctl {' '.join(words)} --help: more than 80 columns: {line}")
+    # In rlctl's own help they come before the options.
+    if words and not re.match(r"  .*rlctl ", long.splitlines()[-1]):
+        print(f"rlctl {' '.join(words)} --help does not end with an example")
+    return long
+
+def commands(text):
+    found, inside = [], False
+    for line in text.splitlines():
+        inside = line.startswith("Commands") or inside and line != ""
+        if inside and (command := re.match("  ([a-z]+) ", line)): found.append(command[1])
+    return set(found) - {"help"}
 
 # Long options that begin a line of the help, and those explained in a page of the manual.
-options_in_help() { help_of_all "$@" | sed -nE 's/^ +(-[A-Za-z], *)?(--[a-z][a-z-]+).*/\2/p' | sort -u; }
-options_in_page() { sed -nE '/^\*-/{s/\\//g;p}' "$1" | grep -oE -- '--[a-z][a-z-]+' | sort -u; }
+def options_in_help(text): return set(re.findall(r"^ +(?:-[A-Za-z], *)?(--[a-z][a-z-]+)", text, re.M))
+def options_in_page(text):
+    lines = (line.replace("\\", "") for line in text.splitlines() if line.startswith("*-"))
+    return {option for line in lines for option in re.findall(r"--[a-z][a-z-]+", line)}
 
-# page COMMAND: the command's page of the manual; for a command about a file it may be in section 5.
-page() {
-  local pages=(man/"rlctl-$1".[15].scd)
-  [[ -e ${pages[0]} ]] || fail "$1 has no page in the manual"
-  echo "${pages[0]}"
-}
+def compare(here, there, *what):
+    for option in sorted(here - there): print(f"only in {what[0]}, not in {what[1]}: {option}")
 
-@test "every option of --help is in the manual, and the reverse" {
-  options_in_help >"$BATS_TEST_TMPDIR/help"
-  options_in_page man/rlctl.1.scd >"$BATS_TEST_TMPDIR/page"
-  run -0 commands
-  assert_line check
-  cd "$BATS_TEST_TMPDIR"
-  diff help page
-  local command of_all=("${lines[@]}")
-  for command in "${of_all[@]}"; do
-    options_in_help "$command" >own_help
-    (cd "$project" && options_in_page "$(page "$command")") >own_page
-    # A command's help lists its own options and refers to rlctl for the others.
-    run comm -23 own_help <(sort -u own_page page)
-    assert_equal "options in rlctl $command --help alone: $output" "options in rlctl $command --help alone: "
-    run comm -23 own_page <(sort -u own_help help)
-    assert_equal "options in rlctl-$command(1) alone: $output" "options in rlctl-$command(1) alone: "
-  done
-}
-
-@test "the page of every command has its exit statuses" {
-  local command all
-  lines_of all commands
-  for command in "${all[@]}"; do
-    # rlctl(1) describes version.
-    [[ $command == version ]] || grep -qx '# EXIT STATUS' "$(page "$command")" || fail "rlctl-$command has no exit statuses"
-  done
-}
-
-@test "help fits 80 columns and ends with an example" {
-  local command inner words all
-  lines_of all commands
-  for command in '' "${all[@]}"; do
+text = help_of()
+general, in_page = options_in_help(text), options_in_page(pathlib.Path("man/rlctl.1.scd").read_text())
+assert {"check", "run", "version"} <= commands(text) and general
+compare(general, in_page, "rlctl --help", "rlctl(1)")
+compare(in_page, general, "rlctl(1)", "rlctl --help")
+readme = pathlib.Path("README.md").read_text()
+# The help and the page of version are rlctl's.
+for command in sorted(commands(text) - {"version"}):
+    own = help_of(command)
     # Few commands have commands of their own.
-    for inner in '' ${command:+$(commands "$command")}; do
-      words=(${command:+"$command"} ${inner:+"$inner"})
-      { rlctl "${words[@]}" -h && rlctl "${words[@]}" --help; } >"$BATS_TEST_TMPDIR/help"
-      run -1 grep -E '^.{81}' "$BATS_TEST_TMPDIR/help"
-      # In rlctl's own help, which is that of version too, they come before the options.
-      if [[ $command == @(|version) ]]; then continue; fi
-      assert_regex "$(tail -n 1 "$BATS_TEST_TMPDIR/help")" '^  (\$ )?.*rlctl '
-    done
-  done
+    own += "".join(help_of(command, inner) for inner in commands(own))
+    # For a command about a file it may be in section 5.
+    page = "\n".join(path.read_text() for path in pathlib.Path("man").glob(f"rlctl-{command}.[15].scd"))
+    if not page: print(f"{command} has no page in the manual")
+    # A command's help lists its own options and refers to rlctl for the others.
+    compare(options_in_help(own), options_in_page(page) | in_page, f"rlctl {command} --help", "its page")
+    compare(options_in_page(page), options_in_help(own) | general, f"rlctl-{command}(1)", "its help")
+    if not re.search("^# EXIT STATUS$", page, re.M): print(f"rlctl-{command} has no exit statuses")
+    if not re.search(rf"rlctl (--config [^ ]+ )?{command}\b", readme): print(f"the README does not show {command}")
+END
+  assert_equal "$status $output" '0 '
 }
 
 # A page names its own sections in bold, and those of others as *SECTION* in *rlctl-x*(n); programs and documents write

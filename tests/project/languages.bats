@@ -33,19 +33,20 @@ never=$'*6\r\n:0\r\n:5\r\n:-1\r\n:0\r\n:0\r\n:1\r\n'
 # How often start_one_answer_server's server was asked.
 asked() { grep -aciE $'^EVAL(SHA)?\r$' "$socket.came" || true; }
 
-# decides_as_rlctl LIMIT/SECONDS…: the answers of 20 requests are those of rlctl check, and so are the keys.
-# start begins the program, ask sends a request to it, stop ends it.
+# decides_as_rlctl LIMIT/SECONDS…: the answers of 12 requests, of which the last are denied, are those of rlctl check,
+# and so are the keys. start begins the program, ask sends a request to it, stop ends it.
 decides_as_rlctl() {
-  local limit options=() n key=user${RANDOM}
+  local limit options=() n expected key=user${RANDOM}
   for limit; do options+=(--limit "${limit}s"); done
   cli FLUSHALL >/dev/null
+  # As `allowed remaining=4`.
+  mapfile -t expected < <(printf 'other\n%.0s' {1..12} | rlctl check "${options[@]}" --batch |
+    sed -E 's/ .*(remaining=[0-9]+).*/ \1/')
   start "$@"
-  for n in {1..20}; do
-    if ((n == 3 || n == 11)); then cli SCRIPT FLUSH >/dev/null; fi
+  for n in {0..11}; do
+    if ((n == 2 || n == 10)); then cli SCRIPT FLUSH >/dev/null; fi
     ask "$key"
-    rlctl check other "${options[@]}" >"$BATS_TEST_TMPDIR/expected" || (($? == 1))
-    assert_equal "${answer%% retry_after=*}" \
-      "$(sed -E 's/ .*(remaining=[0-9]+).*/ \1/' "$BATS_TEST_TMPDIR/expected")"
+    assert_equal "${answer%% retry_after=*}" "${expected[n]}"
     if [[ $answer == denied* ]]; then assert_regex "$answer" ' retry_after=([1-9][0-9]*|0)\.?[0-9]*s$'; fi
     refute_regex "$answer" '=0(\.0+)?s$'
   done
@@ -168,7 +169,7 @@ quick_start() {
 }
 
 @test "Python: the quick start of rlctl-scripts(7) runs, and has ten lines" {
-  local python=python3 n
+  local python=python3
   if [[ -x /usr/bin/python3 ]]; then python=/usr/bin/python3; fi
   start_server
   quick_start Python >start.py
@@ -176,10 +177,11 @@ quick_start() {
   (($(grep -c . start.py) <= 10))
   needs python3-redis "$python" -c 'import redis'
   cd "$project"
-  for n in 4 3 2 1 0; do
-    run -0 "$python" "$BATS_TEST_TMPDIR/languages/start.py"
-    assert_output "$n left"
-  done
+  run -0 "$python" "$BATS_TEST_TMPDIR/languages/start.py"
+  assert_output '4 left'
+  run -0 rlctl check -q login:alice --limit 5/60s --cost 3
+  run -0 "$python" "$BATS_TEST_TMPDIR/languages/start.py"
+  assert_output '0 left'
   run -0 "$python" "$BATS_TEST_TMPDIR/languages/start.py"
   assert_output --regexp '^retry in [0-9.]+ s$'
 }

@@ -4,7 +4,7 @@ load ../support/common
 # JSON of kinds that no other test looks at, for the comparison with the schemas; see ../run.
 
 # is_error WHAT: standard error is one error with this code.
-is_error() { assert_equal "$(gojq -r '.error.code' <<<"$stderr")" "$1"; }
+is_error() { assert_regex "$stderr" "^\{\"error\":\{\"code\":\"$1\","; }
 
 @test "every command reports wrong usage as JSON" {
   local command all
@@ -21,6 +21,12 @@ is_error() { assert_equal "$(gojq -r '.error.code' <<<"$stderr")" "$1"; }
   start_server
   run -3 --separate-stderr bash -c 'rlctl quota k --limit 5/60s --json >/dev/full'
   is_error output
+}
+
+@test "burst reports an assertion that does not hold on standard error" {
+  run -1 --separate-stderr rlctl burst --model --json --assert 'worst<=1'
+  assert_regex "$output" '"ratio":2,'
+  is_error assertion
 }
 
 @test "config path prints the file as JSON" {

@@ -78,12 +78,11 @@ settle: calendar'
 }
 
 @test "each field in a schema has one type, besides null" {
-  run -0 every_part '.properties | objects | to_entries[]
-    | select([.value | has("type", "enum", "const", "$ref", "anyOf")] | any | not) | .key'
-  assert_output ''
-  run -0 every_part 'select((.type | arrays) - ["null"] | length != 1)'
-  assert_output ''
-  run -0 every_part 'select([.type] | flatten | index("array")) | select(has("items") | not)'
+  run -0 every_part '
+    (.properties | objects | to_entries[]
+      | select([.value | has("type", "enum", "const", "$ref", "anyOf")] | any | not) | .key),
+    select((.type | arrays) - ["null"] | length != 1),
+    (select([.type] | flatten | index("array")) | select(has("items") | not))'
   assert_output ''
 }
 

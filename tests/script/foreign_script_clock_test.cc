@@ -25,7 +25,7 @@ using namespace rlctl::test;
 using namespace rlctl::test::foreign;
 using rlctl::UsageError;
 
-// Whole runs of scripts are in tests/cli/burst/script.bats.
+// Whole runs of scripts are in tests/cli/burst/script.t.
 
 TEST_CASE("foreign script: it has a clock if it is told the time, calls TIME or sets a TTL") {
   CHECK(lacks_clock(limiter("return redis.call('INCR', KEYS[1])", {"{key}"}, {"{window_s}"})));

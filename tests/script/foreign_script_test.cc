@@ -25,7 +25,7 @@ using namespace rlctl::test::foreign;
 using rlctl::UsageError;
 using rlctl::redis::Failure;
 
-// Whole runs of scripts and of functions are in tests/cli/burst/script.bats and functions.bats.
+// Whole runs of scripts and of functions are in tests/cli/burst/script.t and functions.bats.
 
 TEST_CASE("foreign script: its keys are prefixed and its templates are filled in") {
   Bench bench;

@@ -6,7 +6,7 @@
 #
 # run() returns a hash: `status` (-n if signal n killed it), `out`, `err`, `took` (whether the fault was
 # reached), `answered` (the name of the command whose reply was replaced), `bytes` and `commands` (what the server
-# sent, and was sent, through the proxy) and `hung`.
+# sent, and was sent, through the proxy), `names` (of the commands that were passed on one by one) and `hung`.
 #
 # Options: `command`: the arguments of rlctl. `under`: a program that starts it, with its arguments. `stdin`: its
 # input. `env`: variables to add. `before`: a function that the child calls before rlctl runs. `meanwhile`: a
@@ -33,8 +33,8 @@ use IO::Socket::UNIX;
 use POSIX qw(:sys_wait_h);
 use Time::HiRes qw(time);
 
-our @EXPORT = qw(run proxy ask forget commands units judge places thinned is_asleep signal_when_asleep most_in_window
-  counted wrong wait_for work calls processes_in);
+our @EXPORT = qw(run proxy ask forget commands units judge places turns thinned is_asleep signal_when_asleep most_in_window
+  counted wrong wait_for work children calls processes_in);
 
 $SIG{PIPE} = 'IGNORE';
 
@@ -160,6 +160,7 @@ sub pass_commands {
   }
   ++$run->{commands};
   ($run->{asked}) = $command =~ /\A\*\d+\r\n\$\d+\r\n(\w+)/;
+  push @{$run->{names}}, $run->{asked};
   $link->{waits} = 1;
   syswrite $link->{server}, $command;
 }
@@ -217,7 +218,8 @@ sub run {
   my $listener = $asked{through} && $asked{through}{listener};
   $select->add($listener) if $listener;
   my (%links, %side);
-  my $end = time + ($asked{timeout} // 120);
+  my $begun = time;
+  my $end = $begun + ($asked{timeout} // 120);
   my $close = sub {
     my ($link) = @_;
     for my $socket ($link->{client}, $link->{server}) {
@@ -245,7 +247,8 @@ sub run {
     }
     $wait = 0 if $wait < 0;
     $asked{meanwhile}->($run, $pid) if $asked{meanwhile};
-    for my $ready ($select->can_read($asked{meanwhile} ? 0.002 : $wait)) {
+    # What has not happened within a second is not waited for as closely.
+    for my $ready ($select->can_read(!$asked{meanwhile} ? $wait : time < $begun + 1 ? 0.002 : 0.02)) {
       if ($listener && $ready == $listener) {
         my $client = $listener->accept or next;
         my $server = IO::Socket::UNIX->new(Peer => $asked{through}{server});
@@ -379,13 +382,31 @@ sub places {
   return sort { $a <=> $b } keys %chosen;
 }
 
-# thinned(LIST…): every ninth, or all if RLCTL_TEST_ALL is set. The commit says which is the first, so that nine changes
-# try all of them. Of a short list, one at least.
+# turns(WHOLE): the numbers of the commands of this run, from 1. Of more than three that follow each other and have one
+# name, such as the TYPE of each key that a reset may find, the first, the last and one at random; all if RLCTL_TEST_ALL
+# is set.
+sub turns {
+  my ($whole) = @_;
+  my @names = @{$whole->{names}};
+  return 1 .. @names if $ENV{RLCTL_TEST_ALL};
+  my @turns;
+  for (my $begin = 0; $begin < @names;) {
+    my $end = $begin;
+    ++$end while $end < @names && $names[$end] eq $names[$begin];
+    push @turns, $end - $begin > 3 ? ($begin + 1, $begin + 2 + int rand $end - $begin - 2, $end) : $begin + 1 .. $end;
+    $begin = $end;
+  }
+  return @turns;
+}
+
+# thinned(STEP, LIST…): of so many that follow each other, one; or all if RLCTL_TEST_ALL is set. The commit says which is
+# the first, so that as many changes try all of them. Of a short list, one at least.
 sub thinned {
-  return @_ if $ENV{RLCTL_TEST_ALL} || @_ < 2;
-  my $step = @_ < 9 ? @_ : 9;
+  my ($step, @list) = @_;
+  return @list if $ENV{RLCTL_TEST_ALL} || @list < 2;
+  $step = @list if @list < $step;
   my $first = ($ENV{RLCTL_TEST_OFFSET} // 0) % $step;
-  return @_[grep { $_ % $step == $first } 0 .. $#_];
+  return @list[grep { $_ % $step == $first } 0 .. $#list];
 }
 
 # units(CASE): how many its server has counted.
@@ -455,8 +476,19 @@ sub work {
   open my $file, '<', "/proc/$pid/stat" or return 0;
   my @fields = split ' ', <$file> =~ s/.*\) //r;
   my $sum = $fields[11] + $fields[12];
-  $sum += work($_) for split ' ', `pgrep -P $pid`;
+  $sum += work($_) for children($pid);
   return $sum;
+}
+
+# children(PID): of the process.
+sub children {
+  my ($pid) = @_;
+  my @found;
+  for my $list (glob "/proc/$pid/task/*/children") {
+    open my $file, '<', $list or next;
+    push @found, split ' ', <$file> // '';
+  }
+  return @found;
 }
 
 # calls(SOCKET, COMMAND): how often the server has executed it, a regular expression.

@@ -43,12 +43,9 @@
 #                     process that has used much of it is past its start.
 #   calls COMMAND     How often the server at $socket has executed the command.
 #   debug WORD…       `rlctl debug` on an empty private server, whatever servers this machine has.
-#   traced_value      The reply in the JSON of a traced run.
 #   as ENDING COMMAND…
 #                     Runs an rlctl burst, and prints the report that it writes to a file with this ending.
 #                     JSON is recorded, to be validated.
-#   repeats [-STATUS] After an rlctl burst: the command that $output has, a report or JSON, prints the same.
-#   without_blanks    Sets $output and $lines to the output with runs of blanks reduced to one.
 #   ends_by SIGNAL READY COMMAND…
 #                     Runs the command with default signal handling, sends it the signal as soon as
 #                     the shell command READY succeeds, and prints "signal N" or "exit N", or what its
@@ -332,33 +329,16 @@ calls() {
 export -f sleeps work calls
 
 debug() { rlctl -u private: debug -q "$@"; }
-traced_value() { gojq -r 'select(.event == "result").value'; }
 
 as() {
   local file=$BATS_TEST_TMPDIR/report.$1 status=0 recorded
   "${@:2}" -q -o "$file" || status=$?
   if [[ ${RLCTL_TEST_JSON-} && $1 == json* ]]; then
     recorded=$(mktemp "$RLCTL_TEST_JSON/report.XXXXXX.arguments")
-    # `search` is a function of tests that ask the adversary.
-    printf '%s\0' rlctl "$([[ $2 == search ]] && echo adversary || echo "$3")" --json >"$recorded"
+    printf '%s\0' rlctl "$3" --json >"$recorded"
     cp "$file" "${recorded%arguments}1"
   fi
   cat "$file" && return "$status"
-}
-
-repeats() {
-  local first=$output
-  if [[ $first == '{'* ]]; then
-    run "${1--0}" bash -c "$(gojq -r .command <<<"$first") --json"
-  else
-    run "${1--0}" bash -c "$(sed -nE '/^rlctl (burst|adversary)/,$p' <<<"$first")"
-  fi
-  assert_equal "$output" "$first"
-}
-
-without_blanks() {
-  output=$(tr -s ' ' <<<"$output")
-  mapfile -t lines <<<"$output"
 }
 
 ends_by() {

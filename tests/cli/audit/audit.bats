@@ -29,18 +29,20 @@ fix() {
   printf '[policy.ahead]\nkey = "ahead:sliding-window-log"\nlimit = "5/60s"\n' >>"$RLCTL_CONFIG"
   for name in "${algorithms[@]}"; do
     rlctl check -q "endless:$name" --limit 5/30d --algorithm "$name"
-    cli PERSIST "endless:$name" >/dev/null
     rlctl check -q "ahead:$name" --limit 5/60s --algorithm "$name" --now "$later"
   done
   for name in "${known[@]}"; do
     rlctl check -q "short:$name" --limit 5/30d --cost 5 --algorithm "$name"
-    cli PEXPIRE "short:$name" 600000 >/dev/null
   done
   rlctl check -q long --limit 5/30d --algorithm fixed-window
-  cli EXPIRE long 6000000000 >/dev/null
-  cli MSET rlflx:bob 9 LIMITS:LIMITER/eve/5/1/minute 5 >/dev/null
-  cli HSET @upstash/ratelimit:ann refilledAt "$(date +%s)000" tokens -7 >/dev/null
-  cli EXPIRE @upstash/ratelimit:ann 60 >/dev/null
+  cli >/dev/null <<END
+$(printf 'PERSIST endless:%s\n' "${algorithms[@]}")
+$(printf 'PEXPIRE short:%s 600000\n' "${known[@]}")
+EXPIRE long 6000000000
+MSET rlflx:bob 9 LIMITS:LIMITER/eve/5/1/minute 5
+HSET @upstash/ratelimit:ann refilledAt $(date +%s)000 tokens -7
+EXPIRE @upstash/ratelimit:ann 60
+END
   # No TTL is advised for a key whose time lies in the future.
   assert_equal "$(found)" "$(printf 'future critical ahead:%s\n' "${algorithms[@]}"
     echo 'negative warning @upstash/ratelimit:ann
@@ -72,29 +74,33 @@ no_ttl critical rlflx:bob'
   assert_equal "$(found)" ''
 }
 
-# budget KEY LIMIT COST ACTION ID [HOLD]: a call of the script by the caller's clock, so many seconds ago.
-budget() {
-  cli --eval "$project/lua/budget.lua" "$1" , "$2" 2592000000000 '' "$3" "$(($(date +%s) - $4))000000" "${@:5}" >/dev/null
-}
+# budget KEY LIMIT COST SECONDS ACTION ID [HOLD]: a line for redis-cli that calls the script as long ago by its caller's
+# clock.
+budget() { echo "EVALSHA $sha1 1 $1 $2 2592000000000 '' $3 $((now - $4))000000 ${*:5}"; }
 
 @test "a budget whose holds lapse without a settle, or that holds 400 of the 500 reservations, is found" {
-  local i
-  for i in 1 2 3; do
-    budget leak 100 10 300 reserve "web:$i" 200000000
-    budget late 31 10 300 reserve "web:$i" 200000000
-  done
-  budget leak 100 10 300 reserve paid 200000000
-  budget leak 100 9 290 settle paid
-  budget late 31 31 0 reserve now 200000000
-  # A few may be those of callers that died, or be late.
-  for i in {1..31}; do
-    budget fine 1000 1 300 reserve "web:$i" 200000000
-    ((i < 4)) || budget fine 1000 1 290 settle "web:$i"
-  done
+  local i now sha1
+  now=$(date +%s)
+  sha1=$(rlctl scripts load budget | grep -o 'sha1=[0-9a-f]*')
+  sha1=${sha1#*=}
   for i in few:399 many:400 full:500 settled:500; do
     seq -f "${i%:*}	1	id%g" "${i#*:}" | rlctl check -q --limit 1M/30d --hold 1d --batch
   done
-  for i in {1..101}; do echo "rlctl settle settled id$i 1"; done | bash >/dev/null
+  {
+    for i in 1 2 3; do
+      budget leak 100 10 300 reserve "web:$i" 200000000
+      budget late 31 10 300 reserve "web:$i" 200000000
+    done
+    budget leak 100 10 300 reserve paid 200000000
+    budget leak 100 9 290 settle paid
+    budget late 31 31 0 reserve now 200000000
+    # A few may be those of callers that died, or be late.
+    for i in {1..31}; do
+      budget fine 1000 1 300 reserve "web:$i" 200000000
+      ((i < 4)) || budget fine 1000 1 290 settle "web:$i"
+    done
+    for i in {1..101}; do budget settled 1000000 1 0 settle "id$i"; done
+  } | cli >/dev/null
   run -2 rlctl audit
   assert_equal "$(grep --no-group-separator -A1 '^[a-z0-9]' <<<"$output" | tr -s ' ')" 'critical unsettled late
  3 of 3 reservations lapsed and were not settled: what they cost is not counted, and 31 held units deny requests now
@@ -124,7 +130,7 @@ warning many_held many
 }
 
 @test "in every shell, the commands fix what they name and do nothing else, whatever keys are called" {
-  local key shell names later
+  local shell names later
   later=$(($(date +%s) + 86400))000000
   names=($'\n\';touch pwned #' $'\'\e;touch pwned;\'' $'\x01`touch pwned` $(touch pwned) \\' '=ls' '-n'
     $'it\'s\n\e[31m $x' $'\xff\';touch pwned #' $'\u2028\';touch pwned #' "';touch pwned;'")
@@ -132,16 +138,16 @@ warning many_held many
   for shell in $(scaled 'bash dash zsh' 'bash dash zsh ksh'); do
     cli FLUSHALL >/dev/null
     rlctl check -q victim --limit 5/60s --algorithm gcra
-    # Keys with a NUL byte: redis-cli can fix the first; no command line of rlctl can name the second.
     rlctl check -q later --limit 5/60s --algorithm gcra --now "$later"
-    cli EVAL 'redis.call("RESTORE", "victim\0kept", 0, redis.call("DUMP", KEYS[1]))
-      redis.call("RESTORE", "victim\0evil", redis.call("PTTL", KEYS[2]), redis.call("DUMP", KEYS[2]))
-      redis.call("DEL", KEYS[2])' 2 victim later >/dev/null
-    for key in "${names[@]}"; do
-      rlctl check -q --limit 5/60s --algorithm gcra -- "$key"
-      rlctl check -q --limit 5/60s --algorithm gcra --now "$later" -- "=$key"
-    done
-    cli EVAL 'for _, key in ipairs(KEYS) do redis.call("PERSIST", key) end' "${#names[@]}" "${names[@]}" >/dev/null
+    # Keys with a NUL byte: redis-cli can fix the first; no command line of rlctl can name the second.
+    cli EVAL 'local endless, later = redis.call("DUMP", "victim"), redis.call("DUMP", "later")
+      local ttl = redis.call("PTTL", "later")
+      redis.call("RENAME", "later", "victim\0evil")
+      redis.call("RESTORE", "victim\0kept", 0, endless)
+      for _, name in ipairs(ARGV) do
+        redis.call("RESTORE", name, 0, endless)
+        redis.call("RESTORE", "=" .. name, ttl, later)
+      end' 0 "${names[@]}" >/dev/null
     # There are findings: WARNING or CRITICAL.
     run --separate-stderr rlctl audit --json --top all
     ((status == 1 || status == 2)) || fail "status $status: $stderr"

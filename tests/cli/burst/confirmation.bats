@@ -6,8 +6,9 @@ load ../../support/common
 setup() {
   cd "$BATS_TEST_TMPDIR"
   export TMPDIR=$BATS_TEST_TMPDIR
-  cat >slow.lua <<'LUA'
-for _ = 1, 5000 do redis.call('GET', KEYS[1]) end
+  # It never ends on a server, whose cmsgpack has more than that of rlctl.
+  cat >endless.lua <<'LUA'
+if cmsgpack.unpack_one then while true do end end
 return redis.call('SET', KEYS[1], 1, 'NX', 'PX', ARGV[1]) and 1 or 0
 LUA
 }
@@ -31,8 +32,8 @@ confirm() {
   ! kill -0 "$(<child)" 2>/dev/null
 }
 
-burst=(rlctl burst slow.lua --limit 200/10s --args '{window_ms}')
-adversary=(rlctl adversary slow.lua --limit 2/10s --tries 300 --args '{window_ms}')
+burst=(rlctl burst endless.lua --limit 2/10s --args '{window_ms}')
+adversary=(rlctl adversary endless.lua --limit 2/10s --tries 300 --args '{window_ms}')
 
 @test "a server that dies while it confirms costs the confirmation alone" {
   confirm server KILL "${burst[@]}"
@@ -50,15 +51,10 @@ adversary=(rlctl adversary slow.lua --limit 2/10s --tries 300 --args '{window_ms
   run -1 grep 'the beginning' report
   confirm rlctl TERM "${burst[@]}" --json
   assert_equal "$status" 143
-  assert_equal "$(gojq -c '[.interrupted, .confirmation.why_not]' report)" '[true,"interrupted"]'
+  grep '"interrupted":true,"confirmation":{[^}]*"why_not":"interrupted"}' report
   confirm rlctl TERM "${adversary[@]}" --json
   assert_equal "$status" 143
-  assert_equal "$(gojq -c '[.interrupted, .confirmation.why_not]' report)" '[true,"interrupted"]'
-}
-
-@test "of an exhaustive search, a server repeats a sample of the schedules that were tried" {
-  run -0 rlctl adversary --limit 2/10s --exhaustive 3 fixed-window --json
-  assert_equal "$(gojq '.confirmation.requests > 600' <<<"$output")" true
+  grep '"interrupted":true,"confirmation":{[^}]*"why_not":"interrupted"}' report
 }
 
 @test "a server program that does not exist costs the confirmation alone" {

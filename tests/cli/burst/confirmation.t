@@ -135,12 +135,14 @@ server     confirmed on Redis [..]  408 requests decided alike
 rlctl adversary once.lua --limit 1/1s --args '{window_ms}' --tries 200 \
     --seed 1
 
-## an exhaustive search goes on from each state that a script leaves
+## an exhaustive search goes on from each state that a script leaves, and a server repeats a sample of it
 $ write counter.lua
 < local n = redis.call('INCR', KEYS[1])
 < if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 < return n <= tonumber(ARGV[2]) and 1 or 0
 $ rlctl adversary counter.lua --limit 2/10s --args '{window_ms} {limit}' --exhaustive 4 -q --assert 'worst>=1'
+$ rlctl adversary fixed-window --limit 2/10s --exhaustive 3 --json
+{"pattern":"adversary",[..],"confirmation":{"server":"Redis[..]","requests":997,"first_only":false,"why_not":null},"runs":[{"algorithm":"fixed-window",[..],"tried":637,[..]}]}
 
 ## a function that the library does not register is an error
 $ write lib.lua

@@ -27,14 +27,6 @@ $ rlctl burst newer.lua --limit 5/60s --args '{now_ms}' -q
 !   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
 [2]
 
-## a command that Redis 7 has and rlctl does not is refused by name
-$ write select.lua
-< return redis.call('SELECT', 1)
-$ rlctl burst select.lua --limit 5/60s --args '{now_ms}' -q
-! rlctl: burst: select.lua:1: SELECT is not implemented here; request 1 had KEYS '1' and ARGV '1767225659990'
-!   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
-[2]
-
 ## keys that grow too large are refused with the bound and a way out
 $ write large.lua
 < local text = ('x'):rep(1048576)
@@ -50,15 +42,6 @@ $ write memory.lua
 < return #('x'):rep(100000000)
 $ rlctl burst memory.lua --limit 5/60s --args '{now_ms}' -q
 ! rlctl: burst: memory.lua: it needs more than the 64 MiB of memory that rlctl gives it; request 1 had KEYS '1' and ARGV '1767225659990'
-!   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
-[2]
-
-## so does one whose words are too large together
-$ write words.lua
-< local text = ('x'):rep(20000000)
-< return redis.call('MSET', 'a', text, 'b', text, 'c', text, 'd', text)
-$ rlctl burst words.lua --limit 5/60s --args '{now_ms}' -q
-! rlctl: burst: words.lua:2: it needs more than the 64 MiB of memory that rlctl gives it; request 1 had KEYS '1' and ARGV '1767225659990'
 !   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
 [2]
 
@@ -79,3 +62,12 @@ $ rlctl burst library.lua --limit 5/60s --args '{now_ms}' -q
 ! rlctl: burst: library.lua: Error registering functions: ERR user_function:3: attempt to index local 'settings' (a nil value)
 !   hint: an error is not taken for a denial: let the script return a value for it, and say which with --allowed-when
 [5]
+
+## a script that never ends is stopped, and the message says at which request
+$ write loop.lua
+< if ARGV[1] == '3' then while true do end end
+< return 1
+$ rlctl burst loop.lua --limit 5/1s --args '{id} {now}'
+! rlctl: burst: loop.lua did not end: it ran for more than 100000000 instructions; request 3 had KEYS '1' and ARGV '3' '1767225600.994000'
+!   hint: the script may never end: step through it with rlctl debug
+[3]

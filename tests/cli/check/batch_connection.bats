@@ -4,8 +4,6 @@ load ../../support/cluster
 
 # A batch as a coprocess, and what happens to its connection meanwhile.
 
-setup() { start_server; }
-
 teardown() {
   if [[ -n ${process-} ]]; then kill -KILL "$process" 2>/dev/null || true; fi
   stop_servers
@@ -50,6 +48,7 @@ restart_server() {
 }
 
 @test "a coprocess answers each line before it gets the next one; a line that arrives in pieces is one line" {
+  start_server
   start_batch
   local i
   for i in {4..0}; do
@@ -70,6 +69,7 @@ restart_server() {
 }
 
 @test "a pause longer than the timeout, and one in which the server closed the connection, are no error" {
+  start_server
   start_asked --timeout 5s
   sleep 5.2
   ask b
@@ -82,6 +82,7 @@ restart_server() {
 }
 
 @test "lines after the server was killed are errors, until another one is started, and nothing hangs" {
+  start_server
   start_asked --timeout 5s
   kill -KILL "$server_pid"
   ask b c
@@ -100,6 +101,7 @@ restart_server() {
 }
 
 @test "a server that restarts is waited for, as long as for an answer, and no line fails" {
+  start_server
   start_asked --timeout 60s
   kill_at "$server_pid" "$socket"
   ask b c
@@ -112,6 +114,7 @@ restart_server() {
 }
 
 @test "what was not sent when the connection was lost is asked on the next one" {
+  start_server
   start_asked --timeout 60s
   kill -STOP "$server_pid"
   # More than the buffers of a socket hold.
@@ -175,19 +178,20 @@ flush_scripts_after() {
 }
 
 @test "SCRIPT FLUSH in the middle of a batch loses nothing and keeps the order" {
+  start_server
   {
-    yes k | head -n 8000
+    yes k | head -n 4000
     flush_scripts_after 400
-    yes k | head -n 8000
-    flush_scripts_after 8400
-    yes k | head -n 8000
-  } | rlctl check --limit 16000/1h --batch >"$BATS_TEST_TMPDIR/results" || assert_equal "$?" 1
+    yes k | head -n 4000
+    flush_scripts_after 4400
+    yes k | head -n 4000
+  } | rlctl check --limit 8000/1h --batch >"$BATS_TEST_TMPDIR/results" || assert_equal "$?" 1
   # Allowed with one less remaining each time, then denied.
   cmp <(sed -nE 's/^(allowed|denied) .* remaining=([0-9]+) .*/\1 \2/p' "$BATS_TEST_TMPDIR/results") <(
-    seq 15999 -1 0 | sed 's/^/allowed /'
-    yes 'denied 0' | head -n 8000
+    seq 7999 -1 0 | sed 's/^/allowed /'
+    yes 'denied 0' | head -n 4000
   )
-  assert_equal "$(cli LLEN k)" 16000
+  assert_equal "$(cli LLEN k)" 8000
 }
 
 @test "after Ctrl-C, a line that was never sent is not said to have been counted" {

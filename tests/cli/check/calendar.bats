@@ -7,25 +7,29 @@ load ../../support/faults
 setup_file() { start_server; }
 setup() {
   [[ -e /usr/share/zoneinfo/Europe/Zurich ]] || skip 'no time zones are installed'
-  cli FLUSHALL >/dev/null
+  cli FLUSHALL
 }
 month=(--limit 3/month@Europe/Zurich --algorithm fixed-window)
 
-@test "the values that the help of --limit shows are taken as they are, by every command that shows them" {
+@test "the values that the help of --limit shows are taken as they are; every command that shows them takes the last" {
   local command values value
-  local -A rest=([check]=k [run]='k -- true' [inspect]=k [quota]='k -w 100% -c 100%' [reset]=k [settle]='k id 1'
-    [burst]='--model fixed-window steady --requests 3')
+  local -A rest=([run]='-- true' [inspect]='' [quota]='-w 100% -c 100%' [reset]='' [settle]='id 1')
+  values_of() {
+    rlctl "$1" --help | tr -s '\n ' ' ' | sed -nE 's/.*requests and window: ([^;]*);.*/\1/p' | sed 's/(also//; s/[,)]//g'
+  }
+  values=$(values_of check)
+  for value in $values; do expect_status 0 rlctl check "$value" --limit "$value"; done
+  [[ $value == *@* ]]
   # shellcheck disable=SC2086 # several words
   for command in "${!rest[@]}"; do
-    values=$(rlctl $command --help | tr -s '\n ' ' ' | grep -oE 'requests and window: [^;]*' | sed 's/.*: //; s/(also//; s/[,)]//g')
-    [[ $command == burst || $values == *@* ]] || fail "$command: $values"
-    for value in $values; do
-      run rlctl $command --limit "$value" ${rest[$command]}
-      # Of a key that does not exist, inspect and settle say so.
-      assert_equal "$command $value $status" "$command $value $([[ $command == @(inspect|settle) ]] && echo 1 || echo 0)"
-      cli FLUSHALL >/dev/null
-    done
+    assert_equal "$(values_of "$command")" "$values"
+    # Of a key that does not exist, inspect and settle say so.
+    expect_status "$([[ $command == @(inspect|settle) ]] && echo 1 || echo 0)" \
+      rlctl "$command" "$command" --limit "$value" ${rest[$command]}
   done
+  values=$(values_of burst)
+  for value in $values; do expect_status 0 rlctl burst --model fixed-window steady --requests 3 --limit "$value"; done
+  [[ $value == */* ]]
 }
 
 @test "--wait waits for the next period" {

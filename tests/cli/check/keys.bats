@@ -35,10 +35,12 @@ keys_of_all_bytes() {
 
 @test "key_base64 is present only for a key that is not UTF-8, and the key that denied has it too" {
   run -1 rlctl check --json --limit 1/60s --limit 9/s --cost 2 $'k\xff'
-  assert_equal "$(gojq -c '[.key, .key_base64]' <<<"$output")" '["k\\xff","a/8="]'
-  assert_equal "$(gojq -r .denied_by_base64 <<<"$output" | base64 -d | od -An -tx1)" ' 7b 6b ff 7d 3a 36 30 73'
+  assert_output --partial '{"key":"k\\xff","key_base64":"a/8=",'
+  # {k\xff}:60s
+  assert_output --partial '"denied_by_base64":"e2v/fTo2MHM="'
   run -0 rlctl check --json --limit 5/60s 'k\xff'
-  assert_equal "$(gojq -c '[.key, has("key_base64")]' <<<"$output")" '["k\\xff",false]'
+  assert_output --partial '{"key":"k\\xff",'
+  refute_output --partial key_base64
 }
 
 @test "burst and debug give keys in base64 too" {

@@ -27,10 +27,10 @@ is_new() { [[ $file -nt $BATS_TEST_TMPDIR/old ]]; }
   batch_pid=$!
   wait_until has_counted allowed 0
   printf '%s\n' a a a >&7
-  wait_until has_counted denied 1
+  pause=0.3 wait_until has_counted denied 1
   # Written again without any news: a monitor sees by the file's time that the batch is alive.
   touch -d @0 "$file" "$BATS_TEST_TMPDIR/old"
-  wait_until is_new
+  pause=0.3 wait_until is_new
   echo b >&7
   wait_until grep -q key=b "$BATS_TEST_TMPDIR/answers"
   kill -INT "$batch_pid"

@@ -62,7 +62,7 @@ has_gone_to_sleep() { (($(calls evalsha) && $(cli CLIENT LIST | wc -l) == 1)); }
   rlctl check -q k --limit 1/2s
   cli CONFIG RESETSTAT
   rlctl check k --limit 1/2s --wait >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- 4>&- &
-  wait_until has_gone_to_sleep
+  pause=0.1 wait_until has_gone_to_sleep
   cli CLIENT KILL TYPE normal
   wait "$!"
   run -0 cat "$BATS_TEST_TMPDIR/out"

@@ -34,7 +34,7 @@ while IFS= read -r typed; do
 done
 END
   # Special ones are offered without a quote, and with one where they can stand in it as they are; hidden ones never.
-  printf '%s\n' "${plain[@]}" "${special[@]}" f1 f2 f3 f4 f5 f | cut -c1-2 | sort -u >typed
+  printf '%s\n' "${plain[@]}" "${special[@]}" f1 f2 f3 f4 f5 f | cut -c1-"$(scaled 1 2)" | sort -u >typed
   run -0 bash offer <typed
   for name in "${plain[@]}" "${special[@]}"; do assert_line "<$name>"; done
   run -1 grep -vxFf <(printf '<%s>\n' "${plain[@]}" "${special[@]}") <<<"$output"

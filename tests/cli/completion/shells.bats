@@ -19,16 +19,22 @@ END
   export PATH=$BATS_TEST_TMPDIR/bin:$PATH
 }
 
-# type_lines: what at_terminal types: each line of $lines when the one before has been run; \t is Tab.
+# type_lines: what at_terminal types: each line of $typed when the one before has been run; \t is Tab.
 type_lines() {
   local line count=0
   wait_until grep -q READY "$screen"
   while IFS= read -r line; do
     printf '%b\r' "$line"
     count=$((count + 1))
-    wait_until eval "((\$(wc -l <'$told') >= $count))"
-  done <<<"$lines"
+    wait_until eval 'mapfile -t runs <"$told"; ((${#runs[@]} >= count))'
+  done <<<"$typed"
   printf 'exit\r'
+}
+
+# types SHELL-COMMAND: types $typed into the shell.
+types() {
+  : >"$told"
+  TERM=xterm run at_terminal type_lines "stty cols 100 rows 30; $1"
 }
 
 # completes SHELL-COMMAND: types lines into the shell, and compares what rlctl was told.
@@ -53,10 +59,8 @@ rlctl check --config=in\\ f\tk|<check><--config=in folder.toml><k>
 rlctl run k -- mkfif\tx|<run><k><--><mkfifo><x>
 END
   )
-  # shellcheck disable=SC2034 # for type_lines
-  lines=$(cut -d'|' -f1 <<<"$typed_and_told")
-  : >"$told"
-  TERM=xterm run at_terminal type_lines "stty cols 100 rows 30; $1"
+  typed=$(cut -d'|' -f1 <<<"$typed_and_told")
+  types "$1"
   assert_equal "$(sed "s|<$HOME|<~|" "$told")" "$(cut -d'|' -f2 <<<"$typed_and_told")"
 }
 
@@ -73,10 +77,8 @@ END
     '_told() { COMPREPLY=(second-word); }; complete -F _told rlctl-other; rlctl-other() { rlctl "$@"; }' \
     'echo REA""DY' >"$BATS_TEST_TMPDIR/bashrc"
   completes "bash --noprofile --rcfile '$BATS_TEST_TMPDIR/bashrc' -i"
-  : >"$told"
-  # shellcheck disable=SC2178 # no array
-  lines='rlctl run k --algorithm=gcra -- rlctl-other sec\tx'
-  TERM=xterm run at_terminal type_lines "stty cols 100; bash --noprofile --rcfile '$BATS_TEST_TMPDIR/bashrc' -i"
+  typed='rlctl run k --algorithm=gcra -- rlctl-other sec\tx'
+  types "bash --noprofile --rcfile '$BATS_TEST_TMPDIR/bashrc' -i"
   assert_equal "$(cat "$told")" '<run><k><--algorithm=gcra><--><rlctl-other><second-word><x>'
 }
 
@@ -93,7 +95,9 @@ END
   rlctl completion zsh >"$BATS_TEST_TMPDIR/functions/_rlctl"
   printf '%s\n' "fpath=('$BATS_TEST_TMPDIR/functions' \$fpath)" 'autoload -U compinit; compinit -u -D' 'echo REA""DY' \
     >"$BATS_TEST_TMPDIR/.zshrc"
-  completes "ZDOTDIR='$BATS_TEST_TMPDIR' zsh -i"
+  typed='rlctl che\tX'
+  types "ZDOTDIR='$BATS_TEST_TMPDIR' zsh -i"
+  assert_equal "$(cat "$told")" '<check><X>'
 }
 
 @test "fish completes" {

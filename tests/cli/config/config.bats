@@ -66,32 +66,6 @@ timeout  1s                      (default)'
   assert_output 'signal 2'
 }
 
-@test "option before environment before file before default, and options change parts of a URL" {
-  local file environment options setting value
-  while IFS='|' read -r file environment options setting value; do
-    echo "$file" >"$users"
-    # shellcheck disable=SC2086 # split into words
-    RLCTL_URL=$environment run -0 rlctl $options config show
-    assert_equal "$(tr -s ' ' <<<"$output" | sed -n "s/^$setting //p")" "$value"
-  done <<'TABLE'
-|||url|redis://127.0.0.1:6379 (default)
-url = "redis://file:1/3"|||url|redis://file:1/3 (file)
-url = "redis://file:1/3"|redis://environment:2||url|redis://environment:2 (environment)
-url = "redis://file:1/3"|redis://environment:2|-u redis://option:3|url|redis://option:3 (option)
-url = "redis://file:1/3"||-p 9|url|redis://file:9/3 (option)
-url = "redis://file:1/3"||-H other -n 0 --user u|url|redis://u:***@other:1 (option)
-url = "redis://file:1/3"||-s /tmp/s|url|unix:///tmp/s?db=3 (option)
-|redis+cluster://a:1,b:2|-H other|url|redis+cluster://other:1 (option)
-|redis+cluster://a:1,b:2|-p 9|url|redis+cluster://a:9 (option)
-|redis+sentinel://a:1,b:2/m|-H other|url|redis+sentinel://other:1/m (option)
-|rediss://h:1|--insecure|url|rediss://h:1 (option)
-|rediss://h:1|--sni other|url|rediss://h:1 (option)
-|||timeout|1s (default)
-timeout = "250ms"|||timeout|250ms (file)
-timeout = "250ms"||--timeout 2m|timeout|2m (option)
-TABLE
-}
-
 @test "a server has as long to answer as the file says" {
   start_fake_server ''
   echo 'timeout = "30ms"' >"$users"

@@ -257,3 +257,37 @@ $ rlctl quota bad:ann --limit 5/60s
 RATELIMIT UNKNOWN - 'bad:ann': the row that says how to read it has a mistake: library 'bad': value: must be one of: count, remaining, tat, level, tokens, times, leases or none, not 'left'
 hint: rlctl inspect bad:ann shows what it holds
 [3]
+
+## option before environment before file, and options change parts of a URL
+$ env RLCTL_CONFIG=c.toml RLCTL_URL=
+$ write c.toml
+< url = "redis://file:1/3"
+< timeout = "250ms"
+$ rlctl config show --json
+{"file":"c.toml","url":"redis://file:1/3","url_from":"file","timeout_us":250000,"timeout_from":"file",[..]
+$ rlctl config show --json -p 9 --timeout 2m
+{"file":"c.toml","url":"redis://file:9/3","url_from":"option","timeout_us":120000000,"timeout_from":"option",[..]
+$ rlctl config show --json -H other -n 0 --user u
+{"file":"c.toml","url":"redis://u:***@other:1","url_from":"option","timeout_us":250000,"timeout_from":"file",[..]
+$ rlctl config show --json -s /tmp/s
+{"file":"c.toml","url":"unix:///tmp/s?db=3","url_from":"option","timeout_us":250000,"timeout_from":"file",[..]
+$ env RLCTL_URL=redis://environment:2
+$ rlctl config show
+file     c.toml
+url      redis://environment:2  (environment)
+timeout  250ms                  (file)
+$ rlctl config show --json -u redis://option:3
+{"file":"c.toml","url":"redis://option:3","url_from":"option","timeout_us":250000,"timeout_from":"file",[..]
+$ env RLCTL_URL=redis+cluster://a:1,b:2
+$ rlctl config show --json -H other
+{"file":"c.toml","url":"redis+cluster://other:1","url_from":"option","timeout_us":250000,"timeout_from":"file",[..]
+$ rlctl config show --json -p 9
+{"file":"c.toml","url":"redis+cluster://a:9","url_from":"option","timeout_us":250000,"timeout_from":"file",[..]
+$ env RLCTL_URL=redis+sentinel://a:1,b:2/m
+$ rlctl config show --json -H other
+{"file":"c.toml","url":"redis+sentinel://other:1/m","url_from":"option","timeout_us":250000,"timeout_from":"file",[..]
+$ env RLCTL_URL=rediss://h:1
+$ rlctl config show --json --insecure
+{"file":"c.toml","url":"rediss://h:1","url_from":"option","timeout_us":250000,"timeout_from":"file","cacert":null,"cert":null,"key":null,"sni":null,"password_file":null,"insecure":true,"policies":[],"scripts":[]}
+$ rlctl config show --json --sni other
+{"file":"c.toml","url":"rediss://h:1","url_from":"option","timeout_us":250000,"timeout_from":"file","cacert":null,"cert":null,"key":null,"sni":"other","password_file":null,"insecure":false,"policies":[],"scripts":[]}

@@ -4,7 +4,8 @@ load ../../support/dap
 
 # `rlctl debug --dap`, driven by the client in tests/support/dap.py.
 
-@test "a script runs to its end and tells what it did" {
+@test "a script runs to its end and tells what it did, and takes its keys and args as words in one string, too" {
+  echo 'return {KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]}' >words.lua
   client <<'END'
 with Client("-u", "private:") as c:
     c.launch("loop.lua", keys=["k"], args=["a b"])
@@ -17,10 +18,16 @@ with Client("-u", "private:") as c:
         assert c.refused(request, threadId=1) == "the script has ended"
     c.ask("pause", threadId=1)
     assert c.disconnect() == 0
+with Client("-u", "private:") as c:
+    c.initialize()
+    c.ask("launch", script="words.lua", keys="k", args="{window_ms} {limit} 'a b'", limit="5/60s")
+    c.ask("configurationDone")
+    assert c.ended() == 0
+    assert '= {"k", 60000, "5", "a b"}' in c.output, c.output
 END
 }
 
-@test "breakpoints move to the nearest line that stops, and a condition is evaluated" {
+@test "breakpoints move to the nearest line that stops, and a condition is evaluated; steps go into, over and out of functions" {
   client <<'END'
 with Client("-u", "private:") as c:
     one, two, three, four = c.launch("loop.lua", keys=["k"], breakpoints=[
@@ -44,11 +51,6 @@ with Client("-u", "private:") as c:
     c.breakpoints("loop.lua", [])
     c.ask("continue", threadId=1)
     assert c.ended() == 0
-END
-}
-
-@test "stopOnEntry, steps into, over and out of functions" {
-  client <<'END'
 with Client("-u", "private:") as c:
     c.launch("loop.lua", keys=["k"], stopOnEntry=True)
     assert c.stopped()["reason"] == "entry"
@@ -68,9 +70,10 @@ with Client("-u", "private:") as c:
 END
 }
 
-@test "frames are shown all or some, and lines may be counted from 0" {
+@test "frames are shown all or some, and lines may be counted from 0; redis.breakpoint() stops, and 20,000 commands are called" {
   printf '%s\n' 'local function f(n)' '  if n == 0 then' '    return 0' '  end' '  return 1 + f(n - 1)' 'end' \
     'return (f(3))' >deep.lua
+  printf '%s\n' 'redis.breakpoint()' "for i = 1, 20000 do redis.call('INCR', 'k') end" 'return 1' >calls.lua
   client <<'END'
 with Client("-u", "private:") as c:
     c.launch("deep.lua", breakpoints=[3])
@@ -87,12 +90,6 @@ with Client("-u", "private:") as c:
     c.ask("configurationDone")
     c.stopped()
     assert [(one["line"], one["column"]) for one in c.frames()[-2:]] == [(4, 0), (6, 0)], c.frames()
-END
-}
-
-@test "redis.breakpoint() stops, and a script that calls 20,000 commands ends" {
-  printf '%s\n' 'redis.breakpoint()' "for i = 1, 20000 do redis.call('INCR', 'k') end" 'return 1' >calls.lua
-  client <<'END'
 with Client("-u", "private:") as c:
     c.launch("calls.lua")
     stop = c.stopped()
@@ -102,7 +99,10 @@ with Client("-u", "private:") as c:
 END
 }
 
-@test "variables are exact, and tables open" {
+@test "variables are exact, and tables open, with a thousand fields and a row that says that there are more" {
+  echo "local t, u = {}, {} for i = 1, 1000 do t[i], u[i] = i, -i end
+u[1001] = 'last'
+return #u" >large.lua
   client <<'END'
 with Client("-u", "private:") as c:
     c.launch("loop.lua", keys=["k"], args=["7"], breakpoints=[13])
@@ -125,14 +125,6 @@ with Client("-u", "private:") as c:
     c.refused("variables", variablesReference=9999)
     c.move("next")
     c.refused("variables", variablesReference=scopes["Locals"])
-END
-}
-
-@test "a table of more than 1,000 fields ends in a row that says so, and exactly 1,000 are all shown" {
-  echo "local t, u = {}, {} for i = 1, 1000 do t[i], u[i] = i, -i end
-u[1001] = 'last'
-return #u" >large.lua
-  client <<'END'
 with Client("-u", "private:") as c:
     c.launch("large.lua", breakpoints=[3])
     c.stopped()
@@ -146,7 +138,8 @@ with Client("-u", "private:") as c:
 END
 }
 
-@test "an endless script is paused, its breakpoints change while it runs, and terminate ends it" {
+@test "what does not end is paused, also in its calls, and terminated, and nothing is left if the client vanishes" {
+  printf '%s\n' 'local n = 0' 'while true do' '  n = n + 1' "  redis.call('GET', ARGV[1])" 'end' >calling.lua
   client <<'END'
 with Client("-u", "private:") as c:
     c.launch("endless.lua")
@@ -165,11 +158,14 @@ with Client("-u", "private:") as c:
     c.ask("terminate")
     c.event("terminated")
     assert c.disconnect() == 0
-END
-}
-
-@test "a client that vanishes while a script runs leaves neither rlctl nor its server" {
-  client <<'END'
+with Client("-u", "private:") as c:
+    c.launch("calling.lua", args=["x"])
+    line = c.move("pause")
+    while "GET" not in c.output:
+        c.ask("continue", threadId=1)
+        line = c.move("pause")
+    assert line in (2, 3, 4) and "redis> GET x      NULL" in c.output, (line, c.output)
+    c.ask("terminate")
 with Client("-u", "private:") as c:
     c.launch("endless.lua")
     c.process.stdin.close()
@@ -177,7 +173,8 @@ with Client("-u", "private:") as c:
 END
 }
 
-@test "restart reads the file again, keeps the breakpoints and starts on the original state" {
+@test "restart reads the file again, mended or not, keeps the breakpoints and starts on the original state" {
+  echo "return = 1" >broken.lua
   client <<'END'
 with Client("-u", "private:") as c:
     c.launch("loop.lua", keys=["k"], breakpoints=[10, 14])
@@ -196,12 +193,6 @@ with Client("-u", "private:") as c:
     c.stopped()
     assert c.line() == 14
     assert c.value("redis.call('GET', KEYS[1])") == '"3"'
-END
-}
-
-@test "a script that does not compile ends at once, and is restarted when it is mended" {
-  echo "return = 1" >broken.lua
-  client <<'END'
 with Client("-u", "private:") as c:
     (one,) = c.launch("broken.lua", breakpoints=[1])
     assert not one["verified"] and c.ended() == 5 and "line 1" in c.output, (one, c.output)
@@ -212,32 +203,7 @@ with Client("-u", "private:") as c:
 END
 }
 
-@test "a bundled script is launched with a limit, and its source is shown" {
-  client <<'END'
-with Client("-u", "private:") as c:
-    c.launch("gcra", keys=["k"], limit=["5/60s", "9/1h"], now="1795600000000000", stopOnEntry=True)
-    c.stopped()
-    source = c.frames()[0]["source"]
-    assert source["name"] == "gcra.lua", source
-    c.ask("continue", threadId=1)
-    assert c.ended() == 0
-    assert "= {1, 4, 0, 400000000, 0, 0}" in c.output, c.output
-END
-}
-
-@test "keys and args in one string are words, and a limit fills placeholders" {
-  echo 'return {KEYS[1], tonumber(ARGV[1]), ARGV[2], ARGV[3]}' >words.lua
-  client <<'END'
-with Client("-u", "private:") as c:
-    c.initialize()
-    c.ask("launch", script="words.lua", keys="k", args="{window_ms} {limit} 'a b'", limit="5/60s")
-    c.ask("configurationDone")
-    assert c.ended() == 0
-    assert '= {"k", 60000, "5", "a b"}' in c.output, c.output
-END
-}
-
-@test "requests that are wrong, unknown, or in the wrong order are answered with an error" {
+@test "requests that are wrong, unknown, in the wrong order or nested too deeply are answered with an error" {
   client <<'END'
 import json
 with Client("-u", "private:") as c:
@@ -252,6 +218,7 @@ with Client("-u", "private:") as c:
         assert "launch comes first" in c.refused(request), request
     for request in ("stepBack", "setFunctionBreakpoints", "setExpression", "x" * 100 + "\0\n"):
         assert "does not support" in c.refused(request)
+    assert "attaches to no server" in c.refused("attach", program="loop.lua")
     assert "names no script" in c.refused("launch")
     assert "cannot connect" in c.refused("launch", program="loop.lua", keys=["k"], server="unix:///nowhere/at/all")
     for wrong in ({"keys": {}}, {"keys": [1]}, {"keys": [","]}, {"args": [None]}, {"script": "loop.lua"}, {"stopOnEntry": "yes"},
@@ -278,15 +245,10 @@ with Client("-u", "private:") as c:
     c.ask("configurationDone")
     assert "has started" in c.refused("configurationDone")
     assert c.disconnect() == 0
-END
-}
-
-@test "a request that is nested too deeply is refused, and the session goes on" {
-  client <<'END'
 with Client("-u", "private:") as c:
     c.initialize()
-    deep = {"[": b"[" * 200_000 + b"]" * 200_000, "{": b'{"a":' * 200_000 + b"1" + b"}" * 200_000, "open": b"[" * 10_000_000,
-            "wide": b"[" + b"[]," * 1_000_000 + b"1]"}
+    deep = {"[": b"[" * 200_000 + b"]" * 200_000, "{": b'{"a":' * 200_000 + b"1" + b"}" * 200_000, "open": b"[" * 1_000_000,
+            "wide": b"[" + b"[]," * 200_000 + b"1]"}
     for seq, (name, value) in enumerate(deep.items(), 1001):
         for body in (b'{"seq":%d,"type":"request","command":"launch","arguments":{"program":"loop.lua","x":%s}}' % (seq, value),
                      b'{"arguments":%s,"command":"launch","type":"request","seq":%d}' % (value, seq)):
@@ -343,18 +305,3 @@ with Client("-u", "private:") as c:
     assert "the script has ended" in c.refused("exceptionInfo", threadId=1)
 END
 }
-
-@test "a script that spends its time in calls is paused, and its last call shown" {
-  printf '%s\n' 'local n = 0' 'while true do' '  n = n + 1' "  redis.call('GET', ARGV[1])" 'end' >calling.lua
-  client <<'END'
-with Client("-u", "private:") as c:
-    c.launch("calling.lua", args=["x"])
-    line = c.move("pause")
-    while "GET" not in c.output:
-        c.ask("continue", threadId=1)
-        line = c.move("pause")
-    assert line in (2, 3, 4) and "redis> GET x      NULL" in c.output, (line, c.output)
-    c.ask("terminate")
-END
-}
-

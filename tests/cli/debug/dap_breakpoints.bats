@@ -4,7 +4,7 @@ load ../../support/dap
 
 # Hit counts, messages and many breakpoints of `rlctl debug --dap`.
 
-@test "only hits whose condition holds are counted, over stops and steps, and from one again at a restart" {
+@test "only hits whose condition holds are counted, from one again at a restart; what is no hit count or message is refused" {
   printf '%s\n' 'local sum = 0' 'for i = 1, 12 do' '  sum = sum + i' '  sum = sum + 0' 'end' 'return sum' >twelve.lua
   client <<'END'
 with Client("-u", "private:") as c:
@@ -20,11 +20,6 @@ with Client("-u", "private:") as c:
         assert c.move("continue") == 3
         assert c.scope("Locals")["i"] == "12", c.scope("Locals")
         c.ask("restart")
-END
-}
-
-@test "a hit count or a message that is none is refused, and says why" {
-  client <<'END'
 with Client("-u", "private:") as c:
     c.initialize()
     c.ask("launch", program="loop.lua", keys=["k"], stopOnEntry=True)
@@ -40,7 +35,7 @@ with Client("-u", "private:") as c:
 END
 }
 
-@test "a message is written at each hit, with exact values, and the script goes on" {
+@test "messages are written at each hit, with exact values and the time of the script, also while stepping, and the script goes on" {
   cat >log.lua <<'LUA'
 local t, big = {n = {1, 2}}, 1700000000123456
 local function twice(n)
@@ -53,6 +48,9 @@ for i = 1, 3 do
 end
 return big
 LUA
+  printf '%s\n' 'local sum = 0' 'for i = 1, 4 do sum = sum + i end' 'for i = 1, 4 do' '  sum = sum + i' 'end' \
+    'return sum' >loops.lua
+  printf '%s\n' "local now = redis.call('TIME')" 'return now[1]' >now.lua
   client <<'END'
 with Client("-u", "private:") as c:
     message = "i={i} {twice(i)} {t.n} {big} [{s}] {none} {'}'} {({5})[1]} }"
@@ -67,13 +65,6 @@ with Client("-u", "private:") as c:
     assert texts[0] == "i=1 2 {1, 2} 1700000000123456 [é1\\x00] nil } 5 }\n", texts
     assert texts[1].startswith("i=3 6 "), texts
     assert texts[2].startswith("the message: ") and "nothing" in texts[2], texts
-END
-}
-
-@test "messages are written while stepping, in loops' lines, and counted like stops" {
-  printf '%s\n' 'local sum = 0' 'for i = 1, 4 do sum = sum + i end' 'for i = 1, 4 do' '  sum = sum + i' 'end' \
-    'return sum' >loops.lua
-  client <<'END'
 with Client("-u", "private:") as c:
     c.launch("loops.lua", stopOnEntry=True)
     c.stopped()
@@ -84,12 +75,17 @@ with Client("-u", "private:") as c:
     assert "sum 0\n" in c.output, c.output
     c.ask("continue", threadId=1)
     assert c.ended() == 0
+with Client("-u", "private:") as c:
+    c.launch("now.lua", now="1700000000000000", breakpoints=[{"line": 2, "logMessage": "at {redis.call('TIME')[1]}"}])
+    assert c.ended() == 0
+    assert "at 1700000000\n" in c.output, c.output
 END
 }
 
-@test "a condition may call the script's own functions, those that it is in included" {
+@test "a condition may call the script's own functions, and a thousand breakpoints stop" {
   printf '%s\n' 'local function half(n)' '  local h = n / 2' '  return h' 'end' 'local last' 'for i = 1, 10 do' \
     '  last = half(i)' 'end' 'return last' >half.lua
+  { echo 'local x = 0' && yes 'x = x + 1' | head -n 999 && echo 'return x'; } >long.lua
   client <<'END'
 with Client("-u", "private:") as c:
     c.launch("half.lua", breakpoints=[{"line": 7, "condition": "half(i) == 4"}, {"line": 3, "condition": "h == 4.5"}])
@@ -99,22 +95,6 @@ with Client("-u", "private:") as c:
     assert (c.line(), c.scope("Locals")["n"]) == (3, "9"), c.scope("Locals")
     c.ask("continue", threadId=1)
     assert c.ended() == 0
-END
-}
-
-@test "a condition and a message that read the time get that of the script" {
-  printf '%s\n' "local now = redis.call('TIME')" 'return now[1]' >now.lua
-  client <<'END'
-with Client("-u", "private:") as c:
-    c.launch("now.lua", now="1700000000000000", breakpoints=[{"line": 2, "logMessage": "at {redis.call('TIME')[1]}"}])
-    assert c.ended() == 0
-    assert "at 1700000000\n" in c.output, c.output
-END
-}
-
-@test "a thousand breakpoints stop" {
-  { echo 'local x = 0' && yes 'x = x + 1' | head -n 999 && echo 'return x'; } >long.lua
-  client <<'END'
 with Client("-u", "private:") as c:
     answers = c.launch("long.lua", breakpoints=list(range(1, 1001)))
     assert len(answers) == 1000 and all(one["verified"] for one in answers)

@@ -2,17 +2,10 @@
 load ../../support/common
 load ../../support/dap
 
-# What a launch and an attach of `rlctl debug --dap` take, and the socket of --dap=PATH.
+# What a launch of `rlctl debug --dap` takes, and the socket of --dap=PATH.
 
-@test "attach is refused" {
-  client <<'END'
-with Client("-u", "private:") as c:
-    c.ask("initialize", adapterID="rlctl")
-    assert "attaches to no server" in c.refused("attach", program="loop.lua")
-END
-}
-
-@test "setup prepares the keys, for a restart too" {
+@test "setup prepares the keys, for a restart too; a FIFO is refused, and does not wait for a writer" {
+  mkfifo fifo
   client <<'END'
 with Client("-u", "private:") as c:
     c.launch("loop.lua", keys=["k"], setup=["SET {key} 10", "INCR k"], breakpoints=[8])
@@ -21,6 +14,10 @@ with Client("-u", "private:") as c:
         assert c.value("redis.call('GET', KEYS[1])") == '"11"'
         c.value("redis.call('SET', KEYS[1], 7)")
         c.ask("restart")
+with Client("-u", "private:") as c:
+    c.initialize()
+    for arguments in [dict(program="fifo"), dict(program="loop.lua", setup="fifo"), dict(program="loop.lua", replay="fifo")]:
+        assert "'fifo' is a FIFO" in c.refused("launch", keys=["k"], **arguments), arguments
 END
 }
 
@@ -52,9 +49,9 @@ with Client() as c:
 END
 }
 
-@test "--dap=PATH serves the first client that connects, and leaves no socket" {
+@test "--dap=PATH serves the first client that connects, leaves no socket, and replaces one that nobody listens to" {
   client <<'END'
-import os, subprocess
+import os, socket, subprocess
 process = subprocess.Popen(["rlctl", "-u", "private:", "debug", "--dap=s", "-q"], stdin=subprocess.DEVNULL)
 c = Client.connect("s", process)
 c.launch("loop.lua", keys=["k"], breakpoints=[14])
@@ -63,6 +60,7 @@ c.stopped()
 c.ask("continue", threadId=1)
 assert c.ended() == 0
 assert c.disconnect() == 0
+socket.socket(socket.AF_UNIX).bind("s")
 process = subprocess.Popen(["rlctl", "-u", "private:", "debug", "--dap=s", "-q"], stdin=subprocess.DEVNULL)
 c = Client.connect("s", process)
 c.launch("endless.lua")
@@ -95,7 +93,7 @@ END
     if [[ $kind == file ]]; then
       echo precious >other
     else
-      python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("other")'
+      perl -MIO::Socket::UNIX -e 'IO::Socket::UNIX->new(Local => "other", Listen => 1) or die'
     fi
     stat -c %i other >expected
     mv -f other s
@@ -104,25 +102,4 @@ END
     assert_equal "$(stat -c %i s)" "$(cat expected)"
     rm s
   done
-}
-
-@test "a FIFO cannot be launched: it is refused, and does not wait for a writer" {
-  mkfifo fifo
-  client <<'END'
-with Client("-u", "private:") as c:
-    c.initialize()
-    for arguments in [dict(program="fifo"), dict(program="loop.lua", setup="fifo"), dict(program="loop.lua", replay="fifo")]:
-        assert "'fifo' is a FIFO" in c.refused("launch", keys=["k"], **arguments), arguments
-END
-}
-
-@test "--dap=PATH replaces a socket that nobody listens to" {
-  python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("s")'
-  client <<'END'
-import subprocess
-process = subprocess.Popen(["rlctl", "-u", "private:", "debug", "--dap=s", "-q"], stdin=subprocess.DEVNULL)
-c = Client.connect("s", process)
-c.initialize()
-assert c.disconnect() == 0
-END
 }

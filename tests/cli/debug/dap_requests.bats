@@ -57,7 +57,7 @@ for _ in range(3):
 END
 }
 
-@test "values of any bytes and of any script are shown, and reach the script, whole" {
+@test "values of any bytes and of any script are shown, and reach the script, whole; a bundled script without a file has its source" {
   cat >'größe 1.lua' <<'LUA'
 local t = {['é\0'] = '\255\0é', [ARGV[1]] = KEYS[1]}
 local text, bidi = ARGV[1] .. '\n\r\27[31m', 'ä\226\128\174'
@@ -91,13 +91,8 @@ with Client("-u", "private:") as c:
     c.breakpoints("größe 1.lua", [])
     c.ask("continue", threadId=1)
     assert c.ended() == 0
-END
-}
-
-@test "source has the text of a script without a file, and of nothing else" {
-  client <<'END'
 with Client("-u", "private:") as c:
-    c.launch("gcra", keys=["k"], limit="5/60s", stopOnEntry=True)
+    c.launch("gcra", keys=["k"], limit=["5/60s", "9/1h"], now="1795600000000000", stopOnEntry=True)
     c.stopped()
     source = c.frames()[0]["source"]
     for wrong in ({}, {"sourceReference": 7}, {"sourceReference": -1}, {"source": {"sourceReference": 2}}):
@@ -105,6 +100,9 @@ with Client("-u", "private:") as c:
     assert "whole number" in c.refused("source", sourceReference="1")
     text = c.ask("source", sourceReference=1)["content"]
     assert text == c.ask("source", source={"sourceReference": 1})["content"] and text.startswith("-- ")
-    assert source.get("sourceReference", 1) == 1, source
+    assert source["name"] == "gcra.lua" and source.get("sourceReference", 1) == 1, source
+    c.ask("continue", threadId=1)
+    assert c.ended() == 0
+    assert "= {1, 4, 0, 400000000, 0, 0}" in c.output, c.output
 END
 }

@@ -1,9 +1,9 @@
-// A session of `rlctl debug --dap`, held by the client by which VS Code's own debuggers are tested:
+// Sessions of `rlctl debug --dap`, held by the client by which VS Code's own debuggers are tested:
 //
-//   node dap_scenarios.mjs PACKAGES NAME
+//   node dap_scenarios.mjs PACKAGES SERVER
 //
-// PACKAGES is a node_modules with @vscode/debugadapter-testsupport. The scripts are in the current folder, and the
-// server of the session is $RLCTL_URL. What an editor may ask is tested with tests/support/dap.py; these sessions show
+// PACKAGES is a node_modules with @vscode/debugadapter-testsupport. The script is loop.lua in the current folder, which
+// some sessions edit, and SERVER is the URL of a server where k is 41. What an editor may ask is tested with tests/support/dap.py; these sessions show
 // that VS Code's client understands the answers. Nothing waits for ever: an event that does not come within a minute
 // fails the session.
 import assert from 'node:assert/strict';
@@ -12,7 +12,7 @@ import {readFileSync, writeFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {resolve} from 'node:path';
 
-const [packages, name] = process.argv.slice(2);
+const [packages, server] = process.argv.slice(2);
 const {DebugClient} = createRequire(`${resolve(packages)}/`)('@vscode/debugadapter-testsupport');
 const kPatience = 60_000;
 const kScript = resolve('loop.lua');
@@ -86,7 +86,7 @@ const sessions = {
   },
 
   async copies(s) {
-    await s.begin({server: process.env.RLCTL_URL, breakpoints: [{line: 14}]});
+    await s.begin({server, breakpoints: [{line: 14}]});
     assert.equal(await s.stops('breakpoint', 'configurationDone', {}), 14);
     assert.equal(await s.value("redis.call('GET', KEYS[1])"), '"47"');
   },
@@ -119,7 +119,12 @@ const sessions = {
   },
 };
 
-const session = new Session();
-await sessions[name](session);
-await session.disconnectRequest();
-assert.equal(await session.ended, 0);
+const script = readFileSync(kScript);
+for (const [name, hold] of Object.entries(sessions)) {
+  console.log(name);
+  writeFileSync(kScript, script);
+  const session = new Session();
+  await hold(session);
+  await session.disconnectRequest();
+  assert.equal(await session.ended, 0);
+}

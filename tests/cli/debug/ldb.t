@@ -1,303 +1,173 @@
 # needs: server
-# debug --ldb: Redis's own debugger; ldb.bats has what needs a terminal or a server that is in use.
+# debug --ldb: Redis's own debugger; repl.t has how commands are read and answered, ldb.bats what needs a terminal or a
+# server that is killed, and ldb_endless.t scripts that do not end.
 
-## each command prints its answer
+## each command prints its answer, next is step, and where Redis's debugger may mislead, a note says so
 $ write tally.lua
-< -- Counts requests.
-< local key, limit = KEYS[1], tonumber(ARGV[1])
+< local key, big = KEYS[1], 1700000000123456
 < local function take(n)
-<   local got = redis.call('INCRBY', key, n)
-<   redis.debug('got', got)
-<   return got
+<   return redis.call('INCRBY', KEYS[1], n)
 < end
-< local used = take(2)
-< for i = 1, 2 do
-<   used = used + i
+< do local key = 2
+<   take(key)
 < end
-< return {1, limit - used, 'a'}
+< return key
 $ rlctl -u private: debug --ldb tally.lua k , 10
-< # a comment
-< step
+< break 5 6
+< c
+< break -5
 < next
-<
+< print key
+< print take
+< print big
+< n
 < print
-< trace
-< break 10
-< break 12
-< break
-< continue
-< print
-< print got
-< break -10
-< continue
-< break 0
+< print key
+< print nope
+< print KEYS
+< t
 < eval KEYS[1] .. #ARGV
 < e 1.5
-< redis GET k
-< redis SET k 'a b' PX 9000000
-< print key
-< quit
-* tally.lua:2, at the beginning
-   1   -- Counts requests.
--> 2   local key, limit = KEYS[1], tonumber(ARGV[1])
-   3   local function take(n)
-   4     local got = redis.call('INCRBY', key, n)
-* tally.lua:7
-   5     redis.debug('got', got)
-   6     return got
--> 7   end
-   8   local used = take(2)
-   9   for i = 1, 2 do
-* tally.lua:8
-   6     return got
-   7   end
--> 8   local used = take(2)
-   9   for i = 1, 2 do
-   10    used = used + i
-* tally.lua:4
-   2   local key, limit = KEYS[1], tonumber(ARGV[1])
-   3   local function take(n)
--> 4     local got = redis.call('INCRBY', key, n)
-   5     redis.debug('got', got)
-   6     return got
-|   n: 2
-tally.lua:4  in take: local got = redis.call('INCRBY', key, n)
-tally.lua:8  in top level: local used = take(2)
-breakpoint at 10: used = used + i
-breakpoint at 12: return {1, limit - used, 'a'}
-breakpoint at 10: used = used + i
-breakpoint at 12: return {1, limit - used, 'a'}
-|   debug> line 5: [..]got[..], 2
-* tally.lua:10, breakpoint
-   8   local used = take(2)
-   9   for i = 1, 2 do
-->#10    used = used + i
-   11  end
-  #12  return {1, limit - used, 'a'}
-|   key: [..]k[..]
-|   limit: 10
-|   take: [..]function@[..]
-|   used: 2
-|   i: 1
-[..]   no variable 'got' here
-(Redis's debugger shows no upvalues; leave out --ldb)
-breakpoint at 10 removed
-* tally.lua:12, breakpoint
-   10    used = used + i
-   11  end
-->#12  return {1, limit - used, 'a'}
-all breakpoints removed
-= [..]k1[..]
-= 1.5
-|   redis> GET k      "2"
-|   redis> SET k "a b" PX 9000000      "+OK"
-= "k"
-! rlctl: debug: using an empty private server ([..])
-! rlctl: debug: 1 of the commands failed; the first is line 12: 'print got'
-[2]
-
-## a variable is printed with the value that its name has, and without the digits that Redis rounds away
-$ write shadow.lua
-< local x, big = 1, 1700000000123456
-< local function look(n)
-<   return n
-< end
-< do
-<   local x = 'inner'
-<   look(x)
-< end
-< return x
-$ rlctl -u private: debug -q --ldb shadow.lua k
-< break 3
-< break 7
-< continue
-< print x
-< print big
-< continue
-< print n
-< print KEYS
-< print x
-* shadow.lua:1, at the beginning
--> 1  local x, big = 1, 1700000000123456
-   2  local function look(n)
-   3    return n
-breakpoint at 3: return n
-breakpoint at 7: look(x)
-* shadow.lua:7, breakpoint
-   5  do
-   6    local x = 'inner'
-->#7    look(x)
-   8  end
-   9  return x
-= "inner"
+< redis SET other 'a b'
+< redis GET
+< redis SET k 5
+< info keys
+< break 0
+< list 1
+< c
+* tally.lua:1, at the beginning
+-> 1  local key, big = KEYS[1], 1700000000123456
+   2  local function take(n)
+   3    return redis.call('INCRBY', KEYS[1], n)
+breakpoint at 5: do local key = 2
+breakpoint at 6: take(key)
+* tally.lua:5, breakpoint
+   3    return redis.call('INCRBY', KEYS[1], n)
+   4  end
+->#5  do local key = 2
+  #6    take(key)
+   7  end
+breakpoint at 5 removed
+* tally.lua:6, breakpoint
+   4  end
+   5  do local key = 2
+->#6    take(key)
+   7  end
+   8  return key
+= 2
+= [..]function@[..]
 = 1.7e+15
 (Redis's debugger rounds numbers to six digits; leave out --ldb)
-* shadow.lua:3, breakpoint
-   1  local x, big = 1, 1700000000123456
-   2  local function look(n)
-->#3    return n
+* tally.lua:3
+   1  local key, big = KEYS[1], 1700000000123456
+   2  local function take(n)
+-> 3    return redis.call('INCRBY', KEYS[1], n)
    4  end
-   5  do
-= "inner"
-= {"k"}
-= 1
+   5  do local key = 2
+|   n: 2
+= "k"
 (Redis's debugger takes the first variable of this name in a calling function; leave out --ldb)
+[..]   no variable 'nope' here
+(Redis's debugger shows no upvalues; leave out --ldb)
+= {"k"}
+tally.lua:3  in take: return redis.call('INCRBY', KEYS[1], n)
+tally.lua:6  in top level: take(key)
+= [..]k1[..]
+= 1.5
+|   redis> SET other "a b"      "+OK"
+|   redis> GET[..]
+[..]rong number of args[..]
+|   redis> SET k 5      "+OK"
+'k': string, "5", no ttl
+all breakpoints removed
+   1  local key, big = KEYS[1], 1700000000123456
+   2  local function take(n)
+-> 3    return redis.call('INCRBY', KEYS[1], n)
+   4  end
+   5  do local key = 2
+   6    take(key)
+= "k"
+  'k': not there → string, "7", no ttl
+  'other': not there → string, "a b", no ttl
+! rlctl: debug: using an empty private server ([..])
+! rlctl: debug: 2 of the commands failed; the first is line 11: 'print nope'
+[2]
 
-## a step shows the calls and the messages
+## a step shows the calls and the messages, and an error that the script catches once
 $ write calls.lua
-< redis.pcall('SET', KEYS[1], 'x')
-< redis.pcall('GET', KEYS[1])
-< redis.call('MSET', 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)
+< redis.call('DEL', 'a b', 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 < redis.breakpoint() redis.debug({a = 'b'}, nil)
+< redis.pcall('INCR', KEYS[1])
 < return redis.error_reply('MYERR no')
-$ rlctl -u private: debug -q --ldb calls.lua k
-< s
-< eval redis.call('GET', KEYS[1])
-< s
+$ rlctl -u private: debug -q --ldb calls.lua k --setup 'SET {key} x'
 < s
 < c
+< s
 < c
 * calls.lua:1, at the beginning
--> 1  redis.pcall('SET', KEYS[1], 'x')
-   2  redis.pcall('GET', KEYS[1])
-   3  redis.call('MSET', 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)
-|   redis> SET k x      "+OK"
+-> 1  redis.call('DEL', 'a b', 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+   2  redis.breakpoint() redis.debug({a = 'b'}, nil)
+   3  redis.pcall('INCR', KEYS[1])
+|   redis> DEL a b 2 3 4 5 6 7 8 9 ...      0
 * calls.lua:2
-   1  redis.pcall('SET', KEYS[1], 'x')
--> 2  redis.pcall('GET', KEYS[1])
-   3  redis.call('MSET', 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)
-   4  redis.breakpoint() redis.debug({a = 'b'}, nil)
-= [..]x[..]
-|   redis> GET k      "x"
-* calls.lua:3
-   1  redis.pcall('SET', KEYS[1], 'x')
-   2  redis.pcall('GET', KEYS[1])
--> 3  redis.call('MSET', 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)
-   4  redis.breakpoint() redis.debug({a = 'b'}, nil)
-   5  return redis.error_reply('MYERR no')
-|   redis> MSET 1 1 2 2 3 3 4 4 5 ...      "+OK"
+   1  redis.call('DEL', 'a b', 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+-> 2  redis.breakpoint() redis.debug({a = 'b'}, nil)
+   3  redis.pcall('INCR', KEYS[1])
+   4  return redis.error_reply('MYERR no')
+|   debug> line 2: {[..]b[..]}, nil
+* calls.lua:3, redis.breakpoint()
+   1  redis.call('DEL', 'a b', 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
+   2  redis.breakpoint() redis.debug({a = 'b'}, nil)
+-> 3  redis.pcall('INCR', KEYS[1])
+   4  return redis.error_reply('MYERR no')
+|   redis> INCR k
+[..]   value is not an integer or out of range
 * calls.lua:4
-   2  redis.pcall('GET', KEYS[1])
-   3  redis.call('MSET', 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)
--> 4  redis.breakpoint() redis.debug({a = 'b'}, nil)
-   5  return redis.error_reply('MYERR no')
-|   debug> line 4: {[..]b[..]}, nil
-* calls.lua:5, redis.breakpoint()
-   3  redis.call('MSET', 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6)
-   4  redis.breakpoint() redis.debug({a = 'b'}, nil)
--> 5  return redis.error_reply('MYERR no')
+   2  redis.breakpoint() redis.debug({a = 'b'}, nil)
+   3  redis.pcall('INCR', KEYS[1])
+-> 4  return redis.error_reply('MYERR no')
 = -MYERR no
-  'k': not there → string, "x", no ttl
-  '1': not there → string, "1", no ttl
-  '2': not there → string, "2", no ttl
-  '3': not there → string, "3", no ttl
-  '4': not there → string, "4", no ttl
-  '5': not there → string, "5", no ttl
-  '6': not there → string, "6", no ttl
+no key was changed
 [5]
 
-## what Redis's debugger cannot do is refused by name
+## what Redis's debugger cannot do is refused by name, and help leaves it out
 $ write up.lua
-< local up, t = 1, {1}
-< local function f()
-<   return t
-< end
-< local g = f
-< f = nil
-< return g()
+< local up, t = 1, {1} return up, t
 $ rlctl -u private: debug -q --ldb up.lua
 < watch x
 < finish
 < set x 1
-< again
 < info watches
-< info breakpoints
-< help watch
-< bt
-< break 3 if up == 1
-< break 99
-< break -0
+< break 1 if up == 1
 < print t[1]
-< print nope
 < eval up
 < eval 1 +
-< redis GET
-< redis nosuch
 < continue
-< step
 < redis GET k
 < info keys
-< again
-< step 3
-< print g
+< help watch
+< help n
+< h
 * up.lua:1, at the beginning
--> 1  local up, t = 1, {1}
-   2  local function f()
-   3    return t
+-> 1  local up, t = 1, {1} return up, t
 [..]   watch: Redis's debugger watches no values; leave out --ldb
 [..]   finish: Redis's debugger does not know when a function returns; leave out --ldb
 [..]   set: Redis's debugger changes no variables; leave out --ldb
-[..]   again: the script has not ended; 'continue' resumes, 'restart' starts over
 [..]   info: Redis's debugger watches no values; leave out --ldb
-no breakpoints; 'break LINE' makes one
-watch [EXPRESSION | -NUMBER | 0]: set, remove (0: all) or list watches
-For example: watch redis.call('ZCARD', KEYS[1]); watch -1 removes it
-Redis's debugger watches no values; leave out --ldb
-[..]   unknown command 'bt': 'trace' shows the active functions
 [..]   break: Redis's debugger has no conditions; leave out --ldb
-[..]   break: nothing stops at line 99: the nearest that does is 7
-[..]   break: '-0' is not a line number
 [..]   print: Redis's debugger prints variables, not expressions; leave out --ldb
-[..]   no variable 'nope' here
-(Redis's debugger shows no upvalues; leave out --ldb)
 [..]   ldb_eval:1: Script attempted to access nonexistent global variable 'up'
 (Redis's debugger evaluates globals only; leave out --ldb)
 [..]   ldb_eval:1: unexpected symbol near '1'
-|   redis> GET[..]
-[..]rong number of args[..]
-|   redis> nosuch[..]
-[..]nknown [..]
-= {1}
+= 1
 no key was changed
-[..]   the script has ended; 'again' calls it on the state that it left, 'restart' starts over
 [..]   redis: Redis's debugger calls Redis only while a script stands still; leave out --ldb
 the script has no KEYS
-* up.lua:1, at the beginning
--> 1  local up, t = 1, {1}
-   2  local function f()
-   3    return t
-* up.lua:4
-   2  local function f()
-   3    return t
--> 4  end
-   5  local g = f
-   6  f = nil
-* up.lua:5
-   3    return t
-   4  end
--> 5  local g = f
-   6  f = nil
-   7  return g()
-* up.lua:6
-   4  end
-   5  local g = f
--> 6  f = nil
-   7  return g()
-= [..]function@[..]
-! rlctl: debug: 17 of the commands failed; the first is line 1: 'watch x'
-[2]
-
-## help lists the commands
-$ write up.lua
-< return 1
-$ rlctl -u private: debug -q --ldb up.lua
-< help break
-< h
-* up.lua:1, at the beginning
--> 1  return 1
-break, b [LINE... | LINE if EXPRESSION | -LINE | 0]:
-set, remove (0: all) or list breakpoints
-For example: break 12 if count > 3; break -12 removes it
+watch [EXPRESSION | -NUMBER | 0]: set, remove (0: all) or list watches
+For example: watch redis.call('ZCARD', KEYS[1]); watch -1 removes it
+Redis's debugger watches no values; leave out --ldb
+next, n [TIMES]: run this line, and the functions that it calls
+For example: next
 With --ldb, next is step, print shows only variables, eval sees only globals.
 step, s [TIMES]             run this line
 next, n [TIMES]             run this line, and the functions that it calls
@@ -320,37 +190,39 @@ help, h [COMMAND]           list the commands, or explain one
 quit, q                     leave
 An empty line repeats the last command if it moved or showed something.
 With --ldb, next is step, print shows only variables, eval sees only globals.
-$ write up.lua
-< return 1
+! rlctl: debug: 9 of the commands failed; the first is line 1: 'watch x'
+[2]
 
-## abort ends the script, and restart starts over on the original state
+## abort ends the script, restart starts over on the original state, and again on the one that the script left
 $ write steps.lua
 < local n = redis.call('INCR', KEYS[1])
 < return n
 $ rlctl -u private: debug -q --ldb steps.lua k
-< break 2
-< continue
+< step
 < abort
 < restart
 < continue
+< again
 < continue
 * steps.lua:1, at the beginning
 -> 1  local n = redis.call('INCR', KEYS[1])
    2  return n
-breakpoint at 2: return n
-* steps.lua:2, breakpoint
+|   redis> INCR k      1
+* steps.lua:2
    1  local n = redis.call('INCR', KEYS[1])
-->#2  return n
+-> 2  return n
 = aborted at line 2
   'k': not there → string, "1", no ttl
 * steps.lua:1, at the beginning
 -> 1  local n = redis.call('INCR', KEYS[1])
-  #2  return n
-* steps.lua:2, breakpoint
-   1  local n = redis.call('INCR', KEYS[1])
-->#2  return n
+   2  return n
 = 1
   'k': not there → string, "1", no ttl
+* steps.lua:1, at the beginning
+-> 1  local n = redis.call('INCR', KEYS[1])
+   2  return n
+= 2
+  'k': string, "1" → "2", no ttl
 $ write caught.lua
 < local ok = pcall(function()
 <   redis.call('INCR', KEYS[1])
@@ -376,30 +248,6 @@ no key was changed
 
 ## a script with an error, and one that does not compile
 $ write wrong.lua
-< local t
-< return t.x
-$ rlctl -u private: debug -q --ldb wrong.lua
-< continue
-* wrong.lua:2, at the beginning
-   1  local t
--> 2  return t.x
-= error at line 2: attempt to index local 't' (a nil value)
-no key was changed
-[5]
-$ rlctl -u private: debug -q --ldb wrong.lua a b
-< print
-* wrong.lua:2, at the beginning
-   1  local t
--> 2  return t.x
-|   t: nil
-$ write wrong.lua
-< local x = 1
-< return = x
-$ rlctl -u private: debug -q --ldb wrong.lua
-< step
-= does not compile, line 2: unexpected symbol near '='
-[5]
-$ write wrong.lua
 < return KEYS[3] .. ARGV[1]
 $ rlctl -u private: debug -q --ldb wrong.lua a b
 < continue
@@ -409,30 +257,12 @@ $ rlctl -u private: debug -q --ldb wrong.lua a b
 no ARGV was given: write ' , ' (a comma between spaces) before the arguments
 no key was changed
 [5]
-
-## a script that does not end stops after five seconds, and an evaluation that does not ends the session
-$ write endless.lua
-< while true do
-<   local n = 1
-< end
-$ rlctl -u private: debug -q --ldb endless.lua
-< continue
-< eval while true do end
+$ write wrong.lua
+< return = 1
+$ rlctl -u private: debug -q --ldb wrong.lua
 < step
-* endless.lua:2, at the beginning
-   1  while true do
--> 2    local n = 1
-   3  end
-* endless.lua:2, stopped
-   1  while true do
--> 2    local n = 1
-   3  end
-(Redis's debugger stops a script that has run for five seconds; leave out --ldb)
-= cut off: no answer within 2s
-the session is over; 'restart' starts over
-[..]   the script has ended; 'again' calls it on the state that it left, 'restart' starts over
-! rlctl: debug: 1 of the commands failed; the first is line 3: 'step'
-[1]
+= does not compile, line 1: unexpected symbol near '='
+[5]
 
 ## keys are copied from a server that is named, and none from one that is not
 $ write get.lua
@@ -455,17 +285,7 @@ $ rlctl debug --ldb get.lua k
 no key was changed
 ! rlctl: debug: using an empty private server ([..])
 
-## the script is called as other debuggers of rlctl call it
-$ write args.lua
-< -- rlctl: args {limit} {window_ms}
-< return ARGV
-$ rlctl -u private: debug -q --ldb args.lua k --limit 3/10s
-< continue
-* args.lua:2, at the beginning
-   1  -- rlctl: args {limit} {window_ms}
--> 2  return ARGV
-= {"3", "10000"}
-no key was changed
+## a bundled script is called as other debuggers of rlctl call it; a script that reads the clock takes no --now
 $ rlctl -u private: debug -q --ldb gcra k --limit 5/60s --now 1000000000000000
 < continue
 * gcra.lua:[..], at the beginning
@@ -483,34 +303,51 @@ $ rlctl -u private: debug -q --ldb clock.lua --now 1000000000000000
 ! Try 'rlctl debug --help'.
 [2]
 
-## info reads the keys at a stop, and again calls the script on the state that it left
-$ write steps.lua
-< local n = redis.call('INCR', KEYS[1])
-< return n
-$ rlctl -u private: debug -q --ldb steps.lua k
-< step
-< info keys
+## with --attach, the script runs in a fork of the server, and nothing that is written is kept; what may not end is refused
+$ write incr.lua
+< return redis.call('INCR', KEYS[1]) + #ARGV
+$ redis MSET k 5 other 7
+OK
+$ rlctl debug --ldb incr.lua k , a --attach
+< eval while true do end
+< redis FLUSHALL
 < continue
-< again
+< restart
 < continue
-* steps.lua:1, at the beginning
--> 1  local n = redis.call('INCR', KEYS[1])
-   2  return n
-|   redis> INCR k      1
-* steps.lua:2
-   1  local n = redis.call('INCR', KEYS[1])
--> 2  return n
-'k': string, "1", no ttl
-= 1
-  'k': not there → string, "1", no ttl
-* steps.lua:1, at the beginning
--> 1  local n = redis.call('INCR', KEYS[1])
-   2  return n
+* incr.lua:1, at the beginning
+-> 1  return redis.call('INCR', KEYS[1]) + #ARGV
+[..]   eval: on a server that is not private, loops, functions and rep() are refused: nothing could stop them
+|   redis> FLUSHALL      "+OK"
 = 2
-  'k': string, "1" → "2", no ttl
+in a fork: nothing was kept
+* incr.lua:1, at the beginning
+-> 1  return redis.call('INCR', KEYS[1]) + #ARGV
+= 7
+in a fork: nothing was kept
+! rlctl: debug: running in a fork of SERVER: it keeps serving, and nothing that is written is kept
+! rlctl: debug: 1 of the commands failed; the first is line 1: 'eval while true do end'
+[2]
+$ keys
+k string persistent 5
+other string persistent 7
 
-## redis-cli is the same debugger
-$ write get.lua
-< return redis.call('GET', KEYS[1])
-$ rlctl -s /s debug --ldb get.lua k , 1 --print-command
-redis-cli -s /s --ldb --eval get.lua k , 1
+## with --sync, writes are kept, also those of a script that is left
+$ write incr.lua
+< return redis.call('INCR', KEYS[1])
+$ rlctl debug -q --ldb incr.lua k --attach --sync
+! rlctl: debug: --sync stops all of SERVER at every line: it serves no other client meanwhile, and what incr.lua writes is kept; refusing without --yes
+!   hint: without --sync, the server keeps running and no writes are kept
+[2]
+$ rlctl debug -q --ldb incr.lua k --attach --sync --yes
+< continue
+* incr.lua:1, at the beginning
+-> 1  return redis.call('INCR', KEYS[1])
+= 1
+what was written is kept
+$ rlctl debug -q --ldb incr.lua k --attach --sync --yes
+< quit
+* incr.lua:1, at the beginning
+-> 1  return redis.call('INCR', KEYS[1])
+! rlctl: debug: the script continues to its end in the server, and what it writes is kept
+$ redis GET k
+2

@@ -9,7 +9,7 @@ $ rlctl -u redis://ann:secret@example.org:7000/3 debug echo.lua k --print-comman
 redis-cli -h example.org -p 7000 -n 3 --user ann --ldb --eval echo.lua k
 ! rlctl: debug: redis-cli takes the password from the variable REDISCLI_AUTH
 $ env REDISCLI_AUTH=secret
-$ rlctl -H h debug echo.lua k --print-command
+$ rlctl -H h debug --ldb echo.lua k --print-command
 redis-cli -h h -p 6379 --ldb --eval echo.lua k
 $ rlctl -H h debug echo.lua --args x --sync --print-command
 redis-cli -h h -p 6379 --ldb-sync-mode --eval echo.lua , x

@@ -20,7 +20,7 @@ type_at_prompt() {
 until_it_runs() {
   local before
   before=$(work "$(debugger)")
-  wait_until eval "((\$(work \$(debugger)) >= $before + ${1:-30})) || has $((typed + 1)) 'debug> '"
+  wait_until eval "((\$(work \$(debugger)) >= $before + ${1:-15})) || has $((typed + 1)) 'debug> '"
 }
 # What the screen shows, without colours and moves of the cursor.
 plain_screen() { sed $'s/\e\\[[0-9;?]*[a-zA-Z]//g; s/\r//g' screen; }

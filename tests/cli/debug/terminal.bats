@@ -6,7 +6,16 @@ load prompt
 
 setup() {
   cd "$BATS_TEST_TMPDIR" || return
-  cp "$project/tests/cli/sessions/loop.lua" .
+  cat >loop.lua <<'LUA'
+local count = 0
+local t = {a = {10, 20}}
+for i = 1, 3 do
+  count = count + i
+  redis.call('INCR', KEYS[1])
+end
+
+return {count, t.a[2]}
+LUA
   printf 'local n = 0\nwhile true do\n  n = n + 1\nend\n' >endless.lua
   export TMPDIR=$BATS_TEST_TMPDIR XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
   unset RLCTL_URL
@@ -22,37 +31,32 @@ debug_in_terminal() {
     echo \$\$ >pid; rlctl -u private: debug -q $*; status=\$?; stty -g >after; exit \$status"
 }
 
-@test "lines are edited, recalled and completed" {
-  run -0 debug_in_terminal 'type_at_prompt "stxp\002\be\r"
-    type_at_prompt "\033[A\r"; type_at_prompt "p cou\t\r"; type_at_prompt "p t.\t[2]\r"
-    type_at_prompt "b 8\r"; type_at_prompt "quit\r"' loop.lua k
+@test "lines are edited, recalled, completed, and cleared by Ctrl-C; a second Ctrl-C ends the session by the signal" {
+  run -130 debug_in_terminal 'type_at_prompt "stxp\002\be\r"
+    type_at_prompt "\033[A\r"; type_at_prompt "p cou\t\r"; type_at_prompt "p t.\t[2]\r"; type_at_prompt "b 8\r"
+    type_at_prompt "p \"\303\266\" == \"\\\\195\\\\182\"\r"; type_at_prompt "abc\003"; type_at_prompt "p 7\r"
+    type_at_prompt "\003"; type_at_prompt "\003"' loop.lua k
+  grep -q $'\e\\[32m' screen
   run -0 plain_screen
   assert_line --partial '* loop.lua:2'
   assert_line --partial '* loop.lua:3'
   assert_line '= 0'
   assert_line '= 20'
   assert_line --partial 'breakpoint at 8'
+  assert_line '= true'
+  assert_line '= 7'
+  refute_output --partial 'unknown command'
+  assert_equal "$(grep -c "press Ctrl-C again, or type 'quit', to leave" <<<"$output")" 2
+  assert_equal "$(head -n 2 state/rlctl/history)" $'step\np count'
+  nothing_is_left
 }
 
-@test "the output is coloured unless NO_COLOR is set" {
-  run -0 debug_in_terminal 'type_at_prompt "q\r"' loop.lua k
-  grep -q $'\e\\[32m' screen
-  NO_COLOR=1 run -0 debug_in_terminal 'type_at_prompt "q\r"' loop.lua k
+@test "typed text is UTF-8 in the C locale, too, and NO_COLOR turns colours off" {
+  LC_ALL=C NO_COLOR=1 run -0 debug_in_terminal 'type_at_prompt "p \"\303\266\" == \"\\\\195\\\\182\"\r"
+    type_at_prompt "q\r"' loop.lua k
   run -1 grep $'\e\\[32m' screen
-}
-
-@test "the history is kept between sessions, readable only by the user, without repeated lines" {
-  run -0 debug_in_terminal 'type_at_prompt "p 1\r"; type_at_prompt "p 1\r"; type_at_prompt "q\r"' loop.lua k
-  assert_equal "$(cat state/rlctl/history)" $'p 1\nq'
-  assert_equal "$(stat -c %a state/rlctl/history)" 600
-  assert_equal "$(stat -c %a state/rlctl)" 700
-  run -0 debug_in_terminal 'type_at_prompt "\033[A\033[A\r"; until_shown 1 "= 1"; printf "q\r"' loop.lua k
   run -0 plain_screen
-  assert_line '= 1'
-  seq 2000 | sed 's/^/p /' >state/rlctl/history
-  run -0 debug_in_terminal 'type_at_prompt "q\r"' loop.lua k
-  assert_equal "$(head -n 1 state/rlctl/history) $(wc -l <state/rlctl/history)" 'p 1001 1001'
-  assert_equal "$(stat -c %a state/rlctl/history)" 600
+  assert_line '= true'
 }
 
 @test "Ctrl-C stops a running script, which can be continued" {
@@ -61,16 +65,6 @@ debug_in_terminal() {
   run -0 plain_screen
   assert_equal "$(grep -c '^\* endless.lua:[0-9], stopped$' <<<"$output")" 2
   assert_line '= true'
-  nothing_is_left
-}
-
-@test "Ctrl-C at the prompt clears the line; a second one ends the session by the signal" {
-  run -130 debug_in_terminal 'type_at_prompt "abc\003"; type_at_prompt "p 7\r"; type_at_prompt "\003"
-    type_at_prompt "\003"' loop.lua k
-  run -0 plain_screen
-  assert_line '= 7'
-  refute_output --partial 'unknown command'
-  assert_equal "$(grep -c "press Ctrl-C again, or type 'quit', to leave" <<<"$output")" 2
   nothing_is_left
 }
 
@@ -85,11 +79,13 @@ debug_in_terminal() {
   nothing_is_left
 }
 
-@test "Ctrl-D ends the session with status 0, also after the end of the script" {
-  run -0 debug_in_terminal 'type_at_prompt "\004"' loop.lua k
-  run -0 debug_in_terminal 'type_at_prompt "c\r"; type_at_prompt "\004"' loop.lua k
+@test "the history of earlier sessions is recalled; Ctrl-D ends the session with status 0 after the end of the script" {
+  mkdir -p state/rlctl
+  printf 'p 1\nc\n' >state/rlctl/history
+  run -0 debug_in_terminal 'type_at_prompt "\033[A\r"; type_at_prompt "b 8\r"; type_at_prompt "\004"' loop.lua k
   run -0 plain_screen
   assert_line '= {6, 20}'
+  assert_equal "$(<state/rlctl/history)" $'p 1\nc\nb 8'
   nothing_is_left
 }
 
@@ -121,37 +117,27 @@ debug_in_terminal() {
   nothing_is_left
 }
 
-@test "typed text is UTF-8 in any locale" {
-  local locale
-  for locale in C.UTF-8 C POSIX; do
-    LC_ALL=$locale run -0 debug_in_terminal 'type_at_prompt "p \"\303\266\" == \"\\\\195\\\\182\"\r"; type_at_prompt "q\r"' loop.lua k
-    run -0 plain_screen
-    assert_line '= true'
-  done
-}
-
-@test "a history that is not a regular file is left alone" {
+@test "a history that is not a regular file is left alone, and Ctrl-D ends the session at the beginning of the script" {
   mkdir -p state/rlctl
   mkfifo state/rlctl/history
-  run -0 debug_in_terminal 'type_at_prompt "q\r"' loop.lua k
+  run -0 debug_in_terminal 'type_at_prompt "\004"' loop.lua k
   assert [ -p state/rlctl/history ]
 }
 
-@test "SIGTERM and quit restore the terminal" {
+@test "SIGTERM restores the terminal" {
   run -143 debug_in_terminal 'type_at_prompt "ab"; until_shown 1 "debug> ab"; pkill -TERM -P "$(<pid)"' loop.lua k
   assert_equal "$(<after)" "$(<before)"
   nothing_is_left
-  run -0 debug_in_terminal 'type_at_prompt "q\r"' loop.lua k
-  assert_equal "$(<after)" "$(<before)"
 }
 
-@test "a typed line is kept when the window changes its size" {
+@test "a typed line is kept when the window changes its size, and quit restores the terminal" {
   run -0 debug_in_terminal 'type_at_prompt "p 1111111111222222222233333333334444 - 1"; until_shown 1 "4444 - 1"
     shown=$(stat -c %s "$screen"); stty -F "$(readlink "/proc/$(debugger)/fd/0")" cols 30
     wait_until eval "((\$(stat -c %s \$screen) > $shown))"
     printf " + 2\r"; until_shown 1 "= 1.1111111112"; printf "q\r"' loop.lua k
   run -0 plain_screen
   assert_line '= 1.1111111112222222e+33'
+  assert_equal "$(<after)" "$(<before)"
 }
 
 @test "ten commands pasted at once are run as ten commands" {

@@ -5,6 +5,11 @@ load ../../support/common
 load ../../support/cluster
 load ../../support/tls
 
+setup_file() {
+  start_server
+  export server=$socket
+}
+
 # finds STATUS CHECK DETAIL [FIX]: the output has the check with this status ("ok", …), and with texts that
 # contain these.
 finds() {
@@ -37,27 +42,26 @@ is_before_7() { cli INFO server | grep -q '^redis_version:6'; }
   REDISCLI_AUTH=wrong wrong connection failure WRONGPASS 'has another password'
   REDISCLI_AUTH=secret wrong connection failure 'DB index is out of range' 'CONFIG GET databases' -n 99
   REDISCLI_AUTH=secret run -0 rlctl doctor
-  run -0 rlctl doctor --url private:
-}
-
-@test "only a terminal gets colours" {
-  needs_terminal
-  start_server --maxmemory 100mb --maxmemory-policy allkeys-lru
-  expect_status 1 at_terminal '' 'TERM=xterm rlctl doctor'
-  assert_regex "$(<"$BATS_TEST_TMPDIR/screen")" $'\e\\[[0-9;]+mwarning\e\\[0?m   memory'
 }
 
 # --- memory, and writes that are refused ----------------------------------------------------------------
 
-@test "a policy that may evict limiters, or memory that is nearly or quite full" {
-  start_server --maxmemory 100mb
-  local policy used
+@test "a policy that may evict limiters, in colours only on a terminal" {
+  cli CONFIG SET maxmemory 100mb
+  local policy
   for policy in allkeys-lru volatile-ttl; do
     cli CONFIG SET maxmemory-policy "$policy"
     wrong memory warning "maxmemory-policy $policy: the server may evict limiters" noeviction
   done
+  needs_terminal
+  expect_status 1 at_terminal '' 'TERM=xterm rlctl doctor'
+  assert_regex "$(<"$BATS_TEST_TMPDIR/screen")" $'\e\\[[0-9;]+mwarning\e\\[0?m   memory'
+}
+
+@test "memory that is nearly or quite full" {
   cli CONFIG SET maxmemory-policy noeviction
   cli SETRANGE filler 3000000 x
+  local used
   used=$(cli INFO memory | grep -oP '^used_memory:\K[0-9]+')
   cli CONFIG SET maxmemory $((used * 20 / 19))
   wrong memory warning 'will soon be refused with OOM' 'raise maxmemory'
@@ -71,23 +75,15 @@ is_before_7() { cli INFO server | grep -q '^redis_version:6'; }
   ok role master --url private:
 }
 
-@test "a replica is a warning that names its master" {
-  on_free_port start_server
-  local master=redis://127.0.0.1:$port
-  start_server --replicaof 127.0.0.1 "$port"
-  wait_until replicates "$socket"
-  wrong role warning "a replica of $master: it refuses check" "--url $master"
-  ok role 'master with 1 replica' --url "$master"
-}
-
 @test "too few replicas are a failure, and before 7.0 a warning" {
-  start_server --min-replicas-to-write 1
+  cli CONFIG SET min-replicas-to-write 1
   local severity=failure
   if is_before_7; then
     severity=warning
     run -0 rlctl check k --limit 5/60s
   fi
   wrong replication "$severity" 'writes require 1 replica, 0 connected' 'min-replicas-to-write'
+  cli CONFIG SET min-replicas-to-write 0
 }
 
 @test "a snapshot that failed is a failure if writes stop then, and what a restart forgets is said" {
@@ -107,22 +103,33 @@ is_before_7() { cli INFO server | grep -q '^redis_version:6'; }
 }
 
 @test "a server that has almost as many clients as it may have is a warning" {
-  start_server --maxclients 10
+  # Each of the tests before has ended its connection, but the server may not have noticed.
+  is_alone() { cli INFO clients | grep -q '^connected_clients:1'$'\r'; }
+  wait_until is_alone
+  cli CONFIG SET maxclients 10
   start_bound perl -MIO::Socket::UNIX -e '
     my @clients = map { IO::Socket::UNIX->new(Peer => $ARGV[0]) or die } 1 .. 8;
     sleep 600' "$socket"
   wait_until eval "cli INFO clients | grep -q ^connected_clients:9"
   # One that has looked before may still be among them.
   wrong load warning ' clients of at most 10' maxclients
+  cli CONFIG SET maxclients 1000
 }
 
 # --- what the server is -------------------------------------------------------------------------------
 
-@test "a Sentinel is a failure that names the URL to use" {
-  start_sentinels
-  local sentinel=redis://127.0.0.1:${sentinel_ports[0]}
-  wrong role failure 'this is a Sentinel' "--url redis+sentinel${sentinel#redis}/mymaster" --url "$sentinel"
-  ok role 'master with 1 replica'
+@test "a replica is a warning that names its master, and a Sentinel a failure that names the URL to use" {
+  on_free_port start_server --repl-diskless-sync-delay 0
+  local master_port=$port master=redis://127.0.0.1:$port sentinel
+  start_server --replicaof 127.0.0.1 "$port"
+  pause=0.1 wait_until replicates "$socket"
+  wrong role warning "a replica of $master: it refuses check" "--url $master"
+  ok role 'master with 1 replica' --url "$master"
+  on_free_port start_sentinel
+  cli SENTINEL MONITOR mymaster 127.0.0.1 "$master_port" 1
+  sentinel=127.0.0.1:$port/mymaster
+  wrong role failure 'this is a Sentinel' "--url redis+sentinel://$sentinel" --url "redis://${sentinel%/*}"
+  ok role 'master with 1 replica' --url "redis+sentinel://$sentinel"
 }
 
 @test "a server without a command that scripts need, or without Lua, is a failure" {
@@ -139,24 +146,26 @@ is_before_7() { cli INFO server | grep -q '^redis_version:6'; }
 
 # --- what a server cannot be made to say: behind a proxy that changes its replies ---------------------
 
-# start_changing_proxy CODE: a server whose replies, in $_, this Perl code changes, in length too only if RESP allows.
+# start_changing_proxy CODE: before the server, one whose replies, in $_, this Perl code changes, in length too only if
+# RESP allows.
 start_changing_proxy() {
-  start_server
   start_perl_server '
     my ($path, $code) = @ARGV;
-    relay($path, sub { eval "$code; 1" or die $@ })' "$socket" "$1"
+    relay($path, sub { eval "$code; 1" or die $@ })' "$server" "$1"
 }
 
-@test "a clock that differs, a slow round trip, an old server, or an AOF that cannot be written" {
-  start_changing_proxy 's/^(\*2\r\n\$10\r\n)(\d{10})/$1 . ($2 + 5)/e'
-  wrong clock warning 'ahead of this machine' 'NTP'
+@test "a clock that differs, an old server, an AOF that cannot be written, or a slow round trip" {
+  start_changing_proxy 's/^(\*2\r\n\$10\r\n)(\d{10})/$1 . ($2 + 5)/e;
+    s/(valkey|redict)_version/successors_ver/; s/redis_version:\d/redis_version:5/;
+    s/aof_enabled:0/aof_enabled:1/; s/(aof_last_write_status):ok\r\n(aof_last_cow_size:)0\r/$1:err\r\n$2\r/'
+  run -2 rlctl doctor
+  finds warning clock 'ahead of this machine' 'NTP'
   finds warning clock '--now'
+  finds warning server 'Redis 5.' 'update'
+  finds failure persistence 'cannot write its AOF: check is refused with MISCONF' 'log'
+  assert_line --index -1 '1 failure, 2 warnings'
   start_changing_proxy 'select undef, undef, undef, 1.1 if /PONG/'
   wrong connection warning 'more than a tenth of the timeout, 10s' '--timeout' --timeout 10s
-  start_changing_proxy 's/(valkey|redict)_version/successors_ver/; s/redis_version:\d/redis_version:5/'
-  wrong server warning 'Redis 5.' 'update'
-  start_changing_proxy 's/aof_enabled:0/aof_enabled:1/; s/(aof_last_write_status):ok\r\n(aof_last_cow_size:)0\r/$1:err\r\n$2\r/'
-  wrong persistence failure 'cannot write its AOF: check is refused with MISCONF' 'log'
 }
 
 # --- the connection -----------------------------------------------------------------------------------

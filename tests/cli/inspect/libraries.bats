@@ -45,31 +45,3 @@ END
   assert_line --regexp '^algorithm  redis_rate: gcra +limit 10/10h, burst 10$'
   assert_line --regexp '^tat        20'
 }
-
-@test "times in each unit are read, as a row, --read-as and the size of the numbers tell" {
-  local unit factor second key how i
-  second=$(cli TIME | head -n 1)
-  while read -r unit factor; do
-    for i in 3 2 1; do
-      cli ZADD "zset:$unit" $(((second - i) * factor)) "m$i" >/dev/null
-      cli RPUSH "list:$unit" $(((second - i) * factor)) >/dev/null
-    done
-    for key in "zset:$unit" "list:$unit"; do
-      for how in "unit = \"$unit\"" ''; do
-        printf '[library.times]\nkey = "%s"\ntype = "%s"\nvalue = "times"\n%s\n' "$key" "${key%:*}" "$how" >"$RLCTL_CONFIG"
-        run -0 rlctl inspect "$key" --limit 5/600s
-        assert_line --regexp '^used +3 of 5 '
-      done
-      run -0 rlctl inspect "$key" --limit 5/600s --read-as times --config /dev/null
-      assert_line --regexp '^used +3 of 5 '
-      assert_line --partial "$(date -u -d "@$((second - 3))" +%Y-%m-%dT%H:%M:%S)"
-      run -0 rlctl list "$key" --limit 5/600s
-      assert_line --regexp '^ +3 +5/10m '
-    done
-  done <<'END'
-s 1
-ms 1000
-us 1000000
-ns 1000000000
-END
-}

@@ -72,3 +72,28 @@ removed key=LIMITS:LIMITER/bob/10/1/day library=limits algorithm=fixed-window
 ! removed 2 keys (1 limits: fixed-window, 1 throttled-py: token-bucket)
 $ redis DBSIZE
 0
+
+## times in each unit are read, as a row, --read-as and the size of the numbers tell
+$ each UNIT s ms us ns
+$ redis EVAL "local zeros = ({s = '', ms = '000', us = '000000', ns = '000000000'}).UNIT local function add(name, now) for i = 3, 1, -1 do redis.call('ZADD', 'zset:' .. name, now - i .. zeros, 'm' .. i) redis.call('RPUSH', 'list:' .. name, now - i .. zeros) end end add('then', 1767268800) add('now', redis.call('TIME')[1]) return ''" 0
+$ write told
+< timeout = "120s"
+< library.zset = { key = "zset:*", type = "zset", value = "times", unit = "UNIT" }
+< library.list = { key = "list:*", type = "list", value = "times", unit = "UNIT" }
+$ rlctl inspect zset:then list:then --json --limit 5/600s --now 2026-01-01T12:00:00Z --config told
+{"key":"zset:then","library":"zset","algorithm":"sliding-window-zset",[..]"limit":5,"window_us":600000000,[..]"used":3,[..]"stored":3,[..]"entries":[{"at_us":1767268797000000,"count":1},{"at_us":1767268798000000,"count":1},{"at_us":1767268799000000,"count":1}],"reservations":[]}
+{"key":"list:then","library":"list","algorithm":"sliding-window-log",[..]"limit":5,"window_us":600000000,[..]"used":3,[..]"stored":3,[..]"entries":[{"at_us":1767268797000000,"count":1},{"at_us":1767268798000000,"count":1},{"at_us":1767268799000000,"count":1}],"reservations":[]}
+$ write untold
+< timeout = "120s"
+< library.zset = { key = "zset:*", type = "zset", value = "times" }
+< library.list = { key = "list:*", type = "list", value = "times" }
+$ rlctl inspect zset:then list:then --json --limit 5/600s --now 2026-01-01T12:00:00Z --config untold
+{"key":"zset:then","library":"zset","algorithm":"sliding-window-zset",[..]"limit":5,"window_us":600000000,[..]"used":3,[..]"stored":3,[..]"entries":[{"at_us":1767268797000000,"count":1},{"at_us":1767268798000000,"count":1},{"at_us":1767268799000000,"count":1}],"reservations":[]}
+{"key":"list:then","library":"list","algorithm":"sliding-window-log",[..]"limit":5,"window_us":600000000,[..]"used":3,[..]"stored":3,[..]"entries":[{"at_us":1767268797000000,"count":1},{"at_us":1767268798000000,"count":1},{"at_us":1767268799000000,"count":1}],"reservations":[]}
+$ rlctl inspect zset:then list:then --json --limit 5/600s --now 2026-01-01T12:00:00Z --read-as times
+{"key":"zset:then","library":"--read-as","algorithm":"sliding-window-zset",[..]"limit":5,"window_us":600000000,[..]"used":3,[..]"stored":3,[..]"entries":[{"at_us":1767268797000000,"count":1},{"at_us":1767268798000000,"count":1},{"at_us":1767268799000000,"count":1}],"reservations":[]}
+{"key":"list:then","library":"--read-as","algorithm":"sliding-window-log",[..]"limit":5,"window_us":600000000,[..]"used":3,[..]"stored":3,[..]"entries":[{"at_us":1767268797000000,"count":1},{"at_us":1767268798000000,"count":1},{"at_us":1767268799000000,"count":1}],"reservations":[]}
+$ rlctl list *:now --limit 5/600s --sort key --top 9 --config untold
+  used           of   full   next free   resets in [..]  key
+     3        5/10m    60%         now   5[..] s       none [..]  list: sliding-window-log   list:now
+     3        5/10m    60%         now   5[..] s       none [..]  zset: sliding-window-zset  zset:now

@@ -13,27 +13,8 @@ $ write my.lua
 < if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 < local limit = tonumber(ARGV[1])
 < return {n <= limit and 1 or 0, math.max(0, limit - n)}
-$ rlctl lint my.lua
-no findings in 1 script (2887 requests)
-Tested:
-    requests at one instant, through a window of 10 s, and 2h16m45s later;
-        two clients
-    retries each 5.001 s, 4.545 s, 3.333 s, 2.5 s, 1.25 s, 416.7 ms after
-        the limit was reached, for 80 s, of cost 1
-    retries each 1 ms in the last 1 s of the wait, of cost 1
-    retries each 1 s in the last 5 s of the wait, of cost 1
-    requests below a limit of 2, each 8.5 s, 9.995 s, 10 s, 10.01 s,
-        10.99 s, 11.01 s
-    requests after idle gaps of each TTL: 10 s
-    what the answers say of later ones: remaining
-    one request more than the limit at one instant
-    clients that ask slightly more often than what refills, and far more
-        often
-    a second client after one that has reached the limit
-    a client that asks slightly more often than the limit allows, for 200 s:
-        whether keys or calls grow
-Search for requests that exceed the limit:
-    rlctl adversary my.lua
+$ rlctl lint my.lua --json
+{"script":"my.lua","tested":["requests at one instant, through a window of 10 s, and 2h16m45s later; two clients","retries each 5.001 s, 4.545 s, 3.333 s, 2.5 s, 1.25 s, 416.7 ms after the limit was reached, for 80 s, of cost 1","retries each 1 ms in the last 1 s of the wait, of cost 1","retries each 1 s in the last 5 s of the wait, of cost 1","requests below a limit of 2, each 8.5 s, 9.995 s, 10 s, 10.01 s, 10.99 s, 11.01 s","requests after idle gaps of each TTL: 10 s","what the answers say of later ones: remaining","one request more than the limit at one instant","clients that ask slightly more often than what refills, and far more often","a second client after one that has reached the limit","a client that asks slightly more often than the limit allows, for 200 s: whether keys or calls grow"],"not_tested":[]}
 $ rlctl lint my.lua --head 'remaining r[2] + 1' --limit 3/10s
 my.lua: warning: wrong-remaining: remaining is too high: it says 1, but 0 more of cost 1 are allowed at this instant
     Seen: 3 of 5 allowed at 0 s, 0 of 1 at 5 s.
@@ -55,7 +36,7 @@ $ rlctl debug my.lua ann --now 1767225600000000 --trace -q
 = {1, 1}    4 lines, 2 redis calls; 1 key was changed
   'rate:{user}:ann': not there → string, "1", ttl [..] s
 reads as allowed, remaining 1
-$ rlctl lint my.lua --head 'remaining r[2' 
+$ rlctl lint my.lua --head 'remaining r[2'
 ! rlctl: lint: --head remaining: 'r[2': expected ']' at column 4
 ! Try 'rlctl lint --help'.
 [3]

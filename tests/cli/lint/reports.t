@@ -28,31 +28,7 @@ Search for requests that exceed the limit:
 $ rlctl lint limiter.lua --args '{limit} {window_ms}' --json
 {"script":"limiter.lua","tested":["requests at one instant, through a window of 60 s, and 3h40m30s later; two clients","retries each 12 s, 10.91 s, 8 s, 6 s, 3 s, 1 s after the limit was reached, for 480 s, of cost 1","retries each 1 ms in the last 1 s of the wait, of cost 1","retries each 1 s in the last 30 s of the wait, of cost 1","requests below a limit of 5, each 24 s, 24.99 s, 25.01 s, 29.99 s, 30.01 s, 51 s, 51.85 s, 59.99 s, 60.01 s","requests after idle gaps of each TTL: 61 s","a client that takes just what refills, for each TTL: 61 s","one request more than the limit at one instant","clients that ask slightly more often than what refills, and far more often","a client that asks for slightly less than the limit","a second client after one that has reached the limit","a client that asks slightly more often than the limit allows, for 20m: whether keys or calls grow"],"not_tested":[]}
 
-## a script with findings
-$ copy examples/pitfalls/times-as-members.lua
-$ rlctl lint times-as-members.lua --args '{now_ms} {window_ms}' --allowed-when '<=limit'
-times-as-members.lua:25: critical: denied-write: ZADD ann 1767225614787 17672...
-    The request was denied but still counts. A client that keeps trying is
-    locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were allowed; a
-    client that waits in silence is let in after 60 s.
-    Fix: count first, and write only if the request is allowed.
-times-as-members.lua:25: critical: non-unique-member: ZADD ann 1767225603873 1767...
-    Another request had added '1767225603873', so this one left no trace and is
-    not counted.
-    Fix: make each member unique, for example with an ID that the caller passes.
-2 critical findings in 1 script (5153 requests)
-Search for requests that exceed the limit:
-    rlctl adversary times-as-members.lua --limit 5/60s --args '{now_ms} {window_ms}' --allowed-when '<=limit'
-! rlctl: lint: warning: times-as-members.lua: not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
-[2]
-$ rlctl lint times-as-members.lua --args '{now_ms} {window_ms}' --allowed-when '<=limit' --json
-{"finding":"denied-write","severity":"critical","script":"times-as-members.lua","line":25,"call":"ZADD ann 1767225614787 1767225614787","detail":"The request was denied but still counts. A client that keeps trying is locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were allowed; a client that waits in silence is let in after 60 s.","fix":"count first, and write only if the request is allowed"}
-{"finding":"non-unique-member","severity":"critical","script":"times-as-members.lua","line":25,"call":"ZADD ann 1767225603873 1767225603873","detail":"Another request had added '1767225603873', so this one left no trace and is not counted.","fix":"make each member unique, for example with an ID that the caller passes"}
-{"script":"times-as-members.lua","tested":["requests at one instant, through a window of 60 s, and 3h40m30s later; two clients","retries each 12 s, 10.91 s, 8 s, 6 s, 3 s, 1 s after the limit was reached, for 480 s, of cost 1","retries each 1 ms in the last 1 s of the wait, of cost 1","retries each 1 s in the last 30 s of the wait, of cost 1","requests below a limit of 5, each 24 s, 24.99 s, 25.01 s, 29.99 s, 30.01 s, 51 s, 59.99 s, 60.01 s","requests after idle gaps of each TTL: 60 s","a client that takes just what refills, for each TTL: 60 s","a client that asks slightly more often than the limit allows, for 20m: whether keys or calls grow"],"not_tested":[{"what":"a second client, clocks that are ahead, costs","why":"at one instant, all requests were allowed"}]}
-! rlctl: lint: warning: times-as-members.lua: not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
-[2]
-
-## several scripts
+## scripts with findings
 $ copy examples/pitfalls/times-as-members.lua
 $ copy examples/pitfalls/records-denials.lua
 $ rlctl lint times-as-members.lua records-denials.lua --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
@@ -74,6 +50,14 @@ records-denials.lua:19: critical: denied-write: ZADD ann 1767225614782 32
 Search for requests that exceed the limit:
     rlctl adversary times-as-members.lua --limit 5/60s --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
     rlctl adversary records-denials.lua --limit 5/60s --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
+! rlctl: lint: warning: times-as-members.lua: not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
+[2]
+$ rlctl lint times-as-members.lua records-denials.lua --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit' --json
+{"finding":"denied-write","severity":"critical","script":"times-as-members.lua","line":25,"call":"ZADD ann 1767225614787 1767225614787","detail":"The request was denied but still counts. A client that keeps trying is locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were allowed; a client that waits in silence is let in after 60 s.","fix":"count first, and write only if the request is allowed"}
+{"finding":"non-unique-member","severity":"critical","script":"times-as-members.lua","line":25,"call":"ZADD ann 1767225603873 1767225603873","detail":"Another request had added '1767225603873', so this one left no trace and is not counted.","fix":"make each member unique, for example with an ID that the caller passes"}
+{"script":"times-as-members.lua","tested":["requests at one instant, through a window of 60 s, and 3h40m30s later; two clients","retries each 12 s, 10.91 s, 8 s, 6 s, 3 s, 1 s after the limit was reached, for 480 s, of cost 1","retries each 1 ms in the last 1 s of the wait, of cost 1","retries each 1 s in the last 30 s of the wait, of cost 1","requests below a limit of 5, each 24 s, 24.99 s, 25.01 s, 29.99 s, 30.01 s, 51 s, 59.99 s, 60.01 s","requests after idle gaps of each TTL: 60 s","a client that takes just what refills, for each TTL: 60 s","a client that asks slightly more often than the limit allows, for 20m: whether keys or calls grow"],"not_tested":[{"what":"a second client, clocks that are ahead, costs","why":"at one instant, all requests were allowed"}]}
+{"finding":"denied-write","severity":"critical","script":"records-denials.lua","line":19,"call":"ZADD ann 1767225614782 32","detail":"The request was denied but still counts. A client that keeps trying is locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were allowed; a client that waits in silence is let in after 60 s.","fix":"count first, and write only if the request is allowed"}
+{"script":"records-denials.lua","tested":["requests at one instant, through a window of 60 s, and 3h40m30s later; two clients","retries each 12 s, 10.91 s, 8 s, 6 s, 3 s, 1 s after the limit was reached, for 480 s, of cost 1","retries each 1 ms in the last 1 s of the wait, of cost 1","retries each 1 s in the last 30 s of the wait, of cost 1","requests below a limit of 5, each 24 s, 24.99 s, 25.01 s, 29.99 s, 30.01 s, 51 s, 59.99 s, 60.01 s","requests after idle gaps of each TTL: 60 s","a client that takes just what refills, for each TTL: 60 s","clients that ask slightly more often than what refills, and far more often","a second client after one that has reached the limit","a request whose clock is ahead by a second, a window, an hour","a client that asks slightly more often than the limit allows, for 20m: whether keys or calls grow"],"not_tested":[]}
 ! rlctl: lint: warning: times-as-members.lua: not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
 [2]
 

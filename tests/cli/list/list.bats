@@ -6,16 +6,12 @@ load ../../support/common
 setup_file() { start_server; }
 setup() { cli FLUSHALL >/dev/null; }
 
-# listed SHARE: the keys that --above SHARE lists.
-listed() { rlctl list --above "$1" --json | gojq -r .key; }
-
 @test "--above lists keys with exactly this share, and not those just below it" {
   local used limit share more
   while read -r used limit share more; do
-    rlctl check -q k --limit "$limit/1d" --algorithm fixed-window --cost "$used"
-    [[ $(listed "$share%") == k ]] || fail "$used of $limit"
-    [[ $(listed "$more%") == '' ]] || fail "$used of $limit, above it"
-    cli DEL k
+    rlctl check -q "$used:$limit" --limit "$limit/1d" --algorithm fixed-window --cost "$used"
+    expect_status 0 rlctl list "$used:$limit" --above "$share%"
+    expect_status 1 rlctl list "$used:$limit" --above "$more%"
   done <<'END'
 1 8 12.5 12.51
 1 3 33.333 33.334

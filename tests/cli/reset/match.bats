@@ -34,8 +34,8 @@ at_question() {
 
 @test "memory does not grow with the number of keys" {
   [[ $RLCTL_BUILD != */sanitize ]] || skip 'ASan takes all addresses for itself'
-  fill "$(head -c 4000 /dev/zero | tr '\0' k)" 15000
-  run -0 bash -c 'ulimit -v 60000 && exec rlctl reset -q --match "k*" --yes'
+  fill "$(head -c 4000 /dev/zero | tr '\0' k)" 10000
+  run -0 bash -c 'ulimit -v 50000 && exec rlctl reset -q --match "k*" --yes'
   assert_equal "$(cli DBSIZE)" 0
 }
 
@@ -44,7 +44,7 @@ at_question() {
 @test "on a terminal reset shows the kinds of keys and asks, and y or yes removes them" {
   needs_terminal
   local typed
-  for typed in 'y\n' 'yes\n' 'Y\n'; do
+  for typed in 'y\n' 'Yes\n'; do
     three
     allow login:dan
     allow login:eve
@@ -97,7 +97,6 @@ at_question() {
 
 @test "a terminal shows the progress after one second" {
   needs_terminal
-  start_server # to be stopped for a while
   fill k: 5000
   kill -STOP "$server_pid"
   # It has sent its request and gets no answer for more than a second.
@@ -111,13 +110,13 @@ at_question() {
 # --- odd replies, and Ctrl-C ------------------------------------------------------------------------
 
 @test "a key that SCAN returns twice is counted once, and one that has gone since is not" {
+  start_perl_server '
+    my %reply = (ROLE => "*3\r\n\$6\r\nmaster\r\n:0\r\n*0\r\n", CLIENT => "+OK\r\n", SCRIPT => "\$1\r\nx\r\n",
+                 CLUSTER => "-ERR cluster support disabled\r\n", TYPEk => "+set\r\n", TYPEg => "+none\r\n",
+                 SCAN0 => "*2\r\n\$1\r\n5\r\n*1\r\n\$1\r\nk\r\n", SCAN5 => "*2\r\n\$1\r\n0\r\n*2\r\n\$1\r\nk\r\n\$1\r\ng\r\n");
+    serve(sub { $reply{$_[0]} // $reply{"$_[0]$_[1]"} // die "unexpected @_" })'
   local words
   for words in --dry-run --yes; do
-    start_perl_server '
-      my %reply = (ROLE => "*3\r\n\$6\r\nmaster\r\n:0\r\n*0\r\n", CLIENT => "+OK\r\n", SCRIPT => "\$1\r\nx\r\n",
-                   CLUSTER => "-ERR cluster support disabled\r\n", TYPEk => "+set\r\n", TYPEg => "+none\r\n",
-                   SCAN0 => "*2\r\n\$1\r\n5\r\n*1\r\n\$1\r\nk\r\n", SCAN5 => "*2\r\n\$1\r\n0\r\n*2\r\n\$1\r\nk\r\n\$1\r\ng\r\n");
-      serve(sub { $reply{$_[0]} // $reply{"$_[0]$_[1]"} // die "unexpected @_" })'
     run -0 --separate-stderr rlctl reset --match '*' "$words"
     assert_output ''
     assert_regex "$stderr" '^(would remove|removed) no key; left 1 without limiter state \(1 set\)$'

@@ -28,7 +28,6 @@ fill() { printf '%s\n' "$@" | rlctl check -q --batch --limit 5/1d; }
 damaged() {
   sed "2c\\$2" s >t
   fails 2 "reset: --restore: 't', line 2 $1" rlctl reset --restore t
-  assert_equal "$(cli DBSIZE)" 0
 }
 
 @test "a damaged file is refused with the line, and nothing is restored" {
@@ -44,12 +43,10 @@ damaged() {
   damaged "'expires_at_ms' is not a time" "${line/\"expires_at_ms\":/\"expires_at_ms\":-}"
   damaged "'dump_base64' is empty" "${line/\"dump_base64\":\"*\",\"saved/\"dump_base64\":\"\",\"saved}"
   damaged 'is nested too deeply: 100 levels are the most' "$(perl -e 'print "[" x 9000, "]" x 9000')"
-  tail -n +2 s >t
-  run -2 rlctl reset --restore t
-  assert_line --index 0 --partial 'does not begin like a file'
   sed '1s/"version":1/"version":2/' s >t
   run -2 rlctl reset --restore t
   assert_line --index 0 --partial 'has a format that this version of rlctl does not know'
+  assert_equal "$(cli DBSIZE)" 0
 }
 
 @test "an incomplete last line, of a run that was killed, is not restored, with a warning" {

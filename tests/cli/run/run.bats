@@ -10,6 +10,9 @@ setup() {
   cd "$BATS_TEST_TMPDIR" || return
 }
 
+# The key and the options of a run without a lease, and of one with it.
+kinds=('k --limit 9/10m' 'lease --concurrency 1')
+
 # --- the command ------------------------------------------------------------------------------------
 
 @test "the command gets its arguments unchanged, and its status is the status of run" {
@@ -22,12 +25,10 @@ setup() {
 @test "a signal that kills the command is the end of run" {
   ulimit -c 0
   local options
-  for options in '--limit 9/10m' '--concurrency 1'; do
-    cli FLUSHALL
-    run -143 rlctl run k $options -- sh -c 'kill -TERM $$'
-    run -0 perl -e 'system @ARGV; print $? & 127' rlctl run k $options -- sh -c 'kill -KILL $$'
+  for options in "${kinds[@]}"; do
+    run -143 rlctl run $options -- sh -c 'kill -TERM $$'
+    run -0 perl -e 'system @ARGV; print $? & 127' rlctl run $options -- sh -c 'kill -KILL $$'
     assert_output 9
-    cli FLUSHALL
   done
 }
 
@@ -50,11 +51,10 @@ seen_by() {
     'perl -MPOSIX -e $SIG{PIPE}="IGNORE";$SIG{HUP}="IGNORE";$SIG{CHLD}="IGNORE";sigprocmask(SIG_BLOCK,POSIX::SigSet->new(SIGUSR1,SIGTERM));exec(@ARGV)'
     'perl -e $SIG{PIPE}="DEFAULT";$SIG{INT}="IGNORE";$SIG{TSTP}="IGNORE";exec(@ARGV)'
   )
-  for options in '--limit 9/10m' '--concurrency 1'; do
-    cli FLUSHALL
-    for prepared in "${prepare[@]}"; do
-      seen_by $prepared env >plain
-      seen_by $prepared rlctl run k $options -- env >inherited
+  for prepared in "${prepare[@]}"; do
+    seen_by $prepared env >plain
+    for options in "${kinds[@]}"; do
+      seen_by $prepared rlctl run $options -- env >inherited
       # Standard output is what differs.
       diff <(grep -v '^1 ' plain) <(grep -v '^1 ' inherited)
     done
@@ -64,11 +64,10 @@ seen_by() {
 
 @test "descriptors that were closed are closed for the command" {
   local options
-  for options in '--limit 9/10m' '--concurrency 1'; do
-    cli FLUSHALL
-    rlctl run k $options -- bash -c '[[ ! -e /proc/$$/fd/0 ]] && touch closed' <&-
+  for options in "${kinds[@]}"; do
+    rlctl run $options -- bash -c '[[ ! -e /proc/$$/fd/0 ]] && touch closed' <&-
     rm closed
-    rlctl run k $options -- bash -c '[[ ! -e /proc/$$/fd/1 && ! -e /proc/$$/fd/2 ]] && touch closed' >&- 2>&-
+    rlctl run $options -- bash -c '[[ ! -e /proc/$$/fd/1 && ! -e /proc/$$/fd/2 ]] && touch closed' >&- 2>&-
     rm closed
   done
 }
@@ -87,14 +86,13 @@ seen_by() {
 @test "the command reads standard input and writes a lot, byte for byte" {
   local options bytes
   bytes=$(scaled $((64 << 20)) $((1 << 30)))
-  for options in '--limit 9/10m' '--concurrency 1'; do
-    cli FLUSHALL
-    run -0 bash -o pipefail -c "rlctl run k $options -- head -c $bytes /dev/zero | wc -c"
+  for options in "${kinds[@]}"; do
+    run -0 bash -o pipefail -c "rlctl run $options -- head -c $bytes /dev/zero | wc -c"
     assert_output "$bytes"
-    run -0 rlctl run k $options -- sh -c 'read -r first; echo "$first"; cat >&2' <<<$'one\ntwo'
+    run -0 rlctl run $options -- sh -c 'read -r first; echo "$first"; cat >&2' <<<$'one\ntwo'
     assert_output $'one\ntwo'
     # The reader ends first, as with `| head -n 1`.
-    run -0 bash -c "rlctl run k $options -- yes | head -n 1"
+    run -0 bash -c "rlctl run $options -- yes | head -n 1"
     assert_output y
   done
 }
@@ -104,8 +102,8 @@ seen_by() {
   run -0 rlctl run k --limit 1/1500ms --wait -- echo ran
   assert_output ran
   local options
-  for options in '--limit 1/10m' '--concurrency 1'; do
-    RLCTL_URL=unix:///nowhere run -0 --separate-stderr rlctl run k $options --on-error allow -- echo ran
+  for options in "${kinds[@]}"; do
+    RLCTL_URL=unix:///nowhere run -0 --separate-stderr rlctl run $options --on-error allow -- echo ran
     assert_output ran
     assert_regex "$stderr" '^rlctl: run: warning: .*; taken as allowed \(--on-error\)'
   done

@@ -140,3 +140,23 @@ $ rlctl run k OPTIONS --on-error allow -- no-such-command-anywhere
 [127]
 $ keys
 text string persistent value
+
+## a denial tells since when a lease is held, in local time, and names other holders as they are
+$ redis ZADD k 4102444800000000 lease:web1:4711:2026-07-02T23:30:04.512345Z 4102444800000001 lease:web1:4711:2026-01-02T03:17:00.000000Z 4102444800000002 lease:a:b:1:2026-01-02T03:17:00.000000Z 4102444800000003 lease:web1:4711:2026-01-02T03:17:00Z 4102444800000004 lease:web1:4711:2026-13-02T03:17:00.000000Z 4102444800000005 lease:2026-01-02T03:17:00.000000Z 4102444800000006 'lease:worker 7' -7 limit
+8
+$ env TZ=CET-1CEST,M3.5.0,M10.5.0/3
+$ rlctl run k --concurrency 7 -- echo ran
+! rlctl: run: denied: all 7 leases of 'k' are held by web1:4711 since 2026-07-03 01:30:04, web1:4711 since 2026-01-02 04:17:00, a:b:1 since 2026-01-02 04:17:00 and others
+!   hint: rlctl inspect k shows what it holds
+[75]
+$ redis ZREMRANGEBYRANK k 1 3
+3
+$ rlctl run k --concurrency 4 -- echo ran
+! rlctl: run: denied: all 4 leases of 'k' are held by web1:4711:2026-01-02T03:17:00Z, web1:4711:2026-13-02T03:17:00.000000Z, 2026-01-02T03:17:00.000000Z and others
+!   hint: rlctl inspect k shows what it holds
+[75]
+$ redis ZREMRANGEBYRANK k 1 3
+3
+$ rlctl run k --concurrency 1 -- echo ran
+! rlctl: run: denied: the lease of 'k' is held by worker 7
+[75]

@@ -1,5 +1,5 @@
 # needs: server
-# rlctl scripts; scripts.bats compares the SHA1 of each script and runs the printed lines in shells.
+# rlctl scripts; scripts.bats compares the SHA1 of each script.
 
 ## list has a line for each script, and needs no server
 $ env RLCTL_URL=unix:///nowhere

@@ -2,8 +2,8 @@
 #
 #   perl mutate.pl [--all] FILE FOLDER [PATTERN…]
 #
-# FOLDER gets a file for each mutant, N.lua, N.cc or N.h. Standard output gets a line for each: N, the kind of the
-# change, and a name such as `57: if newest [> → >=] now then`, separated by tabs. The kinds are:
+# FOLDER, unless it is -, gets a file for each mutant, N.lua, N.cc or N.h. Standard output gets a line for each: N, the
+# kind of the change, and a name such as `57: if newest [> → >=] now then`, separated by tabs. The kinds are:
 #
 #   relation     < and <=, > and >=, == and ~= (in C++ !=) for each other
 #   arithmetic   + and -, * and / for each other, % becomes *; in C++ also += and -=, ++ and --
@@ -91,10 +91,12 @@ sub mutate {
   my ($before, $old, $after) =
     (substr($source, 0, $from), substr($source, $from, $to - $from), substr($source, $to));
   my $path = "$folder/" . ++$made . ".$suffix";
-  open my $out, '>', $path or die "$path: $!\n";
-  print $out $before, $new, $after;
-  close $out or die "$path: $!\n";
-  my ($first) = $before =~ /([^\n]*)\z/;
+  if ($folder ne '-') {
+    open my $out, '>', $path or die "$path: $!\n";
+    print $out $before, $new, $after;
+    close $out or die "$path: $!\n";
+  }
+  my $first = substr $before, 1 + rindex $before, "\n";
   my ($last) = $after =~ /^([^\n]*)/;
   my $name = "$first\[$old → " . ($new eq '' ? 'nothing' : $new) . "]$last";
   my $comment = $lua ? ' *--.*' : ' *\/\/.*';
