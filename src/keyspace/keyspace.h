@@ -72,8 +72,8 @@ inline constexpr std::size_t kMostBytes = std::size_t{128} << 20;
 /// A command that a Keyspace implements.
 struct CommandInfo {
   std::string_view name;  ///< in upper case
-  int arity = 0;        ///< words with the name; negative: at least that many, as in COMMAND INFO
-  bool writes = false;  ///< a script with the flag no-writes must not call it
+  int arity = 0;          ///< words with the name; negative: at least that many, as in COMMAND INFO
+  bool writes = false;    ///< a script with the flag no-writes must not call it
 };
 
 /// The words of a command that are keys, as COMMAND GETKEYS finds them; none for a command that is
@@ -143,8 +143,8 @@ class Keyspace final : public lua::Commands {
   std::chrono::microseconds now_{0};
   std::chrono::microseconds ahead_{0};  ///< of the time that is shown
   Keys keys_ = {};                      ///< some may have expired
-  std::size_t sweep_at_ = 8;            ///< with that many keys, those that have expired are removed
-  std::size_t bytes_at_most_ = 0;       ///< the values have no more
+  std::size_t sweep_at_ = 8;       ///< with that many keys, those that have expired are removed
+  std::size_t bytes_at_most_ = 0;  ///< the values have no more
 };
 
 }  // namespace rlctl::keyspace

@@ -48,9 +48,9 @@ limiter() {
 
 # needs_each USE RULE…: the shell function USE succeeds with all of the rules, and does not without any one of
 # them; then status 4, or $refused, comes with the rule that is missing, and status 0 if the rule is one of $warned. Without
-# one of $optional it succeeds. A sixth of the rules is tried.
+# one of $optional it succeeds. A sixth of the rules is tried, which $number counts over all uses of a test.
 needs_each() {
-  local use=$1 rule other rest expected number=0
+  local use=$1 rule other rest expected
   shift
   for rule in ${optional-} ${warned-}; do [[ " $* " == *" $rule "* ]] || fail "$rule is none of: $*"; done
   cli FLUSHDB >/dev/null
@@ -251,7 +251,7 @@ TABLE
 }
 
 @test "each command needs each rule of its row, and check those of its algorithm" {
-  local use rules optional warned refused algorithm
+  local use rules optional warned refused algorithm number=0
   while IFS=';' read -r -u 9 use rules optional warned refused; do
     algorithm=${use#asks }
     # shellcheck disable=SC2086 # one word for each rule

@@ -48,6 +48,10 @@ some_keys() { printf 'key:%s\n' {1..60}; }
     for node in 0 1 2; do node_cli "$node" SCRIPT FLUSH; done
     run -0 rlctl check --batch --limit 3/60s --peek <<<"$(some_keys)"
     assert_equal "$(cut -d' ' -f1,2,4 <<<"$output")" "$(some_keys | sed 's/.*/allowed key=& remaining=2/')"
+    # Each is counted once, although its node has the script again only at the second try.
+    for node in 0 1 2; do node_cli "$node" SCRIPT FLUSH; done
+    run -0 rlctl check --batch --limit 3/60s <<<"$(some_keys)"
+    assert_equal "$(grep -c ' remaining=1 ' <<<"$output")" 60
   }
   on_both answers_in_order
 }
@@ -105,7 +109,7 @@ p{
   waits() {
     for _ in 1 2; do
       run -0 rlctl check key:1 --limit 1/100ms --wait
-      run -0 rlctl check key:2 --limit 1/100ms --wait
+      run -0 rlctl check key:3 --limit 1/100ms --wait
     done
   }
   on_both waits
@@ -114,7 +118,8 @@ p{
 @test "run takes a lease and gives it back" {
   runs() {
     local key
-    for key in key:1 key:2; do
+    # On two nodes, neither of which is the one that a URL names.
+    for key in key:3 key:4; do
       run -0 rlctl run "$key" --concurrency 1 -- echo "ran $key"
       assert_output --partial "ran $key"
       run -0 rlctl run "$key" --concurrency 1 --limit 9/1h -- echo again
@@ -139,10 +144,10 @@ p{
   copies() {
     echo "return {redis.call('INCR', KEYS[1]), redis.call('INCR', KEYS[2])}" >"$BATS_TEST_TMPDIR/two.lua"
     ccli SET key:1 10
-    ccli SET key:2 20
-    run -0 rlctl debug "$BATS_TEST_TMPDIR/two.lua" key:1 key:2 --trace
+    ccli SET key:3 20
+    run -0 rlctl debug "$BATS_TEST_TMPDIR/two.lua" key:1 key:3 --trace
     assert_output --partial 'INCR key:1      11'
-    assert_output --partial 'INCR key:2      21'
+    assert_output --partial 'INCR key:3      21'
   }
   on_both copies
 }
@@ -150,7 +155,8 @@ p{
 @test "debug replays the script of a key on the node that has it" {
   debugs() {
     local key
-    for key in key:1 key:2; do
+    # On two nodes, neither of which is the one that a URL names.
+    for key in key:3 key:4; do
       rlctl check "$key" --limit 5/60s -q
       run -0 rlctl debug sliding-window-log "$key" --limit 5/60s --trace
       assert_output --partial "redis> LLEN $key      1"

@@ -9,14 +9,14 @@ load ../support/batch_fire
 # No replica takes over before it is told to.
 export cluster_node_timeout=200000
 
-# The tests of the day share a Cluster, of which the last kill node 1 and then node 0. The shell that has started them is
-# not told so.
+# The tests of the day share a Cluster. The last two kill its node 1, and then its node 0. The nodes are disowned, so that
+# bash does not report their death.
 setup_file() {
   start_cluster 3 1
   disown "${cluster_pids[@]}"
 }
 
-# A replica refuses, and follows its master.
+# A replica refuses this, and gets it from its master.
 setup() {
   local node
   for node in $(live_nodes); do node_cli "$node" FLUSHALL >/dev/null 2>&1 || true; done

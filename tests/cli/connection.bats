@@ -63,7 +63,7 @@ allowed() {
   REDISCLI_AUTH=pw allowed -u "$named" check k --limit 9/60s --user ann
 }
 
-# failure_test.cc has all forms of a URL.
+# The other forms of a URL are in failure_test.cc.
 @test "the password of a URL is not visible in the process list" {
   start_fake_server ''
   cmdline() { tr '\0' ' ' <"/proc/$pid/cmdline"; }

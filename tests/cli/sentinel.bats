@@ -4,7 +4,7 @@
 load ../support/common
 load ../support/cluster
 
-# The last test kills the Sentinels. The shell that has started them is not told so.
+# The last test kills the Sentinels. They are disowned, so that bash does not report their death.
 setup_file() {
   start_sentinels 1
   disown "${sentinel_pids[@]}"

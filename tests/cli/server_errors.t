@@ -1,5 +1,6 @@
 # needs: server
-# What a server refuses, and keys that hold something else than the limiter's state. tests/faults/errors.bats has the states of a server that every command meets.
+# What a server refuses, and keys that hold something else than the limiter's state. tests/faults/errors.bats has the
+# states of a server that every command meets.
 
 ## a key of another type, or a list that is no log, is named with what it holds, and left as it is
 $ redis SET text v
@@ -69,7 +70,7 @@ $ redis ACL SETUSER ann on >pw ~* +@all -rpush
 OK
 $ env REDISCLI_AUTH=pw
 $ rlctl check k --limit 5/60s --user ann
-! rlctl: check: unix://ann:***@[..]/redis.sock: [..]
+! rlctl: check: unix://ann:***@/tmp/rlctl-tHR3ie/redis.sock: The user executing the script can't run this command or subcommand: 'rpush'; the request may have been counted
 !   hint: grant what sliding-window-log needs, besides access to its keys: ACL SETUSER ann +evalsha '+script|load' +time +llen +lindex +pttl +rpush +unlink +ltrim +pexpire
 [4]
 $ rlctl check k --limit 5/60s --user ann --json
@@ -85,7 +86,7 @@ $ rlctl check k --limit 5/60s --user ann --now 1000000000
 $ keys
 k list persistent 1000000000
 
-## each line of a batch has the server's name, its JSON the hint, and the master is asked for once (own server)
+## each line of a batch has the server's name, its JSON the hint, and the master is asked for once by each batch (own server)
 $ redis REPLICAOF 127.0.0.1 1
 OK
 $ rlctl check --limit 5/60s --batch

@@ -1,5 +1,5 @@
 # needs: server
-The configuration of TLS, and a client's private key, which need no server. See also tls.bats.
+# The configuration of TLS and a client's private key, as far as no server is asked; see also tls.bats.
 
 ## a mistake in the configuration of TLS stops what needs it
 $ write c.toml

@@ -33,7 +33,7 @@ for my $case (commands($proxy, $ENV{folder})) {
 PERL
 }
 
-# More than the 64 MiB that its dump may have, which is compressed.
+# The text is larger than the 64 MiB that a dump may have, but its dump is compressed.
 @test "a text of 70 MB is saved and restored" {
   cli EVAL "redis.call('SET', 'k', ('x'):rep(70000000))" 0 >/dev/null
   run -0 rlctl --timeout 300s reset k --force --save "$BATS_TEST_TMPDIR/saved"

@@ -48,6 +48,7 @@ for my $n (thinned(3, 1 .. $all)) {
 PERL
 }
 
+# A third of the allocations; at night, all.
 @test "memory refused at each allocation of a check, of a reserve and of a settle, and from each allocation of a check on" {
   refuse - check new --limit 5/60s
   refuse + check new --limit 5/60s

@@ -26,7 +26,8 @@ PERL
   )
 }
 
-# At every 18th byte; only tests/night/run has the time for each. Of replies as long as INFO's, a few bytes are chosen.
+# Of the bytes at which a reply is cut, every 18th is tried, and of those after which it stops, every ninth; at night, all.
+# Of replies as long as INFO's, a few bytes are chosen.
 @test "replies of every command that are cut off or stop after any byte, and a script flush between any two calls" {
   each_command most="$(often 60)" few_silences="$(often 12)" <<'PERL'
   for my $n (thinned(18, places($whole->{bytes}, $ENV{few} ? 12 : $whole->{bytes} > 300 ? $ENV{most} : 300))) {
@@ -117,7 +118,7 @@ PERL
     "\xff\xfe\xc3\xed\xa0\x80\xf4\x90\x80\x80");
   push @others, map { ("-ERR $_\r\n", "-WRONGTYPE $_\r\n", "+$_\r\n", "$_\r\n", "*2\r\n+$_\r\n-ERR $_\r\n") } @texts;
   for my $n (@{$turns[1]}) {
-    for my $other ($n % 5 == 1 && !$ENV{few} ? thinned(18, @others) : $others[rand @others]) {
+    for my $other ($n % 5 == 1 && !$ENV{few} ? thinned(17, @others) : $others[rand @others]) {
       my $is_json = $case->{json} && rand 2 < 1;
       my $ran = $go->({reply => $n, with => $other}, more => [qw(--timeout 100ms), $is_json ? '--json' : ()]);
       next if !$ran->{took};

@@ -89,9 +89,9 @@ my @stages = (
     said => qr/interrupted: shows the findings so far.*^fixed-window  2\.00× the limit: 10 within /ms},
   {name => 'adversary --exhaustive', command => [qw(adversary -s), $socket, qw(--exhaustive 32 --limit 2/60s
       fixed-window)], ready => $asked->(1000), said => qr/^proof +none: interrupted after [0-9,]+ schedules of up to 32/m},
-  {name => 'adversary, the first of two', command => [@search, qw(fixed-window gcra)], ready => $worked->(10),
+  {name => 'adversary, the first of two', command => [@search, qw(fixed-window gcra)], ready => $worked->(20),
     said => qr/^fixed-window  2\.00× the limit.*^gcra  nothing is known: interrupted$/ms},
-  {name => 'adversary --reserve', command => [@search, qw(--limit 10/60s --reserve 4 --hold 10s)], ready => $worked->(10),
+  {name => 'adversary --reserve', command => [@search, qw(--limit 10/60s --reserve 4 --hold 10s)], ready => $worked->(20),
     said => qr/at most 10 of 10 units spent and held, none lost so far/},
   {name => 'adversary, writing', command => [@search, qw(fixed-window -q --write), "$tmp/schedule", '-o',
       "$tmp/picture.svg"], ready => sub { my @files = glob "$tmp/*" }},

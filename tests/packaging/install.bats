@@ -23,7 +23,7 @@ expected_files() {
 
 installed_files() { (cd "$1" && find . ! -type d -printf '%P\n'); }
 
-@test "cmake --install installs what works from there and nothing else, and lists it, to be removed" {
+@test "cmake --install installs nothing but what is expected, it works from there, and a list of it removes it" {
   local prefix=$BATS_TEST_TMPDIR/prefix
   run -0 cmake --install "$RLCTL_BUILD" --prefix "$prefix"
   run -0 diff <(expected_files | sort) <(installed_files "$prefix" | sort)

@@ -64,7 +64,7 @@ left_behind() {
   copy_with exec "$RLCTL_BUILD/cli/rlctl" '"$@"'
   TERM=xterm run -0 script -qec ./quickstart /dev/null </dev/null
   assert_output --partial $'\e[32mallowed'
-  # It ends where the seventh is not denied.
+  # With this rlctl it fails at the seventh request, which is allowed.
   copy_with echo allowed
   TERM=xterm NO_COLOR=1 run -1 script -qec './quickstart 2>/dev/null' /dev/null </dev/null
   assert_output --partial '  allowed'

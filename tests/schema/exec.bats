@@ -85,7 +85,7 @@ null
 {"allowed":true,"delay_us":-1}
 {"allowed":true,"delay_us":[]}
 END
-  printf '%s\n' 'read -r request' 'read -r answer <answer' 'echo "$answer"' >answers.sh
+  printf '%s\n' 'read -r request' 'IFS= read -r answer <answer' "printf '%s\\n' \"\$answer\"" >answers.sh
   # With this PATH, no program is given a server, whose start takes longer than all else.
   run -0 schema '
 count, rlctl, environment = 0, shutil.which("rlctl"), {**os.environ, "PATH": "/nowhere"}

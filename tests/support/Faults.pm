@@ -399,8 +399,8 @@ sub turns {
   return @turns;
 }
 
-# thinned(STEP, LIST…): of so many that follow each other, one; or all if RLCTL_TEST_ALL is set. The commit says which is
-# the first, so that as many changes try all of them. Of a short list, one at least.
+# thinned(STEP, LIST…): one of each STEP that follow each other, or all if RLCTL_TEST_ALL is set. The commit says which is
+# the first, so that all are tried in time. Of a short list, one at least.
 sub thinned {
   my ($step, @list) = @_;
   return @list if $ENV{RLCTL_TEST_ALL} || @list < 2;

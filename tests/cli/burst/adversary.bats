@@ -1,7 +1,8 @@
 # needs: server
 load ../../support/common
 
-# `rlctl adversary` on terminals and on slow servers, and searches for a night. What it says is in adversary.t and adversary_holders.t.
+# `rlctl adversary` on terminals, with keys that expire, and searches for a night. What it says is in adversary.t and
+# adversary_holders.t.
 
 @test "the report fits 80 columns and 40 columns" {
   needs_terminal

@@ -1,6 +1,7 @@
 # needs: server
 # `rlctl burst --reserve`: reservations and settles. reports.t has a report. With PATH=/nowhere, no server confirms a script,
 # whose start takes longer than all else.
+# With a seed, as without one, rlctl decides itself.
 
 ## budget keeps its limit and loses nothing, as its model, as a script here or on a server, and as a program
 $ each WHERE --model --seed=1 '-u private:' "--exec '/usr/bin/perl budget.pl'"
@@ -12,7 +13,7 @@ $ copy examples/pitfalls/double-refund.lua
 $ copy examples/pitfalls/double-refund-settle.lua
 $ env PATH=/nowhere
 $ rlctl burst double-refund.lua --limit 1000/60s --reserve 100 --hold 5s --actual 50..150 --settle-after 2s --rate 1/s --json --assert 'used<=1000' --assert exceeded==0 --assert starved==0 --assert leaked==0 --assert end_taken==0
-{"pattern":"poisson","seed":1,"clock":"virtual","limit":1000,"window_us":60000000,"limits":[{"limit":1000,"window_us":60000000,"burst":null,"text":"1000/60s"}],"reserve":100,"hold_us":5000000,"least_actual":50,"most_actual":150,"settle_after_us":2000000,"settle_after_is_exponential":false,"crash":0,"replay":null,"command":"rlctl burst poisson double-refund.lua --limit 1000/60s --hold 5s --reserve 100 --actual 50..150 --settle-after 2s --rate 1/s --seed 1","interrupted":false,"confirmation":{"server":null,"requests":0,"first_only":false,"why_not":"none is installed"},"runs":[{"algorithm":"double-refund.lua","sent":207,"allowed":30,"denied":177,"keys":1,"keys_denied":1,"spending":{"used":993,"used_at_us":1767225674063305,"exceeded":0,"overspent":38,"settled":30,"late":0,"refused":null,"starved":0,"longest_starved_us":0,"leaked":0,"died":0,"refused_while_held":null,"end_after_us":120001000,"end_keys":1,"end_taken":0,"end_too_many":0,"key":"1"},"first_denial_us":1767225606332738,"longest_shut_out_us":56637227,"top_denied":[{"key":"1","denied":177}],"hint":null}]}
+{"pattern":"poisson",[..],"runs":[{"algorithm":"double-refund.lua","sent":207,"allowed":30,"denied":177,[..],"spending":{"used":993,[..],"overspent":38,"settled":30,"late":0,[..]},[..]}]}
 
 ## settles that come too late to count are named, as are units that are lost with those who die
 $ copy examples/pitfalls/dead-holds.lua

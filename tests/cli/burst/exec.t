@@ -141,10 +141,24 @@ $ rlctl burst -q --exec '/usr/bin/perl fixed-window.pl' --compare sliding-window
 ! rlctl: burst: the limiters differ, first at request 101 (key '1'): perl allows it, sliding-window-log denies it
 [1]
 
-## what is found in a program is written, replayed and repeated
+## what is found in a program is written, with the commands that replay and repeat it
 $ copy tests/limiters/fixed-window.pl
 $ env PATH=/nowhere
 $ rlctl adversary --limit 5/60s --tries 500 --seed 1 --exec '/usr/bin/perl fixed-window.pl' --write worst.log -q --assert worst==2
+$ cat worst.log
+# rlctl burst --limit 5/60s --exec '/usr/bin/perl fixed-window.pl' --replay worst.log
+# rlctl adversary --limit 5/60s --exec '/usr/bin/perl fixed-window.pl' --tries 500 --seed 1
+# perl: 10 allowed within 10 s, 0 of 10 requests wrongly denied
+1767225650 1 1
+1767225650 1 1
+1767225650 1 1
+1767225650 1 1
+1767225650 1 1
+1767225660 1 1
+1767225660 1 1
+1767225660 1 1
+1767225660 1 1
+1767225660 1 1
 $ rlctl burst --replay worst.log --exec '/usr/bin/perl fixed-window.pl' --limit 5/60s -q --assert worst==2
 
 ## a correct log never exceeds its limit, and tells no wrong figure

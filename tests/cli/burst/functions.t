@@ -54,7 +54,7 @@ $ rlctl burst mylib.lua --args '{limit} {window_s}' -u SERVER
 !   hint: leave out --url, --host, --port and --socket
 [2]
 
-## debug runs a function, line by line, on every server
+## debug runs a function, line by line
 $ write mylib.lua
 < #!lua name=mylib
 < redis.register_function('take', function(keys, args)
@@ -88,6 +88,12 @@ breakpoint at 3: return redis.call('INCR', keys[1]) <= tonumber(args[1]) and 1 o
 ->#3    return redis.call('INCR', keys[1]) <= tonumber(args[1]) and 1 or 0
    4  end)
 = "k"
+$ rlctl -u private: debug mylib.lua k --args 5 --coverage -q
+        #!lua name=mylib
+    2x  redis.register_function('take', function(keys, args)
+    1x    return redis.call('INCR', keys[1]) <= tonumber(args[1]) and 1 or 0
+    1x  end)
+3 of 3 lines reached (100.0 %)
 
 ## flags that no server knows are ignored by burst and debug, with a warning
 $ write flagged.lua

@@ -19,7 +19,7 @@ $ rlctl burst echo --args '{now_ms}'
 !   hint: an error is not taken for a denial: let the script return a value for it, and say which with --allowed-when
 [5]
 
-## a script is named after its section, whose file is found from any folder
+## a script is named after its section, whose file is found beside the configuration
 $ write b/limit.lua
 < local count = redis.call('INCR', KEYS[1])
 < redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -32,9 +32,10 @@ $ write b/rlctl.toml
 < allowed = "<=limit"
 $ env RLCTL_CONFIG=b/rlctl.toml
 $ rlctl burst count --limit 2/60s --json
-{"pattern":"boundary","seed":1,"clock":"virtual","limit":2,"window_us":60000000,"limits":[{"limit":2,"window_us":60000000,"burst":null,"text":"2/60s"}],"replay":null,"command":"rlctl burst boundary count --config b/rlctl.toml --limit 2/60s --seed 1","interrupted":false,"confirmation":{[..]},"runs":[{"algorithm":"count","sent":4,"allowed":4,"denied":0,"keys":1,"keys_denied":0,"worst":{"allowed":4,"ratio":2,"from_us":1767225659990000,"span_us":15000,"key":"1","limit":2,"window_us":60000000},"worst_keys":[{"key":"1","allowed":4,"ratio":2,"from_us":1767225659990000,"span_us":15000,"limit":2,"window_us":60000000,"denied":0}],"denied_by_limit":[0],"bytes_per_key":[..],"lag_us":null,"sender_kept_up":null,"first_denial_us":null,"longest_shut_out_us":0,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":null,"reset_after":null,"top_denied":[],"worst_minute":null,"suggestion":null,"hint":null,"why":null}]}
+{"pattern":"boundary",[..],"command":"rlctl burst boundary count --config b/rlctl.toml --limit 2/60s --seed 1",[..],"runs":[{"algorithm":"count","sent":4,"allowed":4,"denied":0,[..]}]}
 $ rlctl burst count --limit 2/60s --keys '{key}' --json
-{"pattern":"boundary","seed":1,"clock":"virtual","limit":2,"window_us":60000000,"limits":[{"limit":2,"window_us":60000000,"burst":null,"text":"2/60s"}],"replay":null,"command":"rlctl burst boundary count --config b/rlctl.toml --limit 2/60s --keys '{key}' --seed 1","interrupted":false,"confirmation":{[..]},"runs":[{"algorithm":"count","sent":4,"allowed":2,"denied":2,"keys":1,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225659990000,"span_us":5000,"key":"1","limit":2,"window_us":60000000},"worst_keys":[{"key":"1","allowed":2,"ratio":1,"from_us":1767225659990000,"span_us":5000,"limit":2,"window_us":60000000,"denied":2}],"denied_by_limit":null,"bytes_per_key":[..],"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225660000000,"longest_shut_out_us":5000,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":null,"reset_after":null,"top_denied":[{"key":"1","denied":2}],"worst_minute":{"from_us":1767225660000000,"sent":2,"denied":2},"suggestion":null,"hint":null,"why":null}]}
+{"pattern":"boundary",[..],"command":"rlctl burst boundary count --config b/rlctl.toml --limit 2/60s --keys '{key}' --seed 1",[..],"runs":[{"algorithm":"count","sent":4,"allowed":2,"denied":2,[..]}]}
+$ rlctl burst count --limit 2/60s --keys '{key}' --allowed-when always -q --assert allowed==4
 $ env RLCTL_CONFIG=
 $ rlctl burst boundary count --config b/rlctl.toml --limit 2/60s --seed 1 -q --assert 'allowed<0'
 ! rlctl: burst: assertion 'allowed<0' does not hold: count has 4
@@ -79,9 +80,6 @@ $ rlctl burst count gcra a/limit.lua count --args '{now}' --limit 20/60s -q --as
 ! rlctl: burst: warning: limit.lua: denied after 1 request, not 20: its own limit differs, the burst is missing, or its reply is misread
 ! rlctl: burst: assertion 'allowed<0' does not hold: count has 20, limit.lua has 1, gcra has 20
 [1]
-$ rlctl burst count a/limit.lua --args '{now}' --limit 2/60s --json
-{"pattern":"boundary","seed":1,"clock":"virtual","limit":2,"window_us":60000000,"limits":[{"limit":2,"window_us":60000000,"burst":null,"text":"2/60s"}],"replay":null,"command":"rlctl burst boundary count a/limit.lua --config rlctl.toml --limit 2/60s --args '{now}' --seed 1","interrupted":false,"confirmation":{[..]},"runs":[{"algorithm":"count","sent":4,"allowed":2,"denied":2,"keys":1,"keys_denied":1,"worst":{"allowed":2,"ratio":1,"from_us":1767225659990000,"span_us":5000,"key":"1","limit":2,"window_us":60000000},"worst_keys":[{"key":"1","allowed":2,"ratio":1,"from_us":1767225659990000,"span_us":5000,"limit":2,"window_us":60000000,"denied":2}],"denied_by_limit":null,"bytes_per_key":[..],"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225660000000,"longest_shut_out_us":5000,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":null,"reset_after":null,"top_denied":[{"key":"1","denied":2}],"worst_minute":{"from_us":1767225660000000,"sent":2,"denied":2},"suggestion":null,"hint":null,"why":null},{"algorithm":"limit.lua","sent":4,"allowed":1,"denied":3,"keys":1,"keys_denied":1,"worst":{"allowed":1,"ratio":0.5,"from_us":1767225659990000,"span_us":0,"key":"1","limit":2,"window_us":60000000},"worst_keys":[{"key":"1","allowed":1,"ratio":0.5,"from_us":1767225659990000,"span_us":0,"limit":2,"window_us":60000000,"denied":3}],"denied_by_limit":null,"bytes_per_key":[..],"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225659995000,"longest_shut_out_us":10000,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":null,"reset_after":null,"top_denied":[{"key":"1","denied":3}],"worst_minute":{"from_us":1767225660000000,"sent":2,"denied":2},"suggestion":null,"hint":"denied after 1 request, not 2: its own limit differs, the burst is missing, or its reply is misread","why":null}]}
-! rlctl: burst: warning: limit.lua: denied after 1 request, not 2: its own limit differs, the burst is missing, or its reply is misread
 $ rlctl adversary --tries 300 count a/limit.lua --args '{now}' --limit 3/1s -q --assert 'worst<0'
 ! rlctl: adversary: warning: limit.lua: denied after 1 request, not 3: its own limit differs, the burst is missing, or its reply is misread
 ! rlctl: adversary: assertion 'worst<0' does not hold: count has 1, limit.lua has 0.333
@@ -105,7 +103,7 @@ $ rlctl burst a/limit.lua ./b/limit.lua ./gcra gcra --args '{now}' --limit 20/60
 ## - reads the script from standard input
 $ rlctl burst - --args '{limit}' --limit 20/60s --json
 < return redis.call('INCR', KEYS[1]) <= ARGV[1] + 0 and 1 or 0
-{"pattern":"boundary","seed":1,"clock":"virtual","limit":20,"window_us":60000000,"limits":[{"limit":20,"window_us":60000000,"burst":null,"text":"20/60s"}],"replay":null,"command":"rlctl burst boundary - --limit 20/60s --args '{limit}' --seed 1","interrupted":false,"confirmation":{[..]},"runs":[{"algorithm":"stdin","sent":40,"allowed":20,"denied":20,"keys":1,"keys_denied":1,"worst":{"allowed":20,"ratio":1,"from_us":1767225659990000,"span_us":9500,"key":"1","limit":20,"window_us":60000000},"worst_keys":[{"key":"1","allowed":20,"ratio":1,"from_us":1767225659990000,"span_us":9500,"limit":20,"window_us":60000000,"denied":20}],"denied_by_limit":null,"bytes_per_key":[..],"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225660000000,"longest_shut_out_us":9500,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":null,"reset_after":null,"top_denied":[{"key":"1","denied":20}],"worst_minute":{"from_us":1767225660000000,"sent":20,"denied":20},"suggestion":null,"hint":null,"why":null}]}
+{"pattern":"boundary",[..],"command":"rlctl burst boundary - --limit 20/60s --args '{limit}' --seed 1",[..],"runs":[{"algorithm":"stdin","sent":40,"allowed":20,"denied":20,[..]}]}
 ! rlctl: burst: warning: no time passes for stdin: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
 $ rlctl burst - --args '{limit}'
 ! rlctl: burst: standard input is empty, but a script is read from it

@@ -21,6 +21,10 @@ two=(--limit 2/10s sliding-window-log)
   refute_output --partial 'class="limit"'
 }
 
+@test "a log may be a compressed stream" {
+  run -0 rlctl burst --replay - "${two[@]}" --model -q --assert sent==1 < <(echo '1 a' | gzip)
+}
+
 @test "--formats lists the formats, each with an example" {
   run -0 rlctl burst --formats
   assert_line --index 0 combined
@@ -31,13 +35,13 @@ two=(--limit 2/10s sliding-window-log)
   gojq -e '.formats[0].name == "combined"' <<<"$output"
 }
 
-@test "Redis and the models decide alike, request by request, for every algorithm" {
+@test "a server and the models decide alike, request by request, for every algorithm" {
   local requests
   requests=$(scaled 500 3000)
   # Of 50 keys, some of them frequent, ten a second.
   awk -v requests="$requests" 'BEGIN { srand(7); for (i = 0; i < requests; i++)
     printf "%.6f k%d %d\n", 1795155000 + rand() * requests / 10, int(50 * rand() ^ 3), 1 + (i % 10 == 0) }' >random.log
-  run -0 rlctl burst all --replay random.log --limit 9/10s -o redis.jsonl -q
+  run -0 rlctl burst all --replay random.log --limit 9/10s -o redis.jsonl -q -u private:
   run -0 rlctl burst all --replay random.log --limit 9/10s -o model.jsonl -q --model
   assert_equal "$(wc -l <redis.jsonl)" $((8 * requests))
   cmp redis.jsonl model.jsonl

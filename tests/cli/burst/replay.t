@@ -12,7 +12,7 @@ $ write second
 < 1795155081 a
 $ write empty
 $ rlctl burst second empty --replay first.csv --limit 2/10s sliding-window-log --model --json
-{[..]"replay":{"files":[{"name":"first.csv","format":"csv","prefix":null,"lines":4,"requests":3,"bad":0,"blank":0,"other":1},{"name":"second","format":"epoch","prefix":null,"lines":2,"requests":2,"bad":0,"blank":0,"other":0},{"name":"empty","format":null,"prefix":null,"lines":0,"requests":0,"bad":0,"blank":0,"other":0}][..]"first_bad":null[..]"algorithm":"sliding-window-log","sent":5,"allowed":4,"denied":1,"keys":2,"keys_denied":1[..]}
+{"pattern":"replay",[..],"replay":{"files":[{"name":"first.csv","format":"csv",[..],"requests":3,[..]},{"name":"second","format":"epoch",[..],"requests":2,[..]},{"name":"empty","format":null,[..],"requests":0,[..]}],[..],"runs":[{"algorithm":"sliding-window-log","sent":5,"allowed":4,"denied":1,"keys":2,"keys_denied":1,[..]}]}
 
 ## the command of a replay has what it was given, and repeats it
 $ write -x.log
@@ -176,6 +176,6 @@ $ write addresses.log
 < 1795155074 192.0.2.1
 < 1795155075 ann
 $ rlctl burst --replay addresses.log --limit 2/10s sliding-window-log --model --ipv6-prefix 64 --suggest 0% --json
-{[..]"command":"rlctl burst sliding-window-log --limit 2/10s --model --replay addresses.log --ipv6-prefix 64 --suggest 0%","interrupted"[..]"algorithm":"sliding-window-log","sent":6,"allowed":5,"denied":1,"keys":3,"keys_denied":1[..]"top_denied":[{"key":"2001:db8::/64","denied":1}][..]"suggestion":{"most":0,"of":"requests","limit":3,"window_us":10000000,"tried":[{"limit":1,"denied":3,"share":0.5,"keys_denied":2}[..]}
+{"pattern":"replay",[..],"command":"rlctl burst sliding-window-log --limit 2/10s --model --replay addresses.log --ipv6-prefix 64 --suggest 0%",[..],"runs":[{"algorithm":"sliding-window-log","sent":6,"allowed":5,"denied":1,"keys":3,"keys_denied":1,[..],"top_denied":[{"key":"2001:db8::/64","denied":1}],[..],"suggestion":{"most":0,"of":"requests","limit":3,[..]},[..]}]}
 $ rlctl burst --replay addresses.log --limit 2/10s sliding-window-log --model --suggest 0% --json
 {[..]"algorithm":"sliding-window-log","sent":6,"allowed":6,"denied":0,"keys":6,"keys_denied":0[..]"suggestion":{"most":0,"of":"requests","limit":1,"window_us":10000000,"tried":[{"limit":1,"denied":0,"share":0,"keys_denied":0}[..]}

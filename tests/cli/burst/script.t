@@ -49,10 +49,13 @@ $ write count.lua
 < local count = redis.call('INCR', KEYS[1])
 < redis.call('PEXPIRE', KEYS[1], 60000)
 < return count
-$ rlctl burst steady count.lua gcra --limit 20/s --keys '{{key}}' --keys 3 --args "'it'\''s' \"two words\" '' {now}" --seed 4 --allowed-when "r <= limit and type(r) ~= 'x'" --head 'remaining limit - r' --head 'retry_after 5 s' --head 'reset_after window us' --json
-{[..]"command":"rlctl burst steady count.lua gcra --limit 20/1s --args ''\\''it'\\''\\'\\'''\\''s'\\'' \"two words\" '\\'''\\'' {now}' --allowed-when 'r <= limit and type(r) ~= '\\''x'\\''' --head 'remaining limit - r' --head 'retry_after 5 s' --head 'reset_after window us' --keys '{{key}}' --keys 3 --seed 4","interrupted"[..]"algorithm":"count.lua","sent":360,"allowed":60[..]"algorithm":"gcra","sent":360,"allowed":236[..]}
-$ rlctl burst steady count.lua gcra --limit 20/1s --args ''\''it'\''\'\'''\''s'\'' "two words" '\'''\'' {now}' --allowed-when 'r <= limit and type(r) ~= '\''x'\''' --head 'remaining limit - r' --head 'retry_after 5 s' --head 'reset_after window us' --keys '{{key}}' --keys 3 --seed 4 --json
-{[..]"command":"rlctl burst steady count.lua gcra --limit 20/1s --args ''\\''it'\\''\\'\\'''\\''s'\\'' \"two words\" '\\'''\\'' {now}' --allowed-when 'r <= limit and type(r) ~= '\\''x'\\''' --head 'remaining limit - r' --head 'retry_after 5 s' --head 'reset_after window us' --keys '{{key}}' --keys 3 --seed 4","interrupted"[..]"algorithm":"count.lua","sent":360,"allowed":60[..]"algorithm":"gcra","sent":360,"allowed":236[..]}
+$ rlctl burst steady count.lua gcra --limit 20/s --keys '{{key}}' --keys 3 --args "'it'\''s' \"two words\" '' {now}" --seed 4 --allowed-when "r <= limit and type(r) ~= 'x'" --head 'remaining limit - r' --head 'retry_after 5 s' --head 'reset_after window us' --json --assert 'allowed<0'
+{"pattern":"steady",[..],"command":"rlctl burst steady count.lua gcra --limit 20/1s --args ''\\''it'\\''\\'\\'''\\''s'\\'' \"two words\" '\\'''\\'' {now}' --allowed-when 'r <= limit and type(r) ~= '\\''x'\\''' --head 'remaining limit - r' --head 'retry_after 5 s' --head 'reset_after window us' --keys '{{key}}' --keys 3 --seed 4",[..]}
+! {"error":{"code":"assertion","message":"assertion 'allowed<0' does not hold: count.lua has 60, gcra has 236","hint":null}}
+[1]
+$ rlctl burst steady count.lua gcra --limit 20/1s --args ''\''it'\''\'\'''\''s'\'' "two words" '\'''\'' {now}' --allowed-when 'r <= limit and type(r) ~= '\''x'\''' --head 'remaining limit - r' --head 'retry_after 5 s' --head 'reset_after window us' --keys '{{key}}' --keys 3 --seed 4 -q --assert 'allowed<0'
+! rlctl: burst: assertion 'allowed<0' does not hold: count.lua has 60, gcra has 236
+[1]
 $ rlctl burst count.lua --limit 9/s --args '{now_us}' --json
 {[..]"command":"rlctl burst boundary count.lua --limit 9/1s --args '{now_us}' --seed 1","interrupted"[..]}
 ! rlctl: burst: warning: count.lua: the replies fit the limit if they are read with --allowed-when 'r <= limit'

@@ -1,7 +1,7 @@
 # needs: server
 # The server on which `rlctl burst` runs; it leaves nothing there.
 
-## a private server is used, whatever RLCTL_URL and the configuration name (own server)
+## no server that RLCTL_URL or the configuration names is used, unless by --url (own server)
 $ redis ACL SETUSER default -@scripting
 OK
 $ rlctl burst --limit 2/60s -q --assert 'allowed>0'
@@ -13,7 +13,7 @@ $ rlctl burst --limit 2/60s -q --assert 'allowed>0'
 $ rlctl burst --limit 2/60s -q -u SERVER
 ! rlctl: burst: writing under 'rlctl-burst:[..]:' on SERVER
 ! rlctl: burst: SERVER: NOPERM [..]
-!   hint: grant what burst needs[..]
+!   hint: grant what burst needs, besides access to rlctl-burst:*: ACL SETUSER default +evalsha [..]
 [4]
 $ rlctl burst -s ./none -q
 ! rlctl: cannot connect to unix://./none: no such file or directory
@@ -25,7 +25,7 @@ OK
 $ redis SET rlctl-burst:mine 1
 OK
 $ rlctl burst --limit 2/1s --limit 3/60s --keys 2 -u SERVER -n 3 --json
-{"pattern":"boundary","seed":1,"clock":"virtual","limit":2,"window_us":1000000,"limits":[{"limit":2,"window_us":1000000,"burst":null,"text":"2/1s"},{"limit":3,"window_us":60000000,"burst":null,"text":"3/60s"}],"replay":null,"command":"rlctl burst boundary fixed-window sliding-window-log --limit 2/1s --limit 3/60s --keys 2 --seed 1 --url SERVER --db 3","interrupted":false,"confirmation":null,"runs":[{"algorithm":"fixed-window","sent":8,"allowed":6,"denied":2,"keys":2,"keys_denied":2,"worst":{"allowed":3,"ratio":1.5,"from_us":1767225600990000,"span_us":10000,"key":"1","limit":2,"window_us":1000000},"worst_keys":[{"key":"1","allowed":3,"ratio":1.5,"from_us":1767225600990000,"span_us":10000,"limit":2,"window_us":1000000,"denied":1},{"key":"2","allowed":3,"ratio":1.5,"from_us":1767225600992500,"span_us":10000,"limit":2,"window_us":1000000,"denied":1}],"denied_by_limit":[0,2],"bytes_per_key":[..],"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225601005000,"longest_shut_out_us":0,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":{"compared":8,"too_many":0,"too_few":0},"reset_after":{"compared":8,"too_early_us":1002500,"too_late_us":0},"top_denied":[{"key":"1","denied":1},{"key":"2","denied":1}],"worst_minute":{"from_us":1767225600000000,"sent":8,"denied":2},"suggestion":null,"hint":null,"why":"its counter starts over at 2026-01-01T00:00:01Z, so 2 requests before that and 1 after it were allowed within 10 ms"},{"algorithm":"sliding-window-log","sent":8,"allowed":4,"denied":4,"keys":2,"keys_denied":2,"worst":{"allowed":2,"ratio":1,"from_us":1767225600990000,"span_us":5000,"key":"1","limit":2,"window_us":1000000},"worst_keys":[{"key":"1","allowed":2,"ratio":1,"from_us":1767225600990000,"span_us":5000,"limit":2,"window_us":1000000,"denied":2},{"key":"2","allowed":2,"ratio":1,"from_us":1767225600992500,"span_us":5000,"limit":2,"window_us":1000000,"denied":2}],"denied_by_limit":[4,0],"bytes_per_key":[..],"lag_us":null,"sender_kept_up":null,"first_denial_us":1767225601000000,"longest_shut_out_us":5000,"longest_delay_us":0,"retry_after":{"compared":0,"broken":0,"too_early_us":0,"too_late_us":0},"remaining":{"compared":8,"too_many":0,"too_few":0},"reset_after":{"compared":8,"too_early_us":0,"too_late_us":0},"top_denied":[{"key":"1","denied":2},{"key":"2","denied":2}],"worst_minute":{"from_us":1767225600000000,"sent":8,"denied":4},"suggestion":null,"hint":null,"why":null}]}
+{"pattern":"boundary",[..],"command":"rlctl burst boundary fixed-window sliding-window-log --limit 2/1s --limit 3/60s --keys 2 --seed 1 --url SERVER --db 3",[..],"runs":[{"algorithm":"fixed-window","sent":8,"allowed":6,"denied":2,"keys":2,[..]},{"algorithm":"sliding-window-log","sent":8,"allowed":4,"denied":4,"keys":2,[..]}]}
 ! rlctl: burst: writing under 'rlctl-burst:[..]:' on SERVER?db=3
 $ keys
 rlctl-burst:mine string persistent 1
@@ -89,7 +89,7 @@ rlctl burst steady fixed-window sliding-window-log --limit 2/1s --rate 1/s \
     --duration 6000s --seed 1 --url SERVER
 ! rlctl: burst: writing under 'rlctl-burst:[..]:' on SERVER
 ! rlctl: burst: SERVER: [..]lindex[..]
-!   hint: grant what burst needs[..]
+!   hint: grant what burst needs, besides access to rlctl-burst:*: ACL SETUSER default +evalsha [..]
 [4]
 $ keys
 

@@ -83,7 +83,7 @@ $ rlctl lint limiter.lua --setup 'SET {key} 1' --setup 'HSET {key} rate 5'
 $ rlctl burst steady limiter.lua --requests 3 --limit 5/60s --args '{now}' --setup 'HSET {key} rate {limit}' --json
 {[..]"command":"rlctl burst steady limiter.lua --limit 5/60s --args '{now}' --setup 'HSET {key} rate {limit}' --requests 3 --seed 1","interrupted"[..]"algorithm":"limiter.lua","sent":3,"allowed":3[..]}
 
-## the configuration prepares too, with files of its folder; debug does so on its private server
+## the configuration prepares too, with files of its folder; so does debug
 $ write etc/limiter.lua
 < local rate = redis.call('HGET', KEYS[1], 'rate')
 < return redis.call('HINCRBY', KEYS[1], 'n', 1) <= tonumber(rate) and 1 or 0

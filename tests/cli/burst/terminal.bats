@@ -63,6 +63,10 @@ fits() { refute grep -E ".{$(($1 + 1))}" <<<"$output"; }
   [[ $raw == *'%  of 2000000000 requests; '*' left; Ctrl-C stops'* ]] || fail "$(cat -v <<<"$raw")"
   [[ $raw == *$'\e[K'*'pattern'* ]]
   assert_equal "$(grep -c 'Ctrl-C stops' <<<"${raw#*pattern}")" 0
+  # Where nobody would see it, there is none.
+  run -0 ends_by INT '(($(work "$command_pid") > 110))' \
+    bash -c 'exec rlctl burst steady --model --rate 1000000/s --duration 1000s gcra >/dev/null 2>errors'
+  assert [ ! -s errors ]
 }
 
 # --- under the real clock ----------------------------------------------------------------------------

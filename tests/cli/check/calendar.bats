@@ -27,7 +27,7 @@ month=(--limit 3/month@Europe/Zurich --algorithm fixed-window)
     expect_status "$([[ $command == @(inspect|settle) ]] && echo 1 || echo 0)" \
       rlctl "$command" "$command" --limit "$value" ${rest[$command]}
   done
-  values=$(values_of burst)
+  values=$(values_of burst) value=
   for value in $values; do expect_status 0 rlctl burst --model fixed-window steady --requests 3 --limit "$value"; done
   [[ $value == */* ]]
 }

@@ -3,6 +3,7 @@ load ../../support/common
 
 setup_file() { start_server; }
 
+# Two algorithms; at night, all.
 @test "every algorithm allows exactly twelve of thirty concurrent requests on one key" {
   local algorithm options i number=0
   lines_of scripts ls "$project/lua"

@@ -20,7 +20,7 @@ $ rlctl check text --limit 5/60s --on-error=fail
 !   hint: rlctl inspect text shows what it holds
 [5]
 $ rlctl check text --limit 5/60s --on-error deny --json --reserve 3 --hold 30s --id a
-{"key":"text","algorithm":"budget","allowed":false,"cost":3,"remaining":null,"retry_after_us":null,"reset_after_us":null,"delay_us":null,"limits":[{"key":"text","limit":5,"window_us":60000000,"burst":null}],"denied_by":null,"reservation":{"id":"a","state":"unknown","units":3,"hold_us":30000000,"reason":null},"error":{"code":"WRONGTYPE","message":"SERVER: 'text' holds a string, but budget keeps a hash","hint":"rlctl inspect text shows what it holds"}}
+{"key":"text","algorithm":"budget","allowed":false,"cost":3,"remaining":null,"retry_after_us":null,"reset_after_us":null,"delay_us":null,[..],"denied_by":null,"reservation":{"id":"a","state":"unknown",[..]},"error":{"code":"WRONGTYPE","message":"SERVER: 'text' holds a string, but budget keeps a hash","hint":"rlctl inspect text shows what it holds"}}
 ! rlctl: check: warning: SERVER: 'text' holds a string, but budget keeps a hash; taken as denied (--on-error)
 !   hint: rlctl inspect text shows what it holds
 [1]

@@ -3,9 +3,9 @@
 //   node dap_scenarios.mjs PACKAGES SERVER
 //
 // PACKAGES is a node_modules with @vscode/debugadapter-testsupport. The script is loop.lua in the current folder, which
-// some sessions edit, and SERVER is the URL of a server where k is 41. What an editor may ask is tested with tests/support/dap.py; these sessions show
-// that VS Code's client understands the answers. Nothing waits for ever: an event that does not come within a minute
-// fails the session.
+// some sessions edit, and SERVER is the URL of a server where k is 41. What an editor may ask is tested with
+// tests/support/dap.py; these sessions show that VS Code's client understands the answers. Nothing waits for ever: an
+// event that does not come within a minute fails the session.
 import assert from 'node:assert/strict';
 import {once} from 'node:events';
 import {readFileSync, writeFileSync} from 'node:fs';

@@ -10,7 +10,7 @@ setup() {
   unset RLCTL_URL
 }
 
-@test "the reply equals that of check for every algorithm: allowed, without a cost, and denied" {
+@test "the reply equals that of check for every algorithm: allowed, with a cost of 0, and denied" {
   local name names cost now=1767225660000000
   start_server
   lines_of names sed -n '/^Algorithms:/,/^$/s/^  \([a-z-]*\) .*/\1/p' <<<"$(rlctl check --help)"

@@ -130,7 +130,7 @@ $ rlctl -u private: debug -q --ldb calls.lua k --setup 'SET {key} x'
 no key was changed
 [5]
 
-## what Redis's debugger cannot do is refused by name, and help leaves it out
+## what Redis's debugger cannot do is refused by name, and help does not list those commands
 $ write up.lua
 < local up, t = 1, {1} return up, t
 $ rlctl -u private: debug -q --ldb up.lua
@@ -285,7 +285,7 @@ $ rlctl debug --ldb get.lua k
 no key was changed
 ! rlctl: debug: using an empty private server ([..])
 
-## a bundled script is called as other debuggers of rlctl call it; a script that reads the clock takes no --now
+## a bundled script gets its arguments from the options; a script that reads the clock takes no --now
 $ rlctl -u private: debug -q --ldb gcra k --limit 5/60s --now 1000000000000000
 < continue
 * gcra.lua:[..], at the beginning

@@ -187,6 +187,13 @@ $ rlctl -u private: debug -q one.lua
 < redis 'open
 < maxlen -1
 < maxlen 10
+< maxlen x
+< watch i +
+< until
+< bt
+< eval while true do end
+< continue 12
+< restart x
 < quit x
 * one.lua:1, at the beginning
 -> 1  local i = 1
@@ -212,8 +219,15 @@ breakpoint at 1: local i = 1
 [..]   redis: ''open' has a quote that is not closed: '
 [..]   maxlen: BYTES must be from 0 to 2147483647, not -1
 [..]   maxlen: BYTES must be at least 60, not 10; 0 shows all
+[..]   maxlen: BYTES must be a whole number in decimal digits, not 'x'
+[..]   watch: 'i +' is not an expression: unexpected symbol near '<eof>'
+[..]   unknown command 'until': 'break LINE', then 'continue'
+[..]   unknown command 'bt': 'trace' shows the active functions
+[..]   it did not end within 100000000 instructions
+[..]   continue: unexpected argument '12'
+[..]   restart: unexpected argument 'x'
 [..]   quit: unexpected argument 'x'
-! rlctl: debug: 21 of the commands failed; the first is line 1: 'frobnicate'
+! rlctl: debug: 28 of the commands failed; the first is line 1: 'frobnicate'
 [2]
 
 ## a command file that cannot be read is refused, and one with invalid commands is named
@@ -310,14 +324,35 @@ breakpoint at 1: return {redis.call('INCR', KEYS[1]), redis.call('TIME')[1]}
 $ redis GET k
 40
 
-## a script that is stepped may run for very many lines
+## a script may run for very many lines, to a condition and to its end
 $ write many.lua
-< local a = 0 for i = 1, 200000 do a = a + i end return a
+< local s = 0
+< for i = 1, 100001 do
+<   s = s + i
+< end
+< return s
 $ rlctl -u private: debug -q many.lua
+< break 3 if i == 100000
+< continue
+< print s
+< break 0
 < continue
 * many.lua:1, at the beginning
--> 1  local a = 0 for i = 1, 200000 do a = a + i end return a
-= 20000100000
+-> 1  local s = 0
+   2  for i = 1, 100001 do
+   3    s = s + i
+breakpoint at 3 if i == 100000: s = s + i
+|   s: 4999950000
+|   i: 100000
+* many.lua:3, breakpoint if i == 100000
+   1  local s = 0
+   2  for i = 1, 100001 do
+->#3    s = s + i
+   4  end
+   5  return s
+= 4999950000
+all breakpoints removed
+= 5000150001
 no key was changed
 
 ## what this process does not have ends the script, and names --ldb

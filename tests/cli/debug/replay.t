@@ -25,7 +25,7 @@ $ rlctl debug all.lua --replay three.log --skip 2 --keys 'a:{key}' --keys b --ar
 ! rlctl: debug: warning: request 2 ended in an error, as others may: user_script:2: second; request 2 had KEYS 'a:bob' 'b' and ARGV '1767225661500' '1' '2' '3'
 ! rlctl: debug: debugging request 3 of 3, of 2026-01-01T00:01:02Z, for 'ann'
 
-## the script finds the keys of earlier requests as it left them, aged by the time of the log alone, and no others
+## the script finds the keys of earlier requests as it left them, aged by the time of the log, and no others
 $ write all.lua
 < redis.call('SET', KEYS[1], 1, 'PX', 10000) redis.call('SET', KEYS[1] .. ':x', 1, 'PX', 20000)
 < local function ttl(key) return redis.call('PTTL', key) end

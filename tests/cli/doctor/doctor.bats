@@ -56,6 +56,7 @@ is_before_7() { cli INFO server | grep -q '^redis_version:6'; }
   needs_terminal
   expect_status 1 at_terminal '' 'TERM=xterm rlctl doctor'
   assert_regex "$(<"$BATS_TEST_TMPDIR/screen")" $'\e\\[[0-9;]+mwarning\e\\[0?m   memory'
+  cli CONFIG SET maxmemory 0
 }
 
 @test "memory that is nearly or quite full" {

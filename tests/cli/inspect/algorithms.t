@@ -24,9 +24,9 @@ $ rlctl inspect k --json --limit 5/60s --now 2026-01-01T12:00:48Z --entries 2
 $ redis EVAL "for i = 1, 22 do redis.call('RPUSH', KEYS[1], 1767268800000000 + i) end" 1 k
 (nil)
 $ rlctl inspect k --json --limit 100/60s --now 2026-01-01T12:00:00.000100Z
-{"key":"k","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":100,"window_us":60000000,"window_inferred":false,"burst":null,"limits_differ":null,"used":22,"ratio":[..],"remaining":78,"next_free_us":0,"reset_after_us":59999922,"ttl_us":null,"bytes":[..],"type":"list","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":22,"now_us":1767268800000100,"changed_while_read":false,"entries":[{"at_us":1767268800000003,"count":1},[..]
+{"key":"k",[..],"stored":22,[..],"entries":[{"at_us":1767268800000003,"count":1},[..],{"at_us":1767268800000022,"count":1}],[..]}
 $ rlctl inspect k --json --limit 100/60s --now 2026-01-01T12:00:00.000100Z --entries all
-{"key":"k","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":100,"window_us":60000000,"window_inferred":false,"burst":null,"limits_differ":null,"used":22,"ratio":[..],"remaining":78,"next_free_us":0,"reset_after_us":59999922,"ttl_us":null,"bytes":[..],"type":"list","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":22,"now_us":1767268800000100,"changed_while_read":false,"entries":[{"at_us":1767268800000001,"count":1},[..]
+{"key":"k",[..],"stored":22,[..],"entries":[{"at_us":1767268800000001,"count":1},[..],{"at_us":1767268800000022,"count":1}],[..]}
 $ rlctl inspect k --now 2026-01-01T12:00:00.000100Z --entries 2
 key        k                      list, [..] bytes, no ttl: never expires
 algorithm  sliding-window-log     limit not stored; pass --limit
@@ -196,7 +196,7 @@ leases     3, by their end
   2026-01-01T12:00:07.000000Z   lapses in 7.000 s  web\x20"2"
   2026-01-01T12:00:41.200000Z  lapses in 41.200 s  b
 $ rlctl inspect job --json --now 2026-01-01T12:00:00Z
-{"key":"job","library":"rlctl","algorithm":"concurrency","policy":null,"part_of":null,"limit":3,"window_us":null,"window_inferred":false,"burst":null,"limits_differ":null,"used":2,"ratio":[..],"remaining":1,"next_free_us":0,"reset_after_us":41200000,"ttl_us":[..],"bytes":[..],"type":"zset","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":3,"now_us":1767268800000000,"changed_while_read":false,"entries":[{"at_us":1767268796800000,"count":1,"holder":"a"},{"at_us":1767268807000000,"count":1,"holder":"web \"2\""},{"at_us":1767268841200000,"count":1,"holder":"b"}],"reservations":[]}
+{"key":"job",[..],"used":2,[..],"stored":3,[..],"entries":[{"at_us":1767268796800000,"count":1,"holder":"a"},{"at_us":1767268807000000,"count":1,"holder":"web \"2\""},{"at_us":1767268841200000,"count":1,"holder":"b"}],[..]}
 $ redis ZREM job limit
 1
 $ rlctl inspect job --entries 1 --now 2026-01-01T12:01:00Z
@@ -235,9 +235,9 @@ known IDs  4, by the end of their holds
   2026-01-01T12:01:00.000000Z              settled  20  web:1
   2026-01-01T12:02:01.500000Z   lapses in 80.500 s  40  web\x203
 $ rlctl inspect tokens --json --limit 70/1h --now 2026-01-01T12:00:41Z
-{"key":"tokens","library":"rlctl","algorithm":"budget","policy":null,"part_of":null,"limit":70,"window_us":3600000000,"window_inferred":false,"burst":null,"limits_differ":"stored 100/1h, --limit 70/1h","used":71,"ratio":[..],"remaining":0,"next_free_us":80500000,"reset_after_us":3559000000,"ttl_us":[..],"bytes":[..],"type":"hash","number":null,"banned_by":null,"unknown":null,"spent":31,"held":40,"stored":4,"now_us":1767268841000000,"changed_while_read":false,"entries":[{"at_us":1767268800000000,"count":31}],"reservations":[{"id":"web:0","state":"lapsed","units":5,"until_us":1767268826000000,"forgotten_at_us":1767268851000000},{"id":"web:2","state":"lapsed","units":25,"until_us":1767268831000000,"forgotten_at_us":1767268861000000},{"id":"web:1","state":"settled","units":20,"until_us":1767268860000000,"forgotten_at_us":1767268920000000},{"id":"web 3","state":"held","units":40,"until_us":1767268921500000,"forgotten_at_us":1767269011500000}]}
+{"key":"tokens",[..],"used":71,[..],"next_free_us":80500000,[..],"spent":31,"held":40,[..],"reservations":[{"id":"web:0","state":"lapsed","units":5,[..]},{"id":"web:2","state":"lapsed","units":25,[..]},{"id":"web:1","state":"settled","units":20,[..]},{"id":"web 3","state":"held","units":40,"until_us":1767268921500000,"forgotten_at_us":1767269011500000}]}
 $ rlctl inspect tokens --json --now 2026-01-01T13:00:00Z
-{"key":"tokens","library":"rlctl","algorithm":"budget","policy":null,"part_of":null,"limit":100,"window_us":3600000000,"window_inferred":false,"burst":null,"limits_differ":null,"used":0,"ratio":[..],"remaining":100,"next_free_us":0,"reset_after_us":0,"ttl_us":[..],"bytes":[..],"type":"hash","number":null,"banned_by":null,"unknown":null,"spent":0,"held":0,"stored":0,"now_us":1767272400000000,"changed_while_read":false,"entries":[{"at_us":1767268800000000,"count":31}],"reservations":[]}
+{"key":"tokens",[..],"used":0,[..],"spent":0,"held":0,[..],"reservations":[]}
 
 ## what is used is green, nearly full yellow and full red; without UTF-8 charts are ASCII
 $ env LC_ALL=C

@@ -8,7 +8,7 @@ nobody: not found in SERVER: the limiter is unused; 5 remaining
 ann\x20b: not found in SERVER: the limiter is unused; 5 remaining
 [1]
 $ rlctl inspect nobody --json --now 1
-{"key":"nobody","library":null,"algorithm":null,"policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":false,"burst":null,"limits_differ":null,"used":0,"ratio":[..],"remaining":null,"next_free_us":0,"reset_after_us":0,"ttl_us":null,"bytes":null,"type":"none","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1,"changed_while_read":false,"entries":[],"reservations":[]}
+{"key":"nobody",[..],"algorithm":null,[..],"used":0,[..],"type":"none",[..]}
 [1]
 $ redis HSET sessions a 1
 1
@@ -19,7 +19,7 @@ key        sessions               hash, [..] bytes, no ttl
            not a limiter's state
 [5]
 $ rlctl inspect sessions --json --now 1
-{"key":"sessions","library":null,"algorithm":null,"policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":false,"burst":null,"limits_differ":null,"used":null,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":null,"ttl_us":null,"bytes":[..],"type":"hash","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1,"changed_while_read":false,"entries":[],"reservations":[]}
+{"key":"sessions",[..],"algorithm":null,[..],"used":null,[..],"type":"hash",[..]}
 [5]
 
 ## an error of one key names it, and the other keys are shown
@@ -32,7 +32,7 @@ nobody: not found in SERVER: the limiter is unused
 ! rlctl: inspect: 'bad': an entry is not a time: 'hello'
 [5]
 $ rlctl inspect bad good --now 2026-01-01T12:00:00Z --json
-{"key":"good","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":false,"burst":null,"limits_differ":null,"used":null,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":null,"ttl_us":null,"bytes":[..],"type":"list","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":1,"now_us":1767268800000000,"changed_while_read":false,"entries":[{"at_us":1700000000000000,"count":1}],"reservations":[]}
+{"key":"good",[..],"algorithm":"sliding-window-log",[..],"stored":1,[..],"entries":[{"at_us":1700000000000000,"count":1}],[..]}
 ! {"error":{"code":"WRONGTYPE","message":"'bad': an entry is not a time: 'hello'","hint":null}}
 [5]
 $ rlctl inspect good --json -s FOLDER/nobody
@@ -101,7 +101,7 @@ last ~1 h  ··································�
            one bar is 60 s, the highest 1
 $ rlctl inspect api --limit 10/s,100/m --limit 100/h --json --now 2026-01-01T12:00:00Z
 {"key":"{api}:1s","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":10,"window_us":1000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":9,[..]
-{"key":"{api}:60s","library":null,"algorithm":null,"policy":null,"part_of":null,"limit":100,"window_us":60000000,"window_inferred":false,"burst":null,"limits_differ":null,"used":0,"ratio":[..],"remaining":100,"next_free_us":0,"reset_after_us":0,"ttl_us":null,"bytes":null,"type":"none","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1767268800000000,"changed_while_read":false,"entries":[],"reservations":[]}
+{"key":"{api}:60s",[..],"algorithm":null,[..],"limit":100,"window_us":60000000,[..],"used":0,[..],"remaining":100,[..],"type":"none",[..]}
 {"key":"{api}:3600s","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":100,"window_us":3600000000,"window_inferred":[..],"burst":[..],"limits_differ":null,"used":1,"ratio":[..],"remaining":99,[..]
 $ rlctl inspect ap
 ap: not found in SERVER: the limiter is unused
@@ -127,9 +127,9 @@ $ redis RENAME {api}:77s {api}:60s
 OK
 $ rlctl check -q api --limit 10/s --limit 100/h --now 2026-01-01T12:00:00Z
 $ rlctl inspect api --json --now 2026-01-01T12:00:00Z
-{"key":"{api}:1s","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":null,"window_us":1000000,"window_inferred":true,"burst":null,"limits_differ":null,"used":1,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":1000000,"ttl_us":[..],"bytes":[..],"type":"list","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":1,"now_us":1767268800000000,"changed_while_read":false,"entries":[{"at_us":1767268800000000,"count":1}],"reservations":[]}
-{"key":"{api}:60s","library":null,"algorithm":null,"policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":false,"burst":null,"limits_differ":null,"used":null,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":null,"ttl_us":null,"bytes":[..],"type":"string","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":0,"now_us":1767268800000000,"changed_while_read":false,"entries":[],"reservations":[]}
-{"key":"{api}:3600s","library":"rlctl","algorithm":"sliding-window-log","policy":null,"part_of":null,"limit":null,"window_us":3600000000,"window_inferred":true,"burst":null,"limits_differ":null,"used":1,"ratio":[..],"remaining":null,"next_free_us":null,"reset_after_us":3600000000,"ttl_us":[..],"bytes":[..],"type":"list","number":null,"banned_by":null,"unknown":null,"spent":null,"held":null,"stored":1,"now_us":1767268800000000,"changed_while_read":false,"entries":[{"at_us":1767268800000000,"count":1}],"reservations":[]}
+{"key":"{api}:1s",[..],"algorithm":"sliding-window-log",[..],"window_us":1000000,"window_inferred":true,[..],"used":1,[..],"type":"list",[..]}
+{"key":"{api}:60s",[..],"algorithm":null,[..],"used":null,[..],"type":"string",[..]}
+{"key":"{api}:3600s",[..],"algorithm":"sliding-window-log",[..],"window_us":3600000000,"window_inferred":true,[..],"used":1,[..],"type":"list",[..]}
 [5]
 $ rlctl inspect api --limit 10/2s --limit 100/5s
 {api}:2s: not found in SERVER: the limiter is unused; 10 remaining

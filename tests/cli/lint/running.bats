@@ -1,7 +1,7 @@
 # needs: server
 load ../../support/common
 
-# How `rlctl lint` ends, what it reads, and who knows the names of its findings. Its reports are in running.t.
+# How `rlctl lint` ends, what it reads, and who knows the names of its findings. Its reports are in reports.t.
 
 setup() { cd "$BATS_TEST_TMPDIR"; }
 

@@ -104,7 +104,7 @@ Search for requests that exceed the limit:
 ! rlctl: lint: warning: chance.pl: the same requests got different answers when they were sent again
 [3]
 
-## a limit that the traffic does not exceed is not tested, and a search is named only if it takes the limit
+## a limit that the traffic does not exceed is scaled down, and a search is named only if it takes the limit
 $ write counter.lua
 < return redis.call('INCR', KEYS[1])
 $ rlctl lint counter.lua --allowed-when '<=limit' --limit 1000/60s

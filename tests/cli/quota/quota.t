@@ -77,7 +77,7 @@ UNKNOWN 'nobody' does not exist
 OK zero unused (0 of 5)
 [3]
 $ rlctl quota --must-exist nobody --json
-{"status":"unknown","limits":[{"key":"nobody","library":null,"algorithm":null,"policy":null,"part_of":null,"limit":null,"window_us":null,"window_inferred":[..],"burst":null,"limits_differ":null,"used":0,"ratio":0,"remaining":null,"next_free_us":[..],"reset_after_us":0,"ttl_us":null,"bytes":null,"status":"unknown","exists":false,"reason":null,"error":{"code":"not_found","message":"'nobody' does not exist","hint":null}}],"error":null}
+{"status":"unknown","limits":[{"key":"nobody",[..],"used":0,[..],"status":"unknown","exists":false,"reason":null,"error":{"code":"not_found","message":"'nobody' does not exist","hint":null}}],"error":null}
 [3]
 $ rlctl check -q several --limit 10/1h,20/1d
 $ rlctl quota --must-exist several --limit 10/1h,20/2d

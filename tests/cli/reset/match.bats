@@ -97,6 +97,7 @@ at_question() {
 
 @test "a terminal shows the progress after one second" {
   needs_terminal
+  start_server # which may stay stopped if this fails
   fill k: 5000
   kill -STOP "$server_pid"
   # It has sent its request and gets no answer for more than a second.

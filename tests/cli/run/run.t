@@ -16,7 +16,7 @@ $ rlctl run k --limit 2/10m --wait=0s -- echo ran
 ! rlctl: run: denied: 'k' has reached its limit of 2/10m; retry in [..]
 [75]
 $ rlctl run --json k --limit 2/10m -- echo ran
-! {"key":"k","algorithm":"sliding-window-log","allowed":false,"cost":1,"remaining":0,"retry_after_us":599[..],"reset_after_us":599[..],"delay_us":0,"limits":[{"key":"k","limit":2,"window_us":600000000,"burst":null}],"denied_by":"k"}
+! {"key":"k","algorithm":"sliding-window-log","allowed":false,"cost":1,"remaining":0,"retry_after_us":5[..],"reset_after_us":5[..],"delay_us":0,"limits":[{"key":"k","limit":2,"window_us":600000000,"burst":null}],"denied_by":"k"}
 [75]
 $ rlctl run other --limit 2/10m --cost 3 -- echo ran
 ! rlctl: run: denied: 'other' has reached its limit of 2/10m, which never allows a cost of 3
