@@ -2,7 +2,7 @@
 # What `rlctl burst` writes besides its reports, which are in reports.t, and what --compare finds. With a seed, as without
 # one, rlctl decides itself.
 
-## the report has the command that repeats it, with every option
+## the report has the command that repeats it, with its options
 $ rlctl burst poisson gcra --limit 10/s --limit 100/min --burst 7 --rate 90/s --duration 3s --requests 3 --keys 3 --cost 2 --seed 9 --model --json
 {"pattern":"poisson",[..],"command":"rlctl burst poisson gcra --limit 10/1s --limit 100/60s --burst 7 --model --rate 90/s --duration 3s --requests 3 --keys 3 --cost 2 --seed 9",[..]}
 

@@ -178,7 +178,7 @@ $ rlctl burst packed.lua --limit 2/10s --args '{now_ms}' -q
 !   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
 [2]
 
-## each limiter has a server of its own, with its random numbers and its functions
+## a server decides as this process, with the same random numbers, and with the functions of each limiter apart
 $ write chance.lua
 < redis.call('SET', KEYS[1], 1, 'PX', ARGV[1])
 < return math.random(2) == 1 and 1 or 0

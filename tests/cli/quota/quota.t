@@ -71,6 +71,8 @@ RATELIMIT OK - k 50% used (5 of 10), resets in [..]; stored 10/1d burst 5, polic
 ## a key that does not exist is OK, or UNKNOWN with --must-exist, for which a ban or one of several limits is enough
 $ redis SET zero 0 EX 86400
 OK
+$ rlctl quota nobody --limit 5/1d
+RATELIMIT OK - nobody does not exist (0 of 5) | used=0;4;4.75;0;5 remaining=5;;;0;5 reset=0s
 $ rlctl quota --must-exist nobody zero --limit 5/1d --read-as count
 RATELIMIT UNKNOWN - 'nobody' does not exist; others: 1 OK | 'nobody used'=0;4;4.75;0;5 'nobody remaining'=5;;;0;5 'nobody reset'=0s 'zero used'=0;4;4.75;0;5 'zero remaining'=5;;;0;5 'zero reset'=[..]s
 UNKNOWN 'nobody' does not exist
