@@ -102,7 +102,7 @@ bool write_stdout(std::string_view text) {
 void write_stderr(std::string_view text) noexcept {
   if (is_plain(text, Printed::kLines)) return write_raw_stderr(text);
   try {
-    write_raw_stderr(printable(text, Printed::kColouredLines));
+    write_raw_stderr(printable(text, Printed::kLines));
   } catch (const std::bad_alloc&) {
     write_raw_stderr("rlctl: out of memory\n");
   }

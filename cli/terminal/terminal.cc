@@ -238,7 +238,7 @@ class SilentTerminal {
 /// Asks on `out` and reads from `in`: a line without its end, or the text before the end of input.
 std::string ask_line(std::string_view question, int in, int out, const Interrupt& interrupt) {
   const auto say = [out](std::string_view text) {
-    static_cast<void>(write_all(out, printable(text, Printed::kColouredLines)));
+    static_cast<void>(write_all(out, printable(text, Printed::kLines)));
   };
   say(question);
   std::string line;

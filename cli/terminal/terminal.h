@@ -60,7 +60,7 @@ std::string toned(std::string_view text, Tone tone, bool colour);
 enum class Printed {
   kLine,           ///< no line ends or tabs, but colours, which toned() wrote
   kLines,          ///< line ends and tabs
-  kColouredLines,  ///< and colours
+  kColouredLines,  ///< and colours: on standard output alone
 };
 /// Escapes what a terminal would interpret, and bytes that are not UTF-8, as escaped_message()
 /// does. Each way out of rlctl calls it: Output, Destination, write_stderr(), questions, tables.

@@ -274,6 +274,7 @@ END
     mapfile -d '' -t ids < <(printf '%s' "$text" | perl -0777 -ne 'print "$_\0" for /.{1,20}/gs')
     # A third of them; all at night.
     for number in "${!ids[@]}"; do its_turn "$number" 3 || unset "ids[number]"; done
+    both settle "b:$text" unknown 1 # of a key that does not exist
     for id in "${ids[@]}"; do
       both check "b:$text" --limit 100/60s --reserve 1 --hold 60s --id "$id"
       both check "b:$text" --limit 100/60s --reserve 2 --hold 60s --id "$id"

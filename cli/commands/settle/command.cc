@@ -10,6 +10,7 @@
 #include "base/json_object.h"
 #include "base/text.h"
 #include "cli/app/command.h"
+#include "cli/errors/failure.h"
 #include "cli/options/holder_options.h"
 #include "cli/options/limits.h"
 #include "cli/options/options.h"
@@ -203,9 +204,10 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
     if (const auto limit = stored_limit(target.key, plan, asker.connection())) {
       target.limiter.limits = {*limit};
     } else {
-      write_stderr(quoted_and_masked(target.key) +
-                   " does not exist\n  hint: a KEY with several limits has several keys: pass "
-                   "--limit or --policy\n");
+      write_stderr(
+          render({.message = quoted_and_masked(target.key) + " does not exist",
+                  .hint = "a KEY with several limits has several keys: pass --limit or --policy"},
+                 invocation.command, false));
     }
   }
   std::vector<std::string> redis_keys;

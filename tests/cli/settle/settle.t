@@ -37,12 +37,12 @@ unknown key=k limit=1000/60s algorithm=budget reservation=c was=unknown remainin
 ## an unknown ID is named, with status 1, and nothing is spent
 $ rlctl settle k nope 5
 unknown key=k algorithm=budget reservation=nope was=unknown
-! 'k' does not exist
+! rlctl: settle: 'k' does not exist
 !   hint: a KEY with several limits has several keys: pass --limit or --policy
 [1]
 $ rlctl settle k nope 5 --json
 {"key":"k","algorithm":"budget","reservation":{"id":"nope","was":"unknown"},"actual":null,"remaining":null,"reset_after_us":null,"limits":[]}
-! 'k' does not exist
+! rlctl: settle: 'k' does not exist
 !   hint: a KEY with several limits has several keys: pass --limit or --policy
 [1]
 $ rlctl settle k nope 5 --limit 1000/60s
