@@ -282,12 +282,7 @@ void append_option(std::vector<std::string>& words, const char* name, const std:
 
 }  // namespace
 
-std::vector<std::string> redis_cli_words(const redis::Url& url, std::string_view what) {
-  if (url.scheme == redis::Scheme::kSentinel || url.scheme == redis::Scheme::kPrivate) {
-    throw UsageError(std::string(what) + ": redis-cli cannot reach " + redis::display(url),
-                     url.scheme == redis::Scheme::kSentinel ? "name the master with --url"
-                                                            : "name a server with --url");
-  }
+std::vector<std::string> redis_cli_words(const redis::Url& url) {
   std::vector<std::string> words{"redis-cli"};
   if (url.scheme == redis::Scheme::kUnix) {
     append_option(words, "-s", url.path);

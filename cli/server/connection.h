@@ -29,9 +29,8 @@ struct ConnectionOptions {
 
 void add_connection_options(Options& options, ConnectionOptions& target);
 /// "redis-cli" and the options by which it reaches the server; it takes the password from
-/// REDISCLI_AUTH. Throws UsageError, which begins with `what`, for a URL that it does not know:
-/// redis+sentinel: and private:.
-std::vector<std::string> redis_cli_words(const redis::Url& url, std::string_view what);
+/// REDISCLI_AUTH. The URL must be one that it can reach: not of Sentinels, nor private:.
+std::vector<std::string> redis_cli_words(const redis::Url& url);
 /// Appends a command for the server to redis_cli_words(). Its words may hold any bytes: for what no
 /// argument can hold, or not every shell can write, redis-cli itself reads the words as quoted.
 void append_redis_command(std::vector<std::string>& words, redis::Arguments command);

@@ -148,6 +148,8 @@ p{
     run -0 rlctl debug "$BATS_TEST_TMPDIR/two.lua" key:1 key:3 --trace
     assert_output --partial 'INCR key:1      11'
     assert_output --partial 'INCR key:3      21'
+    run -0 rlctl debug --ldb -q "$BATS_TEST_TMPDIR/two.lua" key:1 key:3 <<<continue
+    assert_output --partial '= {11, 21}'
   }
   on_both copies
 }

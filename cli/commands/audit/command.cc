@@ -264,7 +264,7 @@ std::string Audit::fix_for(const Finding& finding) const {
   } else {
     const bool has_address =
         url_.scheme != redis::Scheme::kSentinel && url_.scheme != redis::Scheme::kPrivate;
-    words = has_address ? redis_cli_words(url_, "audit") : std::vector<std::string>{"redis-cli"};
+    words = has_address ? redis_cli_words(url_) : std::vector<std::string>{"redis-cli"};
     if (!has_address) advise("on the master");
     const std::vector<std::string_view> command(finding.command.begin() + 1, finding.command.end());
     append_redis_command(words, command);

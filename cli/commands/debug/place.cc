@@ -149,15 +149,11 @@ void Place::start_copy() {
   if (names_none || connector_->is_private()) {
     return say("using an empty " + start_private());
   }
-  auto source = open_source(*connector_, invocation_.interrupt);
-  const auto source_version = source ? redis::version_of(*source) : std::nullopt;
-  const auto server = start_private();
-  if (!source) {
-    return say(fmt::format("no server at {}; using an empty {}", connector_->name(), server));
-  }
-  auto message = "using a " + server;
+  auto source = connector_->open();
+  const auto source_version = redis::version_of(source);
+  auto message = "using a " + start_private();
   auto target = connect();
-  auto copied = stored::save_keys(*source, redis::each_once(plan_.debuggee.keys));
+  auto copied = stored::save_keys(source, redis::each_once(plan_.debuggee.keys));
   stored::copy_to(target, copied);
   CopiedKeys keys;
   for (const auto& key : copied) (key.exists() ? keys.there : keys.missing).push_back(key.key);

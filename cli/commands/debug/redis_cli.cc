@@ -138,7 +138,7 @@ ExitStatus run_redis_cli(const Plan& plan, Invocation& invocation) {
   if (plan.redis_cli && plan.sync) {
     require_consent(plan, connector.name(), invocation.interrupt);
   }
-  auto words = redis_cli_words(url, "--redis-cli");
+  auto words = redis_cli_words(url);
   const auto add = [&words](const std::vector<std::string>& more) {
     words.insert(words.end(), more.begin(), more.end());
   };

@@ -213,6 +213,7 @@ $ write c.toml
 < none = {}
 < both = {exec = "sh", file = "none.lua"}
 < empty = {exec = ""}
+< listed = {exec = ["sh"]}
 < good = {file = "/dev/null"}
 < all = {file = "/dev/null"}
 < steady = {file = "/dev/null"}
@@ -231,17 +232,18 @@ $ rlctl config check
 ! rlctl: c.toml:15: script 'none': file is missing; write file = "my.lua"
 ! rlctl: c.toml:16: script 'both': file: exec is a program, which takes nothing else
 ! rlctl: c.toml:17: script 'empty': exec: the command is empty
-! rlctl: c.toml:19: script 'all': burst takes this name for something else; choose another
-! rlctl: c.toml:20: script 'steady': burst takes this name for something else; choose another
+! rlctl: c.toml:18: script 'listed': exec must be a string, not a list
+! rlctl: c.toml:20: script 'all': burst takes this name for something else; choose another
+! rlctl: c.toml:21: script 'steady': burst takes this name for something else; choose another
 [2]
 $ rlctl check -q k --limit 5/60s
 $ rlctl burst bad
 ! rlctl: c.toml:2: script 'bad': file: cannot read 'folder': is a directory
-!   hint: correct the file, or name the file of the script instead; 'rlctl config check' shows 15 more errors
+!   hint: correct the file, or name the file of the script instead; 'rlctl config check' shows 16 more errors
 [2]
 $ rlctl debug good k --coverage -q
 no lines that can be reached
-! rlctl: warning: c.toml:2: script 'bad': file: cannot read 'folder': is a directory; 'rlctl config check' shows 15 more errors
+! rlctl: warning: c.toml:2: script 'bad': file: cannot read 'folder': is a directory; 'rlctl config check' shows 16 more errors
 
 ## only the keys of a library with a mistake are unknown
 $ env RLCTL_CONFIG=c.toml

@@ -144,12 +144,14 @@ $ write count.lua
 < return n
 $ rlctl -u private: debug -q count.lua
 < break 3 if n.y.z
+< watch #5
 < step 9
 * count.lua:1, at the beginning
 -> 1  local n = {}
    2  n.x = 1
    3  return n
 breakpoint at 3 if n.y.z: return n
+watch 1: #5: (error: attempt to get length of a number value)
 |   n: {}
 * count.lua:2
    1  local n = {}
