@@ -341,3 +341,15 @@ $ rlctl quota - --limit 5/60s
 RATELIMIT UNKNOWN - standard input has no KEY
 Try 'rlctl quota --help'.
 [3]
+
+## a key whose policy names another algorithm than it holds is UNKNOWN, since check would fail
+$ write c.toml
+< [policy.login]
+< key = "login:%s"
+< limit = "5/60s"
+< algorithm = "fixed-window"
+$ env RLCTL_CONFIG=c.toml
+$ rlctl check -q login:ann --limit 5/1000d --algorithm gcra
+$ rlctl quota ann --policy login
+RATELIMIT UNKNOWN - 'login:ann' holds the state of gcra, not of fixed-window: check would fail | used=1;4;4.75;0;5 remaining=4;;;0;5 reset=[..]s
+[3]
