@@ -61,7 +61,7 @@ using Row = std::vector<Text>;
 /// A table. The first row has the titles; a column without any text is left out.
 struct Rows {
   std::vector<Row> rows;
-  /// The most rows that a text shows below the titles; it says that --json has all.
+  /// The most rows that a text shows below the titles; if there are more, it names --json.
   std::size_t most = SIZE_MAX;
 };
 

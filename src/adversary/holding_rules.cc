@@ -158,8 +158,8 @@ void HoldingRules::judge(Schedule schedule, Answers answers) {
   }
 }
 
-/// Keeps the first `events` of a schedule, which show something, if they are fewer than those of
-/// the known one.
+/// Keeps the first events of a schedule, as many as show the finding, unless the known finding has
+/// as few.
 void HoldingRules::keep(std::optional<HoldingFinding>& known, std::size_t events, Schedule schedule,
                         Answers answers) const {
   if (known && known->schedule.size() <= events) return;

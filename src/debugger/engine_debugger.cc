@@ -433,7 +433,8 @@ lua::Evaluation EngineDebugger::set(std::string_view variable, std::string_view 
   }
   auto result = evaluate(fmt::format("{} = ({}\n)", variable, expression));
   if (result.outcome != Outcome::kValues) return result;
-  const auto told = told_;  // of the expression
+  // What the expression has told is to be shown, not what reading the variable tells.
+  const auto told = told_;
   result = evaluate(variable);
   told_ = told;
   return result;

@@ -16,23 +16,20 @@ $ rlctl --config c.toml config check
 ! rlctl: c.toml:5: sni must be a string, not true
 ! rlctl: c.toml:6: unknown key 'incesure'; did you mean 'insecure'?
 [2]
-$ write cert.toml
-< url = 'rediss://127.0.0.1:1'
-< cert = "x"
-$ rlctl --config cert.toml config check
-! rlctl: cert.toml:2: cert: a client certificate needs both cert and key
-[2]
-$ write key.toml
-< url = 'rediss://127.0.0.1:1'
-< key = "x"
-$ rlctl --config key.toml config check
-! rlctl: key.toml:2: key: a client certificate needs both cert and key
-[2]
 $ write unix.toml
 < url = 'unix:///s'
 < tls = true
 $ rlctl --config unix.toml config check
 ! rlctl: unix.toml:2: tls: unix:///s is not reached by TCP
+[2]
+
+## a client certificate needs both its file and that of its key
+$ each NAME cert key
+$ write NAME.toml
+< url = 'rediss://127.0.0.1:1'
+< NAME = "x"
+$ rlctl --config NAME.toml config check
+! rlctl: NAME.toml:2: NAME: a client certificate needs both cert and key
 [2]
 
 ## none of these mistakes is overlooked by a check
