@@ -90,8 +90,9 @@ void Confirmer::compare(exec::ClockedDecider& server, const script::Candidate& c
                               allowed ? "allowed" : "denied", number, of, name_of(candidate),
                               confirmation_.server, difference),
        .hint = fmt::format(
-           "unless the script depends on os.clock() or on the order of a set's members, "
-           "please report it with the script and this command: {}; a server decides "
+           "unless the script depends on os.clock(), on the order of a set's members or, with "
+           "Redis 6, on math.random(), please report it with the script and this command: {}; a "
+           "server decides "
            "all of it with -u private:",
            command_line(command_))});
 }

@@ -143,7 +143,12 @@ Course in_redis(const debugger::Debuggee& debuggee, const redis::PrivateServer& 
   ldb::RedisDebugger debugger(
       debuggee, {.open_session = [&] { return ldb::Session(connect(), ldb::Mode::kSync, {}); },
                  .wants_stop = [] { return false; }});
-  return course_in(debugger);
+  auto course = course_in(debugger);
+  // Redis 6 compiles a script as the body of a function, and also stops at the function's `end`,
+  // which it appends on a line of its own.
+  const auto end = 2 + std::ranges::count(debuggee.source, '\n');
+  std::erase(course.lines, std::to_string(end));
+  return course;
 }
 
 }  // namespace

@@ -29,7 +29,7 @@
 // The model is Redis 7. On other servers, calls are not compared in which only one side replies an
 // error, and no odd words are sent. They are known to do otherwise:
 //   - Redis 6 lacks commands and options of 6.2 and 7.0, such as GETEX, COPY, LPOP with a count,
-//     ZADD GT and EXPIRE NX; ZPOPMIN takes a negative count for 0 there;
+//     ZADD GT, ZRANGE BYSCORE and EXPIRE NX; ZPOPMIN takes a negative count for 0 there;
 //   - Redis 8 and Valkey check all words of BITCOUNT before they look at the key; Redis 8.6 and
 //     Valkey 9 refuse a bound of scores that begins with a blank; Valkey 9 checks the time of GETEX
 //     even if there is no key;
@@ -447,8 +447,10 @@ TEST_CASE("large collections grow and shrink as on a server") {
   Sides sides;
   const auto compare = [&](const std::vector<std::string>& words) {
     CAPTURE(fmt::format("{}", fmt::join(words, "' '")));
-    CHECK(sorted_if_set(words, reply_of(sides.keyspace(), words)) ==
-          sorted_if_set(words, reply_of(sides.server(), words)));
+    const auto here = reply_of(sides.keyspace(), words);
+    const auto there = reply_of(sides.server(), words);
+    if (!sides.is_model() && there.starts_with('-')) return;
+    CHECK(sorted_if_set(words, here) == sorted_if_set(words, there));
   };
   const auto number = [&](std::int64_t most) { return std::to_string(random.uniform(0, most)); };
   const auto count = scaled(6'000, 26'000);
@@ -530,6 +532,7 @@ TEST_CASE("the table of commands is that of a server") {
     auto question = words;
     question.insert(question.begin(), {"COMMAND", "GETKEYS"});
     const auto keys = sides.connection().call(redis::Arguments(question));
+    if (keys.is_error() && !sides.is_model()) continue;  // older servers take fewer words
     std::vector<std::string_view> expected;
     for (std::size_t i = 0; i < keys.size(); ++i) expected.push_back(keys[i].text());
     CHECK(keyspace::keys_of(words) == expected);

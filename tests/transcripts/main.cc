@@ -13,6 +13,7 @@
 //   cat FILE
 //   chmod MODE FILE   with an octal mode
 //   env NAME=VALUE…   variables for the rest of the test; rlctl takes an empty one for none
+//   without-server    for the rest of the test, rlctl finds no server that it could start
 //   keys              a line for each key of the server: NAME TYPE expires|persistent CONTENTS
 //   each NAME WORD…   as the first command: runs the rest of the test once for each WORD, which
 //                     stands for NAME in commands, their input and their output
@@ -410,6 +411,11 @@ class Runner {
         if (end == word.npos) throw std::runtime_error("env takes NAME=VALUE, not " + word);
         environment_[word.substr(0, end)] = word.substr(end + 1);
       }
+      return {};
+    }
+    if (name == "without-server") {
+      environment_["PATH"] = "/nowhere";
+      environment_["RLCTL_REDIS_SERVER"] = "";
       return {};
     }
     throw std::runtime_error("there is no command " + name);

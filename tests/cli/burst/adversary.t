@@ -1,6 +1,6 @@
 # needs: server
 # What `rlctl adversary` says of requests: each report as a whole, its log and its assertions. Which schedules it finds is
-# in tests/adversary and tests/limiters. With PATH=/nowhere, no server confirms a script, whose start takes longer than all
+# in tests/adversary and tests/limiters. Without a server in PATH, none confirms a script, whose start takes longer than all
 # else.
 
 ## the schedule under which limiters allow the most
@@ -75,9 +75,9 @@ $ rlctl burst fixed-window --limit 3/10s --model --replay worst.jsonl --json
 
 ## leases and reservations are confirmed on a server
 $ rlctl adversary --concurrency 2 --lease 5s --tries 500 --json
-{"pattern":"adversary",[..],"confirmation":{"server":"Redis[..]","requests":[..],"first_only":false,"why_not":null},"runs":[{"algorithm":"concurrency",[..],"held":2,"leaked":0,[..]}]}
+{"pattern":"adversary",[..],"confirmation":{"server":"[..]","requests":[..],"first_only":false,"why_not":null},"runs":[{"algorithm":"concurrency",[..],"held":2,"leaked":0,[..]}]}
 $ rlctl adversary --reserve 2 --limit 4/10s --tries 500 --json
-{"pattern":"adversary",[..],"confirmation":{"server":"Redis[..]","requests":[..],"first_only":false,"why_not":null},"runs":[{"algorithm":"budget",[..],"held":4,"leaked":0,[..]}]}
+{"pattern":"adversary",[..],"confirmation":{"server":"[..]","requests":[..],"first_only":false,"why_not":null},"runs":[{"algorithm":"budget",[..],"held":4,"leaked":0,[..]}]}
 
 ## an assertion is about the worst finding, and names the limiters for which it fails
 $ rlctl adversary --limit 3/10s --model fixed-window sliding-window-log gcra -q --assert 'worst<=1'
@@ -94,7 +94,7 @@ $ rlctl adversary --limit 3/10s --model sliding-window-log leaky-bucket -q --ass
 ## an assertion may be about denials, and about a clock that steps back
 $ copy tests/limiters/trusting-log.lua
 $ copy examples/pitfalls/times-as-members.lua
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary trusting-log.lua --tries 2000 -q --assert 'worst<=1' --assert 'wrongly_denied==0' --assert 'most_stepping_back<=1'
 ! rlctl: adversary: assertion 'most_stepping_back<=1' does not hold: trusting-log.lua has 1.8
 [1]
@@ -106,7 +106,7 @@ $ rlctl adversary fixed-window --tries 2000 -q --assert 'most_stepping_back==2'
 ## an assertion about a limiter that allows nothing fails
 $ write never.lua
 < return 0
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary never.lua --args '{now}' --tries 2000 -q --assert 'worst<=1' --assert 'most_stepping_back<=1'
 ! rlctl: adversary: warning: never.lua: nothing was allowed: the first replies were 0, 0, 0; see --allowed-when
 ! rlctl: adversary: assertion 'worst<=1' proves nothing about never.lua: nothing was allowed
@@ -114,7 +114,7 @@ $ rlctl adversary never.lua --args '{now}' --tries 2000 -q --assert 'worst<=1' -
 [1]
 
 ## the report names the bound of an algorithm
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary gcra leaky-bucket --burst 7 --cost 2 --tries 2000
 pattern    adversary
            the schedule that makes a limiter allow the most
@@ -143,7 +143,7 @@ rlctl adversary gcra leaky-bucket --limit 5/60s --burst 7 --cost 2 \
 ## a clock that is ahead or steps back shows more, unless --monotonic tries neither
 $ copy tests/limiters/trusting-log.lua
 $ copy tests/limiters/told-bucket.lua
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary trusting-log.lua told-bucket.lua --tries 2000 --json
 {"pattern":"adversary",[..],"runs":[{"algorithm":"trusting-log.lua",[..],"clock_ahead":null,"most":{"worst":{"allowed":5,[..]},[..]},"most_stepping_back":{"worst":{"allowed":9,[..]},[..]},[..]},{"algorithm":"told-bucket.lua",[..],"clock_ahead":{"ahead_us":3600000000,"requests":99,"allowed":4,"allowed_without":99},"most":{"worst":{"allowed":9,[..]},[..]},"most_stepping_back":null,[..]}]}
 $ rlctl adversary trusting-log.lua told-bucket.lua --tries 2000 --monotonic --json
@@ -158,7 +158,7 @@ $ write asking.lua
 < if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
 < redis.call('ZADD', KEYS[1], now, ARGV[4])
 < return 1
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary rounded-times.lua --args '{now_ms} {window_ms} {limit} {id}' --tries 2000 -q --assert worst==1
 ! rlctl: adversary: warning: rounded-times.lua: the assertions ignore what rounding explains: 10 within 59.9991 s, which a clock of 1 ms, as in {now_ms}, cannot tell from 60 s
 $ rlctl adversary rounded-times.lua --args '{now_ms} {window_ms} {limit} {id}' --tries 2000 --json
@@ -176,7 +176,7 @@ $ rlctl adversary bad.lua --args '{now} x'
 
 ## a script with one key for all schedules is not run on a server that is named
 $ copy tests/limiters/trusting-log.lua
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary trusting-log.lua --keys user:1 --url SERVER
 ! rlctl: adversary: writing under 'rlctl-burst:{[..]}:' on SERVER
 ! rlctl: adversary: --keys: trusting-log.lua is given the same key for every schedule, so that one finds the state of the last
@@ -210,7 +210,7 @@ $ write short.lua
 < redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. count)
 < redis.call('PEXPIRE', KEYS[1], math.floor(ARGV[2] / 2000))
 < return 1
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary counter.lua --tries 2000 -q --write worst.log --assert worst==1.8
 $ rlctl burst counter.lua --limit 5/60s --replay worst.log -q --assert worst==1.8
 $ rlctl adversary short.lua --args '{now_ms}000 {window_us} {limit}' --tries 2000 -q --write short.log --assert worst==2
@@ -237,7 +237,7 @@ $ write unpruned.lua
 < if count >= tonumber(ARGV[3]) then return 0 end
 < redis.call('ZADD', KEYS[1], ARGV[1], ARGV[1] .. ':' .. redis.call('ZCARD', KEYS[1]))
 < return 1
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary unpruned.lua --args '{now_us} {window_us} {limit}' --tries 2000 --write -
 # rlctl burst unpruned.lua --limit 5/60s --args '{now_us} {window_us} {limit}' --replay FILE
 # rlctl adversary unpruned.lua --limit 5/60s --args '{now_us} {window_us} {limit}' --tries 2000 --seed 1
@@ -251,7 +251,7 @@ $ rlctl adversary unpruned.lua --args '{now_us} {window_us} {limit}' --tries 200
 
 ## denials that only a clock that steps back shows are not in a log, which is sent in the order of its times
 $ copy tests/limiters/banning-log.lua
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary banning-log.lua --tries 2000 --write - --assert 'wrongly_denied==0'
 # rlctl burst banning-log.lua --limit 5/60s --replay FILE
 # rlctl adversary banning-log.lua --limit 5/60s --tries 2000 --seed 1
@@ -312,7 +312,7 @@ $ write window.lua
 $ write echo.lua
 < redis.call('SET', KEYS[1], 1, 'PX', 1000)
 < return tonumber(ARGV[1])
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary --exhaustive 3 --limit 1/60s own.lua --args '{now_s} {limit}' --json
 {"pattern":"adversary",[..],"runs":[{"algorithm":"own.lua","asked":669,[..],"tried":637,"undecided":0,[..],"most":{"worst":{"allowed":2,"ratio":2,[..]},[..]},[..]}]}
 $ rlctl adversary --exhaustive 3 --limit 2/60s window.lua --keys '{key}:{window_index}' --args '{limit}' -q --assert worst==1.5

@@ -1,5 +1,5 @@
 # needs: server
-# `rlctl adversary` of leases and reservations; adversary.t has a report. With PATH=/nowhere, no server confirms a script,
+# `rlctl adversary` of leases and reservations; adversary.t has a report. Without a server in PATH, none confirms a script,
 # whose start takes longer than all else.
 
 ## an exhaustive search says what it has proved
@@ -33,7 +33,7 @@ rlctl adversary budget --limit 10/60s --model --reserve 10 --hold 10s \
     --exhaustive 3
 $ rlctl adversary budget --limit 10/60s --model --reserve 10 --hold 10s --exhaustive 3 --json
 {"pattern":"adversary",[..],"exhaustive":3,[..],"runs":[{"algorithm":"budget",[..],"tried":7315,"undecided":0,"held":10,"leaked":0,[..],"overfilled":null,"leak":null,[..]}]}
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary budget --limit 10/60s --reserve 10 --hold 10s --exhaustive 2 -q --assert used==10 --assert leaked==0
 
 ## assertions about leases decide the status
@@ -44,7 +44,7 @@ $ rlctl adversary set-semaphore.lua --head 'release set-release-any.lua' --concu
 ! rlctl: adversary: warning: no time passes for set-semaphore.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
 ! rlctl: adversary: assertion 'held<=2' does not hold: set-semaphore.lua has 4
 [1]
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary set-semaphore.lua --head 'release set-release-any.lua' --concurrency 2 --lease 10s --tries 3000 -q --assert 'held<=2'
 ! rlctl: adversary: warning: no time passes for set-semaphore.lua: it calls neither TIME nor a command that sets a TTL, and --keys and --args do not contain the time, such as {now_ms}
 ! rlctl: adversary: assertion 'held<=2' does not hold: set-semaphore.lua has 4
@@ -61,7 +61,7 @@ $ copy tests/limiters/budget.pl
 $ write spends_nothing.pl
 < $| = 1;
 < while (<STDIN>) { print "1\n" if !/"reset"/ }
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary --exec '/usr/bin/perl semaphore.pl' --concurrency 2 --lease 10s --tries 1000 -q --assert held==2 --assert leaked==0
 $ rlctl adversary --exec '/usr/bin/perl budget.pl' --limit 10/60s --reserve 10 --hold 10s --tries 1000 -q --assert used==10 --assert leaked==0
 $ rlctl adversary --exec '/usr/bin/perl spends_nothing.pl' --limit 10/60s --reserve 10 --hold 10s --tries 1000 -q --assert 'used<=10'
@@ -70,13 +70,13 @@ $ rlctl adversary --exec '/usr/bin/perl spends_nothing.pl' --limit 10/60s --rese
 
 ## a limit of very many reservations is searched, too, and a full table is not taken for a loss
 $ rlctl adversary --reserve 1 --hold 10s --limit 1000000000/60s --tries 3000 --model -q --assert used==1000000000 --assert leaked==0
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary --reserve 1 --hold 10s --limit 501/60s --tries 3000 -q --assert used==501 --assert leaked==0
 
 ## units that are given back twice are shown by four events
 $ copy examples/pitfalls/double-refund.lua
 $ copy examples/pitfalls/double-refund-settle.lua
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary double-refund.lua --limit 10/60s --reserve 10 --hold 10s --tries 3000
 pattern    adversary
            the schedule that spends and holds too much, or loses units
@@ -101,7 +101,7 @@ $ rlctl adversary double-refund.lua --limit 10/60s --reserve 10 --hold 10s --tri
 
 ## units whose holder has died are lost, and no more than the limit is spent
 $ copy examples/pitfalls/dead-holds.lua
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary dead-holds.lua --limit 10/60s --reserve 10 --hold 10s --tries 3000 -q --assert 'used<=10' --assert 'leaked==0'
 ! rlctl: adversary: assertion 'leaked==0' does not hold: dead-holds.lua has 10
 [1]

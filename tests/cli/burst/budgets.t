@@ -1,5 +1,5 @@
 # needs: server
-# `rlctl burst --reserve`: reservations and settles. reports.t has a report. With PATH=/nowhere, no server confirms a script,
+# `rlctl burst --reserve`: reservations and settles. reports.t has a report. Without a server in PATH, none confirms a script,
 # whose start takes longer than all else.
 # With a seed, as without one, rlctl decides itself.
 
@@ -11,13 +11,13 @@ $ rlctl burst --limit 1000/60s --reserve 100 --hold 5s --actual 50..150 --settle
 ## a script reserves, and another settles
 $ copy examples/pitfalls/double-refund.lua
 $ copy examples/pitfalls/double-refund-settle.lua
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst double-refund.lua --limit 1000/60s --reserve 100 --hold 5s --actual 50..150 --settle-after 2s --rate 1/s --json --assert 'used<=1000' --assert exceeded==0 --assert starved==0 --assert leaked==0 --assert end_taken==0
 {"pattern":"poisson",[..],"runs":[{"algorithm":"double-refund.lua","sent":207,"allowed":30,"denied":177,[..],"spending":{"used":993,[..],"overspent":38,"settled":30,"late":0,[..]},[..]}]}
 
 ## settles that come too late to count are named, as are units that are lost with those who die
 $ copy examples/pitfalls/dead-holds.lua
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst budget dead-holds.lua --limit 1000/60s --reserve 100 --hold 2s --settle-after 5s --crash 50% --rate 1/s
 pattern    poisson                1.0/s on average
 limit      1000 per 60 s          seed 1

@@ -45,7 +45,8 @@ $ cat x.jsonl
 ## a file that cannot be written is an error before anything runs, and no other file is touched
 $ write a.json
 < before
-$ env PATH=/nowhere TMPDIR=/nowhere
+$ without-server
+$ env TMPDIR=/nowhere
 $ rlctl burst -o a.json -o none/a.svg
 ! rlctl: burst: -o: cannot write 'none/a.svg': no such file or directory
 [2]
@@ -67,7 +68,7 @@ $ write requests.log
 < 60 b
 < 60.5 a
 < 60.999999 a
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst --replay requests.log --limit 2/60s early-log.lua --args '{now_us} {window_us} {limit} {id}' --compare sliding-window-log -q
 ! rlctl: burst: the limiters differ, first at request 5 (key 'a'): early-log.lua allows it, sliding-window-log denies it
 [1]
@@ -117,5 +118,5 @@ $ rlctl burst --url SERVER --limit 5/60s fixed-window --compare sliding-window-l
 $ keys
 
 ## an algorithm that denies all has no hint
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst gcra --limit 3/60s --cost 7 -q

@@ -1,16 +1,16 @@
 # needs: server
 # `rlctl burst --exec`: programs that answer well, and programs that misbehave; tests/support/odd_program.pl has the ways.
-# Where PATH is /nowhere, no program is given a Redis server, whose start takes longer than all else.
+# Without a server in PATH, no program is given one, whose start takes longer than all else.
 
 ## answers that come late, in halves, in batches or after a slow start count
 $ each WAY well late starts_late halves 'hello 1' 'hello 64' 'hello 4096' 'batches 32'
 $ copy tests/support/odd_program.pl
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst steady --requests 65 -q --limit 1000/60s --exec '/usr/bin/perl odd_program.pl WAY' --assert allowed==65 --assert 'worst>0'
 
 ## what is no answer, or one too many, ends the run with status 5, and the message shows it
 $ copy tests/support/odd_program.pl
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst steady --requests 100 -q --exec "/usr/bin/perl odd_program.pl first 'yes, \"sure\"'"
 ! rlctl: burst: perl wrote 'yes, "sure"': it is not JSON: request 1, of key '1'
 !   hint: a program answers each request with one line; see rlctl-exec(7)
@@ -44,7 +44,7 @@ $ rlctl burst steady --requests 100 -q --exec '/usr/bin/perl odd_program.pl hell
 ## no answer within --timeout is status 3
 $ each WAY never stops_reading closes_input
 $ copy tests/support/odd_program.pl
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst steady --requests 100 -q --timeout 500ms --exec '/usr/bin/perl odd_program.pl WAY'
 ! rlctl: burst: perl has not answered within 500ms: [..]
 !   hint: use a longer --timeout, or flush its output after each line
@@ -52,7 +52,7 @@ $ rlctl burst steady --requests 100 -q --timeout 500ms --exec '/usr/bin/perl odd
 
 ## the end of a program, or of its output, is status 5, and the message says how it ended
 $ copy tests/support/odd_program.pl
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst steady --requests 100 -q --exec '/usr/bin/perl odd_program.pl exits 7'
 ! rlctl: burst: perl ended with status 7: request 1, of key '1'
 !   hint: a program reads requests until its standard input ends; see rlctl-exec(7)
@@ -99,7 +99,7 @@ $ write three.pl
 < $| = 1;
 < <STDIN>, print "1\n" for 1 .. 3;
 < die "no more\n";
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst steady --rate 100/s --duration 1s --clock real --exec '/usr/bin/perl three.pl' -q
 ! rlctl: burst: perl ended with status 255: [..]; its standard error ends with: no more
 !   hint: a program reads requests until its standard input ends; see rlctl-exec(7)
@@ -112,7 +112,7 @@ $ rlctl burst --clock real --exec-clock wall --exec true
 ## without a server on this machine, a program runs without one
 $ write asks.sh
 < while read -r line; do echo ${RLCTL_REDIS_URL:+0}${RLCTL_REDIS_URL:-1}; done
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst --limit 3/60s -q --exec '/bin/sh asks.sh' --assert allowed==6
 
 ## a reset comes before each further schedule, and the numbers begin anew
@@ -128,14 +128,14 @@ $ write counts.pl
 <   /"id":(\d+)/ && $1 == ++$id or die "wrong after $resets resets: $_";
 <   print "1\n";
 < }
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary --tries 200 --limit 1/60s -q --exec '/usr/bin/perl counts.pl'
 $ cat resets
 more than ten
 
 ## a program is compared with other limiters, and the first request that they decide differently is named
 $ copy tests/limiters/fixed-window.pl
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst -q --exec '/usr/bin/perl fixed-window.pl' --compare fixed-window --model --limit 100/60s
 $ rlctl burst -q --exec '/usr/bin/perl fixed-window.pl' --compare sliding-window-log --model --limit 100/60s
 ! rlctl: burst: the limiters differ, first at request 101 (key '1'): perl allows it, sliding-window-log denies it
@@ -143,7 +143,7 @@ $ rlctl burst -q --exec '/usr/bin/perl fixed-window.pl' --compare sliding-window
 
 ## what is found in a program is written, with the commands that replay and repeat it
 $ copy tests/limiters/fixed-window.pl
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary --limit 5/60s --tries 500 --seed 1 --exec '/usr/bin/perl fixed-window.pl' --write worst.log -q --assert worst==2
 $ cat worst.log
 # rlctl burst --limit 5/60s --exec '/usr/bin/perl fixed-window.pl' --replay worst.log
@@ -163,7 +163,7 @@ $ rlctl burst --replay worst.log --exec '/usr/bin/perl fixed-window.pl' --limit 
 
 ## a correct log never exceeds its limit, and tells no wrong figure
 $ copy tests/limiters/figures.pl
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary --exec '/usr/bin/perl figures.pl' --limit 2/60s --tries 2000 -q --assert 'worst<=1' --assert wrongly_denied==0 --assert 'most_stepping_back<=1'
 $ rlctl adversary --exec '/usr/bin/perl figures.pl' --limit 2/60s --exhaustive 3 -q --assert worst==1 --assert wrongly_denied==0
 $ rlctl burst poisson --exec '/usr/bin/perl figures.pl' --limit 20/s --keys 3 -q --assert retry_after_broken==0 --assert remaining_too_many==0
@@ -172,7 +172,7 @@ $ rlctl burst poisson --exec '/usr/bin/perl figures.pl' --limit 20/s --keys 3 -q
 $ write proud.pl
 < $| = 1;
 < print qq({"allowed":true,"remaining":7,"reset_after_us":1}\n) while <STDIN>;
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst steady --requests 3 --rate 1/s --limit 5/60s --exec '/usr/bin/perl proud.pl' -q --assert remaining_too_many==5 --assert reset_after_too_early_us==59999999
 
 ## a limiter by chance, or one that ignores resets, is no finding, but an error
@@ -183,7 +183,7 @@ $ write forever.pl
 < $| = 1;
 < my $count = 0;
 < while (<STDIN>) { print ++$count <= 5 ? "1\n" : "0\n" if !/"reset"/ }
-$ env PATH=/nowhere
+$ without-server
 $ rlctl adversary --exec '/usr/bin/perl chance.pl' --tries 500 -q
 ! rlctl: adversary: the limiter gave different answers to the same schedule, so the search cannot rely on it
 !   hint: it may use a clock of its own, random numbers, or state from before the reset
@@ -214,7 +214,7 @@ $ write configured/config.toml
 < exec = "/usr/bin/perl 'none.pl'"
 < [script.gone]
 < exec = "./none"
-$ env PATH=/nowhere
+$ without-server
 $ rlctl --config configured/config.toml burst --limit 100/60s mine -q --assert 'allowed>0'
 ! rlctl: burst: assertion 'allowed>0' does not hold: mine has 0
 [1]
@@ -262,7 +262,7 @@ $ cat decisions.jsonl
 
 ## --exec-clock gives a program the time of each request as its own
 $ copy tests/limiters/own-clock.pl
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst poisson --keys 3 --limit 5/10s --duration 500s --compare fixed-window --model -q --exec '/usr/bin/perl own-clock.pl' --exec-clock wall --assert 'sent>500'
 $ rlctl burst poisson --keys 3 --limit 5/10s --duration 500s --compare fixed-window --model -q --exec '/usr/bin/perl own-clock.pl monotonic' --exec-clock all --assert 'sent>500'
 $ rlctl burst poisson --keys 3 --limit 5/10s --duration 500s --compare fixed-window --model -q --exec '/usr/bin/perl own-clock.pl'

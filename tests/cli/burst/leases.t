@@ -19,7 +19,7 @@ $ write release.lua
 < return redis.call('ZREM', KEYS[1], ARGV[3])
 $ write first.lua
 < return redis.call('ZREM', KEYS[1], ARGV[1])
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst acquire.lua --head 'release release.lua' --args '{limit} {lease_ms} {holder} {now_ms}' --concurrency 3 --lease 5s --hold 1s --crash 10% -q --assert held==3 --assert starved==0 --assert leaked==0
 $ rlctl burst acquire.lua --head 'release first.lua {holder}' --args '{limit} {lease_ms} {holder} {now_ms}' --concurrency 3 --hold 1s -q --assert held==3 --assert leaked==0
 $ rlctl burst acquire.lua --head 'release first.lua' --args '{limit} {lease_ms} {holder} {now_ms}' --concurrency 3 --hold 1s -q --assert held==3 --assert leaked==0 --assert starved==0
@@ -109,7 +109,7 @@ rlctl burst steady set.lua counter.lua never.lua --concurrency 3 --lease 5s \
 ## a program is asked for leases, and one that is right has what the model has
 $ each WHERE --model "--exec '/usr/bin/perl semaphore.pl'"
 $ copy tests/limiters/semaphore.pl
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst WHERE --concurrency 4 --lease 2s --hold 1s~ --crash 10% --renew --keys 2 --rate 10/s -q --assert held==4 --assert allowed==28 --assert denied==43 --assert longest_shut_out_us==1299679 --assert starved==0 --assert leaked==0 --assert renewals_refused==0 --assert refused_while_held==0 --assert end_taken==0 --assert end_too_many==0
 
 ## a replayed log says how long leases were held
@@ -134,7 +134,7 @@ $ rlctl burst --replay log.csv --fields hold=s --concurrency 1 --model
 [2]
 
 ## assertions are about leases, with --concurrency
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst --concurrency 2 --model -q --assert 'held<=2' --assert 'leaked==0' --assert 'starved==0'
 $ rlctl burst --concurrency 2 --model -q --assert 'held<2'
 ! rlctl: burst: assertion 'held<2' does not hold: concurrency has 2

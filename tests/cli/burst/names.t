@@ -55,7 +55,7 @@ $ write rlctl.toml
 < file = "configured.lua"
 < args = "{now}"
 $ env RLCTL_CONFIG=rlctl.toml
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst ./count --limit 20/60s --args '{now}' -q
 ! rlctl: burst: warning: count: denied after 1 request, not 20: its own limit differs, the burst is missing, or its reply is misread
 $ rlctl burst count --limit 20/60s -q
@@ -92,7 +92,7 @@ $ write b/limit.lua
 < return redis.call('INCR', KEYS[1]) <= 2 and 1 or 0
 $ write gcra
 < return redis.call('INCR', KEYS[1]) <= 3 and 1 or 0
-$ env PATH=/nowhere
+$ without-server
 $ rlctl burst a/limit.lua ./b/limit.lua ./gcra gcra --args '{now}' --limit 20/60s -q --assert 'allowed<0'
 ! rlctl: burst: warning: a/limit.lua: denied after 1 request, not 20: its own limit differs, the burst is missing, or its reply is misread
 ! rlctl: burst: warning: ./b/limit.lua: denied after 2 requests, not 20: its own limit differs, the burst is missing, or its reply is misread

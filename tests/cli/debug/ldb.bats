@@ -34,6 +34,12 @@ setup() {
   assert_line '= 1'
 }
 
+@test "an error that the script catches is shown once" {
+  printf "redis.call('SET', KEYS[1], 'x')\\nredis.pcall('INCR', KEYS[1])\\nreturn 1\\n" >caught.lua
+  run -0 rlctl -u private: debug -q --ldb caught.lua k <<<$'s\ns\nq'
+  assert_equal "$(grep -c 'value is not an integer' <<<"$output")" 1
+}
+
 @test "a server that is killed at a stop ends the session with status 3" {
   start_server
   mkfifo commands

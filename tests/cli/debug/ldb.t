@@ -93,39 +93,29 @@ all breakpoints removed
 ! rlctl: debug: 2 of the commands failed; the first is line 11: 'print nope'
 [2]
 
-## a step shows the calls and the messages, and an error that the script catches once
+## a step shows the calls and the messages
 $ write calls.lua
 < redis.call('DEL', 'a b', 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 < redis.breakpoint() redis.debug({a = 'b'}, nil)
-< redis.pcall('INCR', KEYS[1])
 < return redis.error_reply('MYERR no')
 $ rlctl -u private: debug -q --ldb calls.lua k --setup 'SET {key} x'
 < s
 < c
-< s
 < c
 * calls.lua:1, at the beginning
 -> 1  redis.call('DEL', 'a b', 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
    2  redis.breakpoint() redis.debug({a = 'b'}, nil)
-   3  redis.pcall('INCR', KEYS[1])
+   3  return redis.error_reply('MYERR no')
 |   redis> DEL a b 2 3 4 5 6 7 8 9 ...      0
 * calls.lua:2
    1  redis.call('DEL', 'a b', 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
 -> 2  redis.breakpoint() redis.debug({a = 'b'}, nil)
-   3  redis.pcall('INCR', KEYS[1])
-   4  return redis.error_reply('MYERR no')
+   3  return redis.error_reply('MYERR no')
 |   debug> line 2: {[..]b[..]}, nil
 * calls.lua:3, redis.breakpoint()
    1  redis.call('DEL', 'a b', 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)
    2  redis.breakpoint() redis.debug({a = 'b'}, nil)
--> 3  redis.pcall('INCR', KEYS[1])
-   4  return redis.error_reply('MYERR no')
-|   redis> INCR k
-[..]   value is not an integer or out of range
-* calls.lua:4
-   2  redis.breakpoint() redis.debug({a = 'b'}, nil)
-   3  redis.pcall('INCR', KEYS[1])
--> 4  return redis.error_reply('MYERR no')
+-> 3  return redis.error_reply('MYERR no')
 = -MYERR no
 no key was changed
 [5]

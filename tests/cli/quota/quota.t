@@ -302,7 +302,7 @@ $ redis ACL SETUSER monitor reset on nopass ~* +ping
 OK
 $ env REDISCLI_AUTH=x
 $ rlctl quota k --user monitor
-RATELIMIT UNKNOWN - unix://monitor:***@[..]: NOPERM this user has no permissions to run the 'time' command
+RATELIMIT UNKNOWN - unix://monitor:***@[..]: NOPERM this user has no permissions to run the 'time' command[..]
 hint: grant what quota needs, besides access to its keys: ACL SETUSER monitor +time +type +pttl +getrange +llen +lindex +zcard +zcount +zrange +hlen +hmget +hgetall
 [3]
 $ redis ACL SETUSER monitor resetkeys ~good* +@all
