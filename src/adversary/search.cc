@@ -211,7 +211,7 @@ void require_enough_tries(const SearchRequest& request) {
   throw UsageError(
       fmt::format("{} requests are too few for a limit that {} requests fill", request.tries,
                   fills),
-      fmt::format("pass --tries {} or more, or a smaller limit, which has the same flaws",
+      fmt::format("pass --tries {} or more, or a smaller limit, which has most of the same flaws",
                   kMinFills * fills));
 }
 

@@ -22,7 +22,8 @@ void add_lock_outs(const AnswerObservation& observation, std::vector<Finding>& f
          .severity = Severity::kCritical,
          .what = *observation.denied_for_ever,
          .detail =
-             "Once the limit is reached, a client is denied forever, though it sends nothing.",
+             "Once the limit is reached, a client that sends nothing is denied for as long as "
+             "was tried.",
          .fix = "let requests leave the window when it ends"});
   }
   if (const auto& lock_out = observation.probed.lock_out) {

@@ -292,9 +292,28 @@ Verdict judge_looks(const Examination& exam, const Schedule& schedule) {
       .fix = "let a request of cost 0 change nothing, not even a TTL, or refuse it"};
 }
 
+/// Compares a schedule with the same one without its request of more than is left.
+Verdict judge_too_large(const Examination& exam) {
+  auto schedule = exam.filling(0);
+  const auto usual = allowed_from(exam.ask(schedule), 0);
+  schedule.insert(schedule.begin() + 1, joined({}, exam.start, exam.at_once).front());
+  const auto answers = exam.ask(schedule);
+  const bool is_denied = answers.size() > 2 && !answers[1].allowed;
+  if (!is_denied || allowed_from(answers, 0) == usual) return std::nullopt;
+  return Finding{
+      .name = "wrong-cost",
+      .severity = Severity::kCritical,
+      .what = schedule_text(schedule, answers),
+      .detail = fmt::format("A request of cost {} was denied, and changes what follows. Without "
+                            "it, {} of cost 1 are allowed.",
+                            exam.at_once, counted(usual, "request")),
+      .fix = "count a request only if it is allowed"};
+}
+
 Verdict judge_costs(const Examination& exam) {
   if (exam.profile.costs.empty()) return std::nullopt;
   if (auto finding = judge_units(exam)) return finding;
+  if (auto finding = judge_too_large(exam)) return finding;
   const auto full = static_cast<std::size_t>(exam.at_once) + 1;
   const auto third = exam.window() / 3, end = end_of(exam);
   const auto first = joined({}, exam.start, 0), filled = joined(first, exam.start, 1, full);

@@ -200,20 +200,19 @@ void find_missing_ttls(const Observation& observation, Flaws& flaws) {
       const auto* call = left.expires ? nullptr : last_write(request, left.key);
       if (call == nullptr) continue;
       const bool locks_out = observation.is_denied_for_ever;
-      flaws.add(
-          {.name = "no-ttl",
-           .line = call->line,
-           .severity = locks_out ? Severity::kCritical : Severity::kWarning,
-           .what = text_of(*call),
-           .detail =
-               fmt::format("{} has no TTL when the script returns. {}", quoted_and_masked(left.key),
-                           locks_out ? "Its client is denied forever."
-                                     : "It stays in memory when its client never comes back."),
-           .fix = increments(*call)
-                      ? "set a TTL when the key is new: if the new count is 1, PEXPIRE it by the "
-                        "window"
-                      : "set a TTL of at least the window on each call that writes the key: "
-                        "PEXPIRE"});
+      flaws.add({.name = "no-ttl",
+                 .line = call->line,
+                 .severity = locks_out ? Severity::kCritical : Severity::kWarning,
+                 .what = text_of(*call),
+                 .detail = fmt::format(
+                     "{} has no TTL when the script returns. {}", quoted_and_masked(left.key),
+                     locks_out ? "Its client is denied forever."
+                               : "It stays in memory when its client never comes back."),
+                 .fix = increments(*call)
+                            ? "set a TTL when the key is new: if the new count is what this call "
+                              "added, PEXPIRE it by the window"
+                            : "set a TTL of at least the window on each call that writes the key: "
+                              "PEXPIRE"});
     }
   }
 }
@@ -805,6 +804,7 @@ void find_bounds_in_other_units(const Observation& observation, Flaws& flaws) {
 void find_time_in_other_unit(const Observation& observation, Flaws& flaws) {
   const auto* call = time_stored_in(observation);
   if (!has_cause(observation, Cause::Kind::kUnit) || call == nullptr) return;
+  if (flaws.has("mixed-units", Severity::kCritical)) return;  // that of a TTL may be why
   const auto& [kind, given, meant] = *observation.cause;
   flaws.add(
       {.name = "mixed-units",

@@ -1,4 +1,4 @@
--- A counter of costs, which sets its TTL if the first request costs one.
+-- A counter of costs, which sets its TTL if the first request costs one. A denied request takes what was left.
 --
 -- rlctl: allowed <=limit
 --
@@ -10,6 +10,6 @@
 -- ! hint: add {cost} to args
 -- [3]
 
-local used = redis.call('INCRBY', KEYS[1], ARGV[1])  -- want: no-ttl critical (1 2)
+local used = redis.call('INCRBY', KEYS[1], ARGV[1])  -- want: no-ttl critical (1 2), wrong-cost critical (1 2)
 if used == 1 then redis.call('EXPIRE', KEYS[1], ARGV[2]) end
 return used

@@ -51,8 +51,8 @@ $ rlctl burst steady limiter.lua --requests 9 --limit 5/60s --rate 1/10s --args 
 $ rlctl lint limiter.lua --limit 5/60s --setup 'HSET {key} rate 5'
 limiter.lua:2: critical: no-ttl: HINCRBY ann n 1
     'ann' has no TTL when the script returns. Its client is denied forever.
-    Fix: set a TTL when the key is new: if the new count is 1, PEXPIRE it by the
-    window.
+    Fix: set a TTL when the key is new: if the new count is what this call
+    added, PEXPIRE it by the window.
 1 critical finding in 1 script (2873 requests)
 Search for requests that exceed the limit:
     rlctl adversary limiter.lua --limit 5/60s --setup 'HSET {key} rate 5'

@@ -38,7 +38,7 @@ needs_plain_rules() {
   needs_plain_rules
   says <<END
 +@all +@list : ok user 'limiter' may call what check needs, with every algorithm 
-$log +acl|getuser -@list +lindex +llen +rpush +ltrim : ok user 'limiter' may call what check needs, with sliding-window-log; $others # $grants
+$log +acl|getuser : ok user 'limiter' may call what check needs, with sliding-window-log; $others # $grants
 $log +acl|getuser -time : failure user 'limiter' lacks +time for check with sliding-window-log; ${others/lacks/lacks +time} grant it: ACL SETUSER limiter +time; ${grants/limiter/limiter +time}
 +@all -evalsha : failure user 'limiter' lacks +evalsha for check with sliding-window-log; lacks +evalsha for reset grant it: ACL SETUSER limiter +evalsha
 +@all -script : failure user 'limiter' lacks +script|load for check with sliding-window-log; lacks +script|load for reset grant it: ACL SETUSER limiter '+script|load'

@@ -24,13 +24,13 @@ $ rlctl lint --config my.toml mine gcra - --limit 2/10s
 counter.lua:1: critical: no-ttl: INCR count:ann
     'count:ann' has no TTL when the script returns. Its client is denied
     forever.
-    Fix: set a TTL when the key is new: if the new count is 1, PEXPIRE it by the
-    window.
+    Fix: set a TTL when the key is new: if the new count is what this call
+    added, PEXPIRE it by the window.
 stdin:1: critical: no-ttl: INCR ann
     'ann' has no TTL when the script returns. Its client is denied forever.
-    Fix: set a TTL when the key is new: if the new count is 1, PEXPIRE it by the
-    window.
-2 critical findings in 3 scripts (7930 requests)
+    Fix: set a TTL when the key is new: if the new count is what this call
+    added, PEXPIRE it by the window.
+2 critical findings in 3 scripts (7937 requests)
 Search for requests that exceed the limit:
     rlctl adversary mine --config my.toml --limit 2/10s
     rlctl adversary gcra --config my.toml --limit 2/10s
@@ -65,16 +65,16 @@ $ write my.toml
 < [script.mine]
 < exec = "perl endless.pl"
 $ rlctl lint --config my.toml mine gcra --limit 2/60s
-mine: critical: locked-out: Once the limit is reached, a client is denied forever, though it sends nothing
+mine: critical: locked-out: Once the limit is reached, a client that sends nothing is denied for as long as was tried
     Seen: 2 of 3 allowed at 0 s, 0 of 1 at 3h40m.
     Fix: let requests leave the window when it ends.
-1 critical finding in 2 limiters (7188 requests)
+1 critical finding in 2 limiters (7202 requests)
 Search for requests that exceed the limit:
     rlctl adversary mine --config my.toml --limit 2/60s --cost 1,2
     rlctl adversary gcra --config my.toml --limit 2/60s
 [2]
 $ rlctl lint --config my.toml mine --limit 2/60s --json
-{"finding":"locked-out","severity":"critical","script":"mine","schedule":"2 of 3 allowed at 0 s, 0 of 1 at 3h40m","detail":"Once the limit is reached, a client is denied forever, though it sends nothing.","fix":"let requests leave the window when it ends"}
+{"finding":"locked-out","severity":"critical","script":"mine","schedule":"2 of 3 allowed at 0 s, 0 of 1 at 3h40m","detail":"Once the limit is reached, a client that sends nothing is denied for as long as was tried.","fix":"let requests leave the window when it ends"}
 {"script":"mine","tested":["requests below a limit of 2, each 51 s, 59.99 s, 60 s, 60.01 s, 60.99 s, 61.01 s","one request more than the limit at one instant","clients that ask slightly more often than what refills, and far more often","a second client after one that has reached the limit","costs of 0, of more than is left, and above the limit, unless an error refuses them"],"not_tested":[]}
 [2]
 $ rlctl lint --config my.toml mine --args '{now}'
@@ -110,8 +110,8 @@ $ write counter.lua
 $ rlctl lint counter.lua --allowed-when '<=limit' --limit 1000/60s
 counter.lua:1: critical: no-ttl: INCR ann
     'ann' has no TTL when the script returns. Its client is denied forever.
-    Fix: set a TTL when the key is new: if the new count is 1, PEXPIRE it by the
-    window.
+    Fix: set a TTL when the key is new: if the new count is what this call
+    added, PEXPIRE it by the window.
 1 critical finding in 1 script (9025 requests)
 Search for requests that exceed the limit:
     rlctl adversary counter.lua --limit 1000/60s --allowed-when '<=limit'
@@ -120,8 +120,8 @@ Search for requests that exceed the limit:
 $ rlctl lint counter.lua --allowed-when '<=limit' --limit 2000/60s
 counter.lua:1: critical: no-ttl: INCR ann
     'ann' has no TTL when the script returns. Its client is denied forever.
-    Fix: set a TTL when the key is new: if the new count is 1, PEXPIRE it by the
-    window.
+    Fix: set a TTL when the key is new: if the new count is what this call
+    added, PEXPIRE it by the window.
 1 critical finding in 1 script (9025 requests)
 ! rlctl: lint: warning: counter.lua: the limit 2000/60s is scaled down to 20/60s: the traffic must exceed it
 [2]

@@ -302,15 +302,15 @@ $ redis ACL SETUSER monitor reset on nopass ~* +ping
 OK
 $ env REDISCLI_AUTH=x
 $ rlctl quota k --user monitor
-RATELIMIT UNKNOWN - unix://monitor:***@[..]: NOPERM this user has no permissions to run the 'time' command[..]
+RATELIMIT UNKNOWN - unix://monitor:***@[..]: NOPERM [..]
 hint: grant what quota needs, besides access to its keys: ACL SETUSER monitor +time +type +pttl +getrange +llen +lindex +zcard +zcount +zrange +hlen +hmget +hgetall
 [3]
 $ redis ACL SETUSER monitor resetkeys ~good* +@all
 OK
 $ rlctl quota good bad --user monitor --limit 5/60s
-RATELIMIT UNKNOWN - 'bad': unix://monitor:***@[..]: NOPERM this user has no permissions to access one of the keys used as arguments; others: 1 OK | 'good used'=0;4;4.75;0;5 'good remaining'=5;;;0;5 'good reset'=0s
+RATELIMIT UNKNOWN - 'bad': unix://monitor:***@[..]: NOPERM [..]; others: 1 OK | 'good used'=0;4;4.75;0;5 'good remaining'=5;;;0;5 'good reset'=0s
 OK good does not exist (0 of 5)
-UNKNOWN 'bad': unix://monitor:***@[..]: NOPERM this user has no permissions to access one of the keys used as arguments
+UNKNOWN 'bad': unix://monitor:***@[..]: NOPERM [..]
 [3]
 
 ## a key of another type or algorithm is UNKNOWN; a hint with a bar, which would begin performance data, is left out
