@@ -68,7 +68,7 @@ void Confirmer::ask_server(const script::Candidate& candidate, const traffic::Tr
   } catch (const redis::Error& error) {
     const bool is_lost = has_started && error.failure() == redis::Failure::kUnreachable;
     confirmation_.why_not = is_lost ? "it ended before it had decided all" : error.what();
-  } catch (const UsageError& error) {  // a script that cannot be given the virtual time there
+  } catch (const UsageError& error) {  // see compare(), or the script cannot be given the time
     confirmation_.why_not = error.what();
   } catch (const OutputError& error) {
     confirmation_.why_not = error.what();
@@ -83,18 +83,21 @@ void Confirmer::compare(exec::ClockedDecider& server, const script::Candidate& c
   const auto difference = difference_of(server, arrival, allowed, delay);
   ++confirmation_.requests;
   if (difference.empty()) return;
+  // The engine is that of Redis 7.
+  const bool is_older = confirmation_.server.starts_with("Redis 6");
+  auto what = fmt::format("{} {} request {} of {}{}, and {} {}",
+                          is_older ? "rlctl, as Redis 7," : "a fault of rlctl: it",
+                          allowed ? "allowed" : "denied", number, of, name_of(candidate),
+                          confirmation_.server, difference);
+  if (is_older) throw UsageError(what);
   throw ProblemError(
       {.status = ExitStatus::kUnreachable,
        .code = "engine_differs",
-       .message = fmt::format("a fault of rlctl: it {} request {} of {}{}, and {} {}",
-                              allowed ? "allowed" : "denied", number, of, name_of(candidate),
-                              confirmation_.server, difference),
-       .hint = fmt::format(
-           "unless the script depends on os.clock(), on the order of a set's members or, with "
-           "Redis 6, on math.random(), please report it with the script and this command: {}; a "
-           "server decides "
-           "all of it with -u private:",
-           command_line(command_))});
+       .message = std::move(what),
+       .hint = fmt::format("unless the script depends on os.clock() or on the order of a set's "
+                           "members, please report it with the script and this command: {}; a "
+                           "server decides all of it with -u private:",
+                           command_line(command_))});
 }
 
 std::optional<double> Confirmer::confirm(const script::Candidate& candidate,

@@ -221,7 +221,7 @@ std::optional<limiter::Decision> Program::take() {
 
 Answer Program::read(std::string_view line) {
   try {
-    return read_answer(line);
+    return read_answer(line, in_flight_[answered_ % pipeline_].sent_at());
   } catch (const UsageError& error) {
     fail(fmt::format("wrote '{}': {}", escape(line, kMostShown), error.what()),
          "a program answers each request with one line; see rlctl-exec(7)");

@@ -32,11 +32,15 @@ std::optional<std::int64_t> integer_member(const Json& object, const char* name,
                   escape(member->dump(-1, ' ', false, Json::error_handler_t::replace), 60)));
 }
 
+/// A time to wait, in answer to a request at `now`.
 std::optional<std::chrono::microseconds> time_member(const Json& object, const char* name,
+                                                     std::chrono::microseconds now,
                                                      std::int64_t least = 0) {
   const auto number = integer_member(object, name, least);
   if (!number) return std::nullopt;
-  return std::chrono::microseconds{*number};
+  const std::chrono::microseconds wait{*number};
+  if (!limiter::is_instant(wait, now)) return wait;
+  throw UsageError(fmt::format("\"{}\" is {}, a time since 1970: subtract now_us", name, *number));
 }
 
 limiter::Decision decision_of(bool allowed) {
@@ -55,7 +59,7 @@ Answer read_hello(const Json& hello) {
   return answer;
 }
 
-Answer read_object(const Json& object) {
+Answer read_object(const Json& object, std::chrono::microseconds now) {
   if (const auto hello = object.find("hello"); hello != object.end()) return read_hello(*hello);
   const auto allowed = object.find("allowed");
   if (allowed == object.end()) throw UsageError("it has no \"allowed\"");
@@ -68,12 +72,12 @@ Answer read_object(const Json& object) {
     decision.remaining = std::max<std::int64_t>(*remaining, 0);
   }
   // -1 says that waiting does not help.
-  const auto retry_after = time_member(object, "retry_after_us", limiter::kNever.count());
+  const auto retry_after = time_member(object, "retry_after_us", now, limiter::kNever.count());
   if (retry_after && !decision.allowed) decision.retry_after = *retry_after;
-  if (const auto reset_after = time_member(object, "reset_after_us")) {
+  if (const auto reset_after = time_member(object, "reset_after_us", now)) {
     decision.reset_after = *reset_after;
   }
-  const auto delay = time_member(object, "delay_us");
+  const auto delay = time_member(object, "delay_us", now);
   if (delay && decision.allowed) decision.delay = *delay;
   return answer;
 }
@@ -117,7 +121,7 @@ void RequestWriter::append(std::string& out, const RequestLine& request) const {
   out += is_lease ? lease_ : limit_;
 }
 
-Answer read_answer(std::string_view line) {
+Answer read_answer(std::string_view line, std::chrono::microseconds now) {
   // The most frequent ones.
   if (line == "1" || line == "{\"allowed\":true}") return {.decision = decision_of(true)};
   if (line == "0" || line == "{\"allowed\":false}") return {.decision = decision_of(false)};
@@ -126,7 +130,7 @@ Answer read_answer(std::string_view line) {
   if (json.is_number_integer() && (json == 0 || json == 1))
     return {.decision = decision_of(json == 1)};
   if (!json.is_object()) throw UsageError("it is neither an object nor 1 nor 0");
-  return read_object(json);
+  return read_object(json, now);
 }
 
 }  // namespace rlctl::exec

@@ -55,7 +55,8 @@ struct Answer {
   std::optional<std::int64_t> id = {};  ///< of the request, if it says
 };
 
-/// Parses a line, without its newline. Throws UsageError, which says what is wrong with it.
-Answer read_answer(std::string_view line);
+/// Parses a line, without its newline, that answers a request at `now`. Throws UsageError, which
+/// says what is wrong with it.
+Answer read_answer(std::string_view line, std::chrono::microseconds now);
 
 }  // namespace rlctl::exec

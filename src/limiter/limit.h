@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -40,6 +41,12 @@ inline constexpr microseconds kLongestRefill{4'000'000'000'000'000};
 inline constexpr microseconds kLatestComputed{10'000'000'000'000'000};
 /// The maximum of limit * burst, which a double represents exactly.
 inline constexpr std::int64_t kLargestProduct = std::int64_t{1} << 53;
+
+/// Whether a wait is rather a time since 1970: as long as nothing is waited for, and near `now`.
+constexpr bool is_instant(microseconds wait, microseconds now) {
+  constexpr microseconds kYears = std::chrono::hours{24 * 365 * 20};
+  return std::min(wait, now) > kYears && wait > now - kYears && wait < now + kYears;
+}
 
 // ---- Limits ----
 

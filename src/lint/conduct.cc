@@ -138,15 +138,6 @@ Verdict judge_fair_share(const Examination& exam) {
 
 // ---- A second client ----
 
-/// What only these requests of a schedule were answered.
-std::int64_t allowed_to(const Schedule& schedule, const Answers& answers, std::uint32_t client) {
-  std::int64_t allowed = 0;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (schedule[i].client == client && answers[i].allowed) ++allowed;
-  }
-  return allowed;
-}
-
 Verdict judge_second_client(const Examination& exam) {
   if (exam.profile.is_global && !exam.profile.has_client) return std::nullopt;
   // Denials of the first may count against all.
@@ -154,11 +145,12 @@ Verdict judge_second_client(const Examination& exam) {
   auto schedule = exam.filling(0);
   schedule.insert(schedule.end(), static_cast<std::size_t>(kTries * exam.at_once),
                   schedule.front());
+  const auto first = schedule.size();
   const auto other = exam.filling(1);
   schedule.insert(schedule.end(), other.begin(), other.end());
   const auto answers = exam.ask(schedule);
-  const auto got = allowed_to(schedule, answers, 1), usual = allowed_to(schedule, answers, 0);
-  if (answers.empty() || got == usual) return std::nullopt;
+  const auto got = allowed_from(answers, first), usual = allowed_from(exam.ask(other), 0);
+  if (answers.empty() || got >= usual) return std::nullopt;
   const bool is_global = exam.profile.is_global;
   return Finding{
       .name = "shared-limit",

@@ -189,14 +189,6 @@ std::string with_clock(std::string source, std::string_view clock) {
   return source;
 }
 
-/// Nothing is waited for as long.
-constexpr microseconds kNotAWait = std::chrono::hours{24 * 365 * 20};
-
-/// Whether a wait is rather a time since 1970, close to the time of the request.
-bool is_time(microseconds wait, microseconds now) {
-  return wait > kNotAWait && now > kNotAWait && wait > now - kNotAWait && wait < now + kNotAWait;
-}
-
 /// Reads a decision from one reply. Throws redis::Error.
 class DecisionReader {
  public:
@@ -287,7 +279,7 @@ class DecisionReader {
       refuse(word, time.expression, "is too long a time",
              time_hint(word, time, "choose the unit of the reply: s, ms or us"));
     }
-    if (is_time(*wait, values_.now)) {
+    if (limiter::is_instant(*wait, values_.now)) {
       refuse(word, time.expression, "is then a time since 1970, not one to wait for",
              time_hint(word, time, "subtract the time of the request in the unit of the reply"));
     }

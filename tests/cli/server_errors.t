@@ -70,7 +70,7 @@ $ redis ACL SETUSER ann on >pw ~* +@all -rpush
 OK
 $ env REDISCLI_AUTH=pw
 $ rlctl check k --limit 5/60s --user ann
-! rlctl: check: unix://ann:***@[..]/redis.sock: [..]user[..]
+! rlctl: check: unix://ann:***@[..]/redis.sock: [..]ser [..]
 !   hint: grant what sliding-window-log needs, besides access to its keys: ACL SETUSER ann +evalsha '+script|load' +time +llen +lindex +pttl +rpush +unlink +ltrim +pexpire
 [4]
 $ rlctl check k --limit 5/60s --user ann --json

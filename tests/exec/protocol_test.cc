@@ -13,6 +13,7 @@
 namespace exec_protocol_test {
 
 using namespace std::chrono_literals;
+using std::chrono::microseconds;
 using namespace rlctl;
 using namespace rlctl::exec;
 using namespace rlctl::test;
@@ -28,7 +29,7 @@ std::string written(const limiter::Limit& limit, const RequestLine& request) {
 
 /// Why a line is no answer.
 std::string wrong(std::string_view line) {
-  return refusal_of([&] { return read_answer(line); });
+  return refusal_of([&] { return read_answer(line, 1s); });
 }
 
 }  // namespace
@@ -94,7 +95,7 @@ TEST_CASE(
 TEST_CASE("an answer says whether the request is allowed, and more if it wants to") {
   for (const auto line : {"1", "{\"allowed\":true}", " { \"allowed\" : true , \"x\" : [{}] } "}) {
     CAPTURE(line);
-    const auto answer = read_answer(line);
+    const auto answer = read_answer(line, 1s);
     CHECK(answer.decision == limiter::Decision{.allowed = true,
                                                .remaining = limiter::kNotTold,
                                                .reset_after = limiter::kTimeNotTold});
@@ -106,26 +107,38 @@ TEST_CASE("an answer says whether the request is allowed, and more if it wants t
       {"0", "{\"allowed\":false}",
        R"({"allowed":false,"id":null,"remaining":null,"retry_after_us":null,"reset_after_us":null})"}) {
     CAPTURE(line);
-    CHECK(read_answer(line).decision == limiter::Decision{.allowed = false,
-                                                          .remaining = limiter::kNotTold,
-                                                          .retry_after = limiter::kTimeNotTold,
-                                                          .reset_after = limiter::kTimeNotTold});
+    CHECK(read_answer(line, 1s).decision ==
+          limiter::Decision{.allowed = false,
+                            .remaining = limiter::kNotTold,
+                            .retry_after = limiter::kTimeNotTold,
+                            .reset_after = limiter::kTimeNotTold});
   }
   const auto denied = read_answer(
-      R"({"allowed":false,"id":7,"remaining":0,"retry_after_us":5,"reset_after_us":6,"delay_us":7})");
+      R"({"allowed":false,"id":7,"remaining":0,"retry_after_us":5,"reset_after_us":6,"delay_us":7})",
+      1s);
   CHECK(denied.id == 7);
   CHECK(denied.decision ==
         limiter::Decision{.allowed = false, .retry_after = 5us, .reset_after = 6us});
   const auto allowed = read_answer(
-      R"({"allowed":true,"remaining":4,"retry_after_us":5,"reset_after_us":6,"delay_us":7})");
+      R"({"allowed":true,"remaining":4,"retry_after_us":5,"reset_after_us":6,"delay_us":7})", 1s);
   CHECK(allowed.decision ==
         limiter::Decision{.allowed = true, .remaining = 4, .reset_after = 6us, .delay = 7us});
 }
 
+TEST_CASE("a time since 1970 is none to wait for") {
+  const microseconds now{1767225600000000};
+  for (const auto name : {"delay_us", "retry_after_us", "reset_after_us"}) {
+    const auto line = fmt::format(R"({{"allowed":true,"{}":{}}})", name, (now + 5s).count());
+    CHECK(refusal_of([&] { return read_answer(line, now); }) ==
+          fmt::format("\"{}\" is 1767225605000000, a time since 1970: subtract now_us", name));
+    CHECK_NOTHROW(read_answer(line, 1s));
+  }
+}
+
 TEST_CASE("numbers are whole, and within bounds") {
-  CHECK(read_answer(R"({"allowed":false,"retry_after_us":-1})").decision.retry_after ==
+  CHECK(read_answer(R"({"allowed":false,"retry_after_us":-1})", 1s).decision.retry_after ==
         limiter::kNever);
-  CHECK(read_answer(R"({"allowed":true,"remaining":10000000000000000})").decision.remaining ==
+  CHECK(read_answer(R"({"allowed":true,"remaining":10000000000000000})", 1s).decision.remaining ==
         10'000'000'000'000'000);
   for (const auto* number :
        {"10000000000000001", "9223372036854775808", "18446744073709551616", "1e400",
@@ -133,7 +146,7 @@ TEST_CASE("numbers are whole, and within bounds") {
     CAPTURE(number);
     CHECK(wrong(fmt::format(R"({{"allowed":true,"remaining":{}}})", number)) != "accepted");
   }
-  CHECK(read_answer(R"({"allowed":true,"remaining":-1})").decision.remaining == 0);
+  CHECK(read_answer(R"({"allowed":true,"remaining":-1})", 1s).decision.remaining == 0);
   CHECK(wrong(R"({"allowed":true,"id":0})") ==
         "\"id\" must be a whole number from 1 to 10000000000000000, not 0");
   CHECK(wrong(R"({"allowed":false,"retry_after_us":-2})") ==
@@ -178,9 +191,9 @@ TEST_CASE("a line that is no answer is refused with the reason") {
 }
 
 TEST_CASE("a hello says how many requests may be in flight") {
-  CHECK(read_answer(R"({"hello":{}})").pipeline == 1);
-  CHECK(read_answer(R"({"hello":{"pipeline":null,"x":1},"x":1})").pipeline == 1);
-  CHECK(read_answer(R"({"hello":{"pipeline":4096}})").pipeline == 4096);
+  CHECK(read_answer(R"({"hello":{}})", 1s).pipeline == 1);
+  CHECK(read_answer(R"({"hello":{"pipeline":null,"x":1},"x":1})", 1s).pipeline == 1);
+  CHECK(read_answer(R"({"hello":{"pipeline":4096}})", 1s).pipeline == 4096);
   CHECK(wrong(R"({"hello":1})") == "\"hello\" is not an object");
   CHECK(wrong(R"({"hello":null})") == "\"hello\" is not an object");
   for (const auto* pipeline : {"0", "-1", "4097", "1000000000", "1e2", "2.5", "\"2\""}) {

@@ -13,7 +13,7 @@ $ rlctl check k --limit 3/month@Europe/Zurich --now 2026-10-31T23:00:00Z --heade
 RateLimit-Policy: "month@Europe/Zurich";q=3;w=2592000
 RateLimit: "month@Europe/Zurich";r=1;t=2592000
 $ rlctl inspect k --limit 3/month@Europe/Zurich --now 2026-10-31T23:00:00Z
-key        k                      string, 80 bytes, ttl [..]
+key        k                      string, [..] bytes, ttl [..]
 algorithm  fixed-window           limit 3/month@Europe/Zurich
 used       2 of 3                 1 remaining, resets in 30d0h0m
 now        2026-10-31T23:00:00Z   [..] the server's clock
