@@ -112,12 +112,13 @@ class RowTable {
   void add_siblings(const Question& question, std::vector<std::string>& names) const;
   void add_lasting_siblings(std::string_view key, std::vector<std::string>& names) const;
   void add_fields(std::string_view key, std::vector<std::string_view>& fields) const;
-  /// The key as another's part.
-  std::optional<Decoded> decode_part(const Question& question) const;
+  /// Reads the key by the row that fits best, but first by one that names it as a part of another.
   std::optional<Decoded> decode(const Question& question, const Siblings& siblings) const;
 
  private:
-  /// Of keys of a type, or of keys that are not there and may have a ban.
+  std::optional<Decoded> decode_part(const Question& question) const;
+
+  /// Of keys of a type, or of keys that do not exist and yet may deny requests.
   struct OfType {
     std::string_view type;
     std::vector<Entry> entries = {};
@@ -144,7 +145,7 @@ void RowTable::add(LibrarySection section) {
   std::vector<std::string_view> keys;
   std::vector<OtherName> others;
   OfType* of_type = nullptr;
-  bool has_ban = false, has_others = false;
+  bool may_deny_missing = false, has_others = false;
   for (const auto& [name, part, value, more, line] : row.text.settings) {
     if (name == "key") {
       keys = more;
@@ -156,14 +157,14 @@ void RowTable::add(LibrarySection section) {
       const bool is_new = others.empty() || others.back().text != value;
       if (is_new) others.push_back({value});
       for (const auto& each : more) others.push_back({each});
-      has_ban = has_ban || name == "ban";
+      may_deny_missing = may_deny_missing || name == "ban";
     }
     if (name == "field" || part == "field") row.fields.push_back(value);
     has_others = !others.empty() || has_others || part == "ttl" || name == "unless";
   }
   for (const auto& key : keys) {
     const Entry entry{.row = &row, .key = key, .text = key};
-    for (auto* type : {of_type, has_ban ? &types_.back() : nullptr}) {
+    for (auto* type : {of_type, may_deny_missing ? &types_.back() : nullptr}) {
       if (type == nullptr) continue;
       type->entries.push_back(entry);
       if (has_others) type->with_others.push_back(entry);
@@ -220,6 +221,7 @@ void RowTable::add_fields(std::string_view key, std::vector<std::string_view>& f
 }
 
 std::optional<Decoded> RowTable::decode_part(const Question& question) const {
+  if (question.content->type == "none") return std::nullopt;
   std::optional<Decoded> found;
   const auto add = [&](const Entry& entry, const Name& name) {
     if (found) return;
@@ -237,6 +239,7 @@ std::optional<Decoded> RowTable::decode_part(const Question& question) const {
 }
 
 std::optional<Decoded> RowTable::decode(const Question& question, const Siblings& siblings) const {
+  if (auto part = decode_part(question)) return part;
   const auto& content = *question.content;
   const auto* of_type = entries_of(content.type);
   const bool may_be_read = content.type != "string" || number_in(content.text);
@@ -301,21 +304,21 @@ Libraries::Libraries(Libraries&&) noexcept = default;
 Libraries& Libraries::operator=(Libraries&&) noexcept = default;
 
 Libraries::Libraries(std::span<const LibrarySection> own, const std::optional<std::string>& as) {
-  if (own.empty() && !as) return;
-  own_ = std::make_unique<RowTable>();
+  if (!own.empty()) own_ = std::make_unique<RowTable>();
+  for (const auto& section : own) own_->add(section);
   if (as) {
     const auto* value = find_by_name(kValues, *as);
     if (value == nullptr || !value->is_for_as) {
       throw UsageError(fmt::format("--read-as: unknown value {}{}", quoted_and_masked(*as),
                                    did_you_mean_or_all(*as, as_values())));
     }
+    as_ = std::make_unique<RowTable>();
     for (const std::string_view type : {"string", "list", "zset"}) {
       if (value->types.find(type) != std::string_view::npos) {
-        own_->add(section_for(value->name, type));
+        as_->add(section_for(value->name, type));
       }
     }
   }
-  for (const auto& section : own) own_->add(section);
 }
 
 std::vector<std::string> Libraries::siblings(const Question& question) const {
@@ -326,20 +329,16 @@ std::vector<std::string> Libraries::siblings(const Question& question) const {
 }
 
 Decoded Libraries::decode(const Question& question, const Siblings& siblings) const {
-  const auto& content = *question.content;
-  const bool is_there = content.type != "none";
-  if (own_) {
-    if (auto state = own_->decode(question, siblings)) return *std::move(state);
-    auto part = is_there ? own_->decode_part(question) : std::nullopt;
-    if (part) return *std::move(part);
-  }
-  auto ours = decode_ours(content);
+  const auto by = [&](const RowTable* table) {
+    return table == nullptr ? std::nullopt : table->decode(question, siblings);
+  };
+  if (auto state = by(own_.get())) return *std::move(state);
+  auto ours = decode_ours(*question.content);
   if (ours.certain) return ours;
-  auto part = is_there ? built_in().decode_part(question) : std::nullopt;
-  if (part) return *std::move(part);
-  if (auto state = built_in().decode(question, siblings)) return *std::move(state);
+  if (auto state = by(&built_in())) return *std::move(state);
+  if (auto state = by(as_.get())) return *std::move(state);
   if (ours.form != nullptr) return ours;
-  return decode_shape(content);
+  return decode_shape(*question.content);
 }
 
 std::vector<std::string> Libraries::lasting_siblings(std::string_view key) const {

@@ -32,20 +32,22 @@ using Siblings = std::map<std::string, KeySample, std::less<>>;
 
 class RowTable;
 
-/// The rows of a user, before the built-in ones.
+/// The rows of a user, then the built-in ones, then --read-as: a key is read by the first that
+/// fits.
 class Libraries {
  public:
   /// The built-in rows alone.
   Libraries();
-  /// `as` is how the user reads keys of any name: a value of --read-as. A row with mistakes makes
-  /// the keys that it matches unknown. Throws UsageError if `as` is not one of as_values().
+  /// `as` is how the user reads keys that no row describes: a value of --read-as. A row with
+  /// mistakes makes the keys that it matches unknown. Throws UsageError if `as` is not one of
+  /// as_values().
   explicit Libraries(std::span<const limiter::LibrarySection> own,
                      const std::optional<std::string>& as = {});
   ~Libraries();
   Libraries(Libraries&&) noexcept;
   Libraries& operator=(Libraries&&) noexcept;
 
-  /// Whether there are rows besides the built-in ones.
+  /// Whether there are rows that come before all other readings of a key.
   bool has_own() const { return own_ != nullptr; }
   /// The names of the keys that must be read before the key can be decoded, if it is not certainly
   /// one of this project.
@@ -60,7 +62,7 @@ class Libraries {
   std::vector<std::string_view> hash_fields(std::string_view key) const;
 
  private:
-  std::unique_ptr<RowTable> own_;  ///< null if the user has none
+  std::unique_ptr<RowTable> own_, as_;  ///< null if there are none
 };
 
 /// The built-in rows, each of which is read when the first key is met whose name it matches.

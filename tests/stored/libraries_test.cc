@@ -149,6 +149,22 @@ TEST_CASE("--read-as says what keys of any name hold") {
   CHECK_THROWS_AS(Libraries({}, "level"), UsageError);
 }
 
+TEST_CASE("what a row of the configuration names beside a key is a part of that key") {
+  const Libraries libraries(
+      tables("library.hit = {key = 'hit:*', type = 'string', value = 'count', ban = 'KEY:no'}"));
+  const auto ban = decode(libraries, "hit:a:no", text("1"));
+  CHECK(ban.part_of == "hit:a");
+  CHECK(ban.is_ban);
+}
+
+TEST_CASE("--read-as does not apply to keys that a row describes") {
+  const std::string id(64, 'a');
+  const Libraries libraries({}, "count");
+  const Siblings banned{{"{" + id + ":d}:blocked", {.type = "string", .text = "1"}}};
+  CHECK(decode(libraries, "{" + id + ":d}:hits", text("2"), banned).ban.has_value());
+  CHECK(decode(libraries, "rl:tb:{a}:ts", text("1795600000000")).part_of == "rl:tb:{a}");
+}
+
 TEST_CASE("without the other key, the state is unknown, and it says which one is missing") {
   const Siblings nothing{{"rl:tb:{ann}:ts", {.type = "none"}}};
   const auto gone = decode(built_in_libraries(), "rl:tb:{ann}", text("0"), nothing);

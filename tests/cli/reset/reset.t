@@ -127,6 +127,12 @@ left key={d41d8cd98f00b204e9800998ecf8427e:ann}:blocked type=string library=nest
 [5]
 $ rlctl reset --force -q {d41d8cd98f00b204e9800998ecf8427e:ann}:hits
 $ keys
+$ write own
+< library.hit = { key = "hit:*", type = "string", value = "count", ban = "KEY:blocked" }
+$ redis MSET hit:a 2 hit:a:blocked 1
+OK
+$ rlctl reset --force -q hit:a --config own
+$ keys
 
 ## without --limit the keys of common windows and the leases are removed; with it those of the limits; no search is made (own server)
 $ redis ACL SETUSER noscan reset on nopass ~* +@all -scan
