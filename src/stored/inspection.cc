@@ -595,8 +595,11 @@ bool InspectionBuilder::set_window() {
 }
 
 microseconds InspectionBuilder::first_live(microseconds newest) const {
-  if (result_.state.form->layout == Layout::kLeases) return result_.now + microseconds{1};
-  return std::max(result_.now, newest) - *result_.window + microseconds{1};
+  const auto& form = *result_.state.form;
+  if (form.layout == Layout::kLeases) return result_.now + microseconds{1};
+  // Other libraries remove what is older than a window by their clock, and count the rest.
+  const auto now = form.is_foreign() ? result_.now : std::max(result_.now, newest);
+  return now - *result_.window + microseconds{1};
 }
 
 void InspectionBuilder::fill_log(const EntryCounts& entries) {
