@@ -296,7 +296,7 @@ void InspectionBuilder::set_limit(const limiter::Limit& limit) {
 
 void InspectionBuilder::fill_unused() {
   if (limit_) set_limit(*limit_);
-  if (result_.state.ban) return apply_ban();
+  if (result_.state.ban) return;
   result_.used = 0;
   result_.next_free = result_.reset_after = microseconds{0};
   if (!limit_) return;
@@ -309,7 +309,6 @@ void InspectionBuilder::fill_text() {
   result_.state.form->is_foreign() ? fill_foreign() : fill_ours();
 }
 
-/// A ban decides, whatever is used.
 void InspectionBuilder::apply_ban() {
   const auto& ban = result_.state.ban;
   if (!ban) return;
@@ -477,7 +476,7 @@ void InspectionBuilder::fill_foreign() {
   set_told_limit();
   const auto limit = applicable_limit();
   if (limit && state.unknown.empty()) result_.state.unknown = contradiction(*limit);
-  if (!state.unknown.empty()) return apply_ban();
+  if (!state.unknown.empty()) return;
   if (state.before) {
     fill_two_windows();
   } else if (!state.counts.empty() || state.left) {
@@ -496,7 +495,6 @@ void InspectionBuilder::fill_foreign() {
       return;  // another algorithm's limit, such as a policy's
     }
   }
-  apply_ban();
 }
 
 /// A count of one window, or what is left in it.

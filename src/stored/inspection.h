@@ -181,6 +181,8 @@ class InspectionBuilder {
   std::optional<std::int64_t> freeing_entry() const;
   /// Sets next_free from the time of that entry.
   void set_next_free(microseconds freeing_entry);
+  /// For any key, after all else: a ban decides, whatever is used.
+  void apply_ban();
 
  private:
   void set_limit(const limiter::Limit& limit);
@@ -192,7 +194,6 @@ class InspectionBuilder {
   void fill_bucket(const limiter::Limit& limit);
   void fill_count();
   void fill_two_windows();
-  void apply_ban();
   std::optional<limiter::Limit> applicable_limit() const;
   void set_told_limit();
   std::string contradiction(const limiter::Limit& limit) const;

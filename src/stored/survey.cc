@@ -426,6 +426,7 @@ std::vector<Surveyed> Surveying::run() {
   drop_the_changed();
   for (auto& each : counted_) fill(each);
   read_freeing_entries();
+  for (auto& each : interpreters_) each.apply_ban();
   return std::move(results_);
 }
 

@@ -253,13 +253,15 @@ RATELIMIT WARNING - hits:ann 90% used (9 of 10) | used=9;8;9.5;0;10 remaining=1;
 $ rlctl quota --limit 10/60s --read-as remaining hits:ann
 RATELIMIT OK - hits:ann 10% used (1 of 10) | used=1;8;9.5;0;10 remaining=9;;;0;10
 $ write rlctl.toml
-< [library.hits]
-< key = "hits:*"
-< type = "string"
-< value = "remaining"
-< limit = "10/60s"
+< library.hits = { key = "hits:*", type = "string", value = "remaining", limit = "10/60s" }
+< library.log = { key = "log:*", type = "zset", value = "times", limit = "5/60s", ban = "KEY:no" }
 $ rlctl --config rlctl.toml quota hits:ann
 RATELIMIT OK - hits:ann 10% used (1 of 10) | used=1;8;9.5;0;10 remaining=9;;;0;10
+$ redis EVAL "redis.call('ZADD', 'log:a', redis.call('TIME')[1], 'm') return redis.call('SET', 'log:a:no', 1)" 0
+OK
+$ rlctl --config rlctl.toml quota log:a
+RATELIMIT CRITICAL - log:a banned by 'log:a:no', next free never | used=1;4;4.75;0;5 remaining=0;;;0;5 reset=[..]s
+[2]
 
 ## an address is found under the prefix that its policy keeps
 $ write rlctl.toml
