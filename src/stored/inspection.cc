@@ -296,7 +296,9 @@ void InspectionBuilder::set_limit(const limiter::Limit& limit) {
 
 void InspectionBuilder::fill_unused() {
   if (limit_) set_limit(*limit_);
-  if (result_.state.ban) return;
+  // A policy tells that the key is not another program's.
+  if (request_.algorithm != nullptr) result_.state.unknown.clear();
+  if (result_.state.ban || !result_.state.unknown.empty()) return;
   result_.used = 0;
   result_.next_free = result_.reset_after = microseconds{0};
   if (!limit_) return;
@@ -551,13 +553,9 @@ void InspectionBuilder::fill_two_windows() {
 }
 
 void InspectionBuilder::fill_elements(std::int64_t size) {
-  set_told_limit();
   result_.stored = size;
-  if (result_.limit) {
-    set_room(*result_.limit - size);
-  } else {
-    result_.remaining = size;
-  }
+  result_.state.left = size;
+  fill_foreign();
 }
 
 /// Sets `used`, and if a limit is known, remaining and the next_free of a key that has room. A

@@ -93,13 +93,16 @@ bool is_part(const Row& row, Role role, const KeySample& content) {
   return true;
 }
 
-/// The ban of a key that is not there.
-std::optional<Decoded> ban_of(const Row& row, const Name& name, const Siblings& siblings) {
-  if (row.ban.empty()) return std::nullopt;
-  auto key = row.ban.of(name);
-  const auto found = siblings.find(key);
-  if (found == siblings.end() || found->second.type == "none") return std::nullopt;
-  return Decoded{.ban = Ban{.key = std::move(key), .until = found->second.until}};
+/// What a key that does not exist means, unless it is unused: there may be a ban, and a list of
+/// which nothing is left does not exist either.
+std::optional<Decoded> read_missing(const Row& row, const Name& name, const Siblings& siblings) {
+  const auto ban = row.ban.empty() ? siblings.end() : siblings.find(row.ban.of(name));
+  if (ban != siblings.end() && ban->second.type != "none") {
+    return Decoded{.ban = Ban{.key = ban->first, .until = ban->second.until}};
+  }
+  if (!row.counts_elements()) return std::nullopt;
+  return Decoded{.unknown =
+                     "Redis keeps no empty list, so whether all or nothing is left is not known"};
 }
 
 }  // namespace
@@ -153,6 +156,7 @@ void RowTable::add(LibrarySection section) {
     } else if (name == "type") {
       const auto found = std::ranges::find(types_, value, &OfType::type);
       if (found != types_.end()) of_type = &*found;
+      may_deny_missing = may_deny_missing || value == "list";
     } else if (part == "key" || name == "previous" || name == "ban" || name == "others") {
       const bool is_new = others.empty() || others.back().text != value;
       if (is_new) others.push_back({value});
@@ -260,8 +264,8 @@ std::optional<Decoded> RowTable::decode(const Question& question, const Siblings
     std::optional<Fitting> fitting;
     if (content.type != "none") {
       fitting = read_by_row(row, name, question, siblings);
-    } else if (auto ban = ban_of(row, name, siblings)) {
-      fitting = Fitting{.state = *std::move(ban)};
+    } else if (auto state = read_missing(row, name, siblings)) {
+      fitting = Fitting{.state = *std::move(state)};
     }
     if (!fitting) return;
     if (!best || literals_here > literals || rank(*fitting) < rank(*best)) {

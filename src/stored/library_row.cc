@@ -264,8 +264,8 @@ void make_forms(Row& row) {
   if (value == Value::kTimes) form.layout = is_list ? Layout::kTimes : Layout::kScores;
   if (value == Value::kTimes && is_zset) form.name = "sliding-window-zset";
   if (value == Value::kLeases) form.layout = Layout::kLeases;
-  if (value == Value::kRemaining && is_list) form.layout = Layout::kElements;
-  if (value == Value::kRemaining && is_list) form.name = "token-bucket";
+  if (row.counts_elements()) form.layout = Layout::kElements;
+  if (row.counts_elements()) form.name = "token-bucket";
   if (!row.previous.empty()) form.name = "sliding-window-counter";
   constexpr std::array<std::int64_t, 4> kUnits{1'000'000'000, 1'000'000, 1000, 1};
   for (std::size_t i = 0; i < row.forms.size(); ++i) {

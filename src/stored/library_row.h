@@ -120,6 +120,9 @@ struct Row {
   std::array<Form, 8> forms = {};
   /// The form of a key that may also be another row's: without the name of an algorithm.
   Form form_of_several = {};
+
+  /// Whether it reads lists with an element for each unit that is left.
+  bool counts_elements() const { return type == "list" && value->value == Value::kRemaining; }
 };
 
 /// A mistake in a row, and where.

@@ -202,9 +202,7 @@ class Description {
   /// Why it is not known how much is used, or what helps.
   std::string unknown_use() const {
     if (!state_.unknown.empty()) return state_.unknown;
-    const auto layout = state_.form->layout;
-    const bool is_text = layout == Layout::kText || layout == Layout::kElements;
-    const std::string advice = is_text ? "pass --limit" : "pass --limit for the window";
+    const std::string advice = key_.newest ? "pass --limit for the window" : "pass --limit";
     return key_.remaining ? remaining_text() + "; " + advice : advice;
   }
 
@@ -431,7 +429,8 @@ std::string absent_text(const Found& found, const Look& look, std::string_view s
   auto out = key_text(inspection.key, look) + ": not found";
   if (!server.empty()) out += " in " + escaped_message(server);
   if (inspection.state.ban) return out + ", but " + report::ban_text(inspection) + '\n';
-  out += ": the limiter is unused";
+  const auto& unknown = inspection.state.unknown;
+  out += ": " + (unknown.empty() ? "the limiter is unused" : unknown);
   if (inspection.remaining) out += fmt::format("; {} remaining", *inspection.remaining);
   if (!found.policy.empty()) out += fmt::format(" (policy '{}')", escaped_text(found.policy));
   return out + '\n';

@@ -107,22 +107,22 @@ void add_candidates(std::vector<Candidate>& all, const std::string& key, std::si
 /// What keeps a key that was read from being judged, whatever its limit is.
 std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget& target,
                                   bool names_policy) {
-  if (!inspection.exists()) return std::nullopt;
+  const auto& state = inspection.state;
+  if (!inspection.exists() && state.unknown.empty()) return std::nullopt;
   const auto holds = quoted_and_masked(inspection.key) + " holds ";
-  if (!inspection.is_limiter()) {
+  if (inspection.exists() && !inspection.is_limiter()) {
     return Problem{
         .code = "WRONGTYPE",
         .message = holds + stored::describe_content(inspection.content, inspection.state),
         .hint = inspect_hint(inspection.key)};
   }
-  const auto& state = inspection.state;
   if (!state.part_of.empty()) {
     return Problem{.code = "unknown",
                    .message = quoted_and_masked(inspection.key) + " is a part of the state of " +
                               quoted_and_masked(state.part_of),
                    .hint = "give that KEY"};
   }
-  if (state.form->library.empty()) {
+  if (inspection.is_limiter() && state.form->library.empty()) {
     const std::string as(report::readings_of(state.form->type));
     return Problem{.code = "unknown",
                    .message = holds + stored::looks_text(state) + ": " + state.unknown,
