@@ -20,7 +20,7 @@ struct PartName {
 constexpr std::array kParts{
     PartName{"word", Part::kWord, 1, 1024},   PartName{"index", Part::kIndex, 1, 18},
     PartName{"start", Part::kStart, 9, 19},   PartName{"limit", Part::kLimit, 1, 10},
-    PartName{"window", Part::kWindow, 1, 10}, PartName{"multiple", Part::kMultiple, 1, 10},
+    PartName{"window", Part::kWindow, 1, 18}, PartName{"multiple", Part::kMultiple, 1, 10},
     PartName{"period", Part::kPeriod, 1, 20}, PartName{"number", Part::kNumber, 1, 40},
     PartName{"hex", Part::kHex, 32, 64}};
 

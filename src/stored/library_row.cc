@@ -311,7 +311,14 @@ void require_whole(const Row& row) {
   }
   if (row.type == "hash" && row.field.empty()) throw UsageError("a hash needs a field");
   if (row.scale < 1) throw UsageError("scale must be at least 1");
-  const bool is_bucket = row.value->value == Value::kLevel || row.value->value == Value::kTokens;
+  const auto value = row.value->value;
+  const bool is_count = value == Value::kCount || value == Value::kRemaining;
+  const bool is_bucket = value == Value::kLevel || value == Value::kTokens;
+  const bool is_number = (is_count || is_bucket) && row.type != "list";
+  if (!is_number && (row.scale != 1 || row.zero != 0)) {
+    throw UsageError(fmt::format("{} does not apply to value = \"{}\" of the type {}",
+                                 row.scale != 1 ? "scale" : "zero", row.value->name, row.type));
+  }
   if (is_bucket && !row.at) {
     throw UsageError(
         fmt::format("value = \"{}\" needs at, the place of the time for which it was "

@@ -15,6 +15,8 @@ namespace {
 
 /// TTLs in whole seconds, and reading the time and the TTL one after the other.
 constexpr microseconds kTtlError = std::chrono::seconds{2};
+/// Larger numbers are neither units nor spans of time.
+constexpr double kMost = 1e15;
 
 /// A time of today. Without a unit, the size of the number tells it.
 std::optional<microseconds> time_of(double value, double unit, std::int64_t epoch = 0) {
@@ -49,7 +51,6 @@ std::optional<double> number_in(std::string_view text) {
 }
 
 std::optional<std::int64_t> count_in(std::string_view text) {
-  constexpr double kMost = 1e15;
   const auto number = number_in(text);
   if (!number || *number != std::floor(*number) || std::abs(*number) >= kMost) return std::nullopt;
   return static_cast<std::int64_t>(*number);
@@ -84,6 +85,7 @@ class RowReading {
   std::optional<microseconds> time_at(const Place& place) const;
   std::optional<std::int64_t> number_at(const Place& place) const;
   std::optional<microseconds> span_at(const Place& place) const;
+  double units_in(double number) const;
   bool has_proof() const;
   bool is_hash_of_row() const;
   bool tells_limit();
@@ -145,11 +147,19 @@ std::optional<std::int64_t> RowReading::number_at(const Place& place) const {
   return text ? count_in(*text) : std::nullopt;
 }
 
-std::optional<microseconds> RowReading::span_at(const Place& place) const {
-  const auto number = number_at(place);
-  const auto unit = place.unit == 0 ? 1e6 : place.unit;
-  if (!number || *number < 1 || static_cast<double>(*number) * unit > 1e15) return std::nullopt;
+/// A length of time; nothing if it is not a plausible one.
+std::optional<microseconds> span_of(std::optional<std::int64_t> number, double unit) {
+  if (!number || *number < 1 || static_cast<double>(*number) * unit > kMost) return std::nullopt;
   return microseconds{std::llround(static_cast<double>(*number) * unit)};
+}
+
+std::optional<microseconds> RowReading::span_at(const Place& place) const {
+  return span_of(number_at(place), place.unit == 0 ? 1e6 : place.unit);
+}
+
+/// The units for which a stored number stands; they need not be whole.
+double RowReading::units_in(double number) const {
+  return (number - static_cast<double>(row_.zero)) / static_cast<double>(row_.scale);
 }
 
 /// Whether the other keys that the row reads hold what it says.
@@ -184,8 +194,7 @@ bool RowReading::tells_limit() {
   state_.window = row_.window;
   if (row_.window_at) state_.window = span_at(*row_.window_at);
   if (const auto window = name_.number(Part::kWindow)) {
-    const auto us = static_cast<double>(*window) * name_.piece(Part::kWindow)->unit;
-    state_.window = microseconds{std::llround(us)};
+    state_.window = span_of(window, name_.piece(Part::kWindow)->unit);
   }
   if (const auto period = name_.part(Part::kPeriod)) {
     const auto known =
@@ -259,16 +268,13 @@ bool RowReading::read_value() {
     default:
       break;
   }
-  constexpr double kMost = 1e15;
   if (std::abs(*number) >= kMost) return false;
-  const bool is_rest = row_.value->value == Value::kRemaining;
-  const auto whole = is_rest ? std::floor(*number) : std::ceil(*number);
-  if (whole != *number) {
-    // What has no other proof than its number is something else.
-    if (row_.needs_ttl) return false;
-    state_.fraction = *number - static_cast<double>(row_.zero);
-  }
-  return read_count(static_cast<std::int64_t>(whole) - row_.zero);
+  // What has no other proof than its number is something else.
+  if (row_.needs_ttl && *number != std::floor(*number)) return false;
+  const auto units = units_in(*number);
+  const auto whole = row_.value->value == Value::kRemaining ? std::floor(units) : std::ceil(units);
+  if (whole != units) state_.fraction = units;
+  return read_count(static_cast<std::int64_t>(whole));
 }
 
 double RowReading::off(microseconds begin, microseconds window) const {
@@ -302,15 +308,13 @@ void RowReading::read_end() {
 void RowReading::read_previous() {
   if (row_.previous.empty()) return;
   const auto* before = sibling(row_.previous);
-  state_.before = 0;
-  if (before == nullptr) {
-    set_unknown("'" + escape(row_.previous.of(name_)) +
-                "', the count of the window before, cannot be read");
-  } else if (before->type != "none") {
-    const auto count = number_in(before->text);
-    constexpr double kMost = 1e15;
-    const bool is_count = count && std::abs(*count) < kMost;
-    state_.before = is_count ? static_cast<std::int64_t>(std::ceil(*count)) : 0;
+  const auto count = before != nullptr ? number_in(before->text) : std::nullopt;
+  if (before != nullptr && before->type == "none") {
+    state_.before = 0;
+  } else if (count && std::abs(*count) < kMost) {
+    state_.before = static_cast<std::int64_t>(std::ceil(units_in(*count)));
+  } else {
+    set_unknown(missing({.key = row_.previous}));
   }
 }
 
@@ -405,9 +409,8 @@ bool RowReading::read_tat(double value) {
 }
 
 bool RowReading::read_bucket(double value) {
-  constexpr double kMost = 1e15;
   if (!(std::abs(value) <= kMost)) return false;
-  value /= static_cast<double>(row_.scale);
+  value = units_in(value);
   const auto at = time_at(*row_.at);
   if (!at && row_.at->key.empty()) return false;
   state_.bucket = RefilledBucket{.tokens = value,

@@ -130,6 +130,7 @@ TEST_CASE("each mistake in a row is found, with its line") {
        {"key = \"a:<what>\"\ntype = \"string\"\nvalue = \"count\"",
         "key = \"a:<index\"\ntype = \"string\"\nvalue = \"count\"",
         "key = \"a:*\"\ntype = \"string\"\nvalue = \"tokens\"",
+        "key = \"a:*\"\ntype = \"zset\"\nvalue = \"times\"\nscale = 100",
         "key = \"a:*\"\ntype = \"string\"\nvalue = \"tat\"\nunit = \"m\"",
         "key = \"a:*\"\ntype = \"string\"\nvalue = \"count\"\nban = \"<a>\"",
         "key = \"a:*\"\ntype = \"string\"\nvalue = \"count\"\nlimits = \"5/1s\"",
@@ -163,6 +164,27 @@ TEST_CASE("--read-as does not apply to keys that a row describes") {
   const Siblings banned{{"{" + id + ":d}:blocked", {.type = "string", .text = "1"}}};
   CHECK(decode(libraries, "{" + id + ":d}:hits", text("2"), banned).ban.has_value());
   CHECK(decode(libraries, "rl:tb:{a}:ts", text("1795600000000")).part_of == "rl:tb:{a}");
+}
+
+TEST_CASE("scale and zero apply to counts and to what is left") {
+  const Libraries libraries(tables(R"(
+library.used = {key = "used:*", type = "string", value = "count", scale = 100, zero = 50}
+library.left = {key = "left:*", type = "string", value = "remaining", scale = 100}
+)"));
+  const auto used = decode(libraries, "used:a", text("300"));
+  CHECK(used.counts == std::vector<Count>{{.units = 3}});
+  CHECK(used.fraction == 2.5);
+  CHECK(decode(libraries, "left:a", text("250")).left == 2);
+}
+
+TEST_CASE("a window in a name may be in us, and what is no count is not read as 0") {
+  const Libraries libraries(
+      tables("library.us = {key = 'a:<window us>', type = 'string', value = 'count'}"));
+  CHECK(decode(libraries, "a:86400000000", text("1")).window == 86400s);
+  const std::string key = "@upstash/ratelimit:a:29926666", before = "@upstash/ratelimit:a:29926665";
+  const auto state = decode(built_in_libraries(), key, text("3", 120s),
+                            {{before, {.type = "hash"}}}, Limit{.limit = 5, .window = 60s});
+  CHECK(state.unknown == "'" + before + "', which should hold a part, holds something else");
 }
 
 TEST_CASE("without the other key, the state is unknown, and it says which one is missing") {
