@@ -126,6 +126,8 @@ struct Form {
   bool newest_first = false;         ///< a list begins with its newest time
   /// Nothing but its TTL ends the window of this counter: without one, it counts for ever.
   bool ends_by_ttl = false;
+  /// A count above the limit may outlast its window: its end is then that of a block.
+  bool blocks = false;
   bool is_called_with_partner = false;  ///< one script call uses both keys; see Decoded::partner
   bool clock_is_callers = false;        ///< the times are those of the callers' clocks
   bool never_expires = false;           ///< a key has no TTL: without it, nobody would be let in

@@ -460,9 +460,10 @@ void InspectionBuilder::set_told_limit() {
 std::string InspectionBuilder::contradiction(const limiter::Limit& limit) const {
   const auto& state = result_.state;
   const auto most = as_double(limit.window) * 1.1 + as_double(microseconds{kClockError});
-  const bool is_full =
-      !state.counts.empty() && state.counts.front().units >= limit.burst_or_limit();  // or blocked
-  if (state.end && !state.window && !is_full && as_double(*state.end - result_.server_now) > most) {
+  const auto units = state.counts.empty() ? 0 : state.counts.front().units;
+  const bool is_blocked = state.form->blocks && units > limit.burst_or_limit();
+  const bool is_late = state.end && as_double(*state.end - result_.server_now) > most;
+  if (is_late && !state.window && !is_blocked) {
     return "its window ends later than one of the limit's length";
   }
   const auto left = state.bucket && !state.bucket->counts_used ? state.bucket->tokens

@@ -101,7 +101,7 @@ struct Row {
   std::string_view field = {};
   double unit = 0;
   std::int64_t epoch = 0, scale = 1, zero = 0;
-  bool is_weighted = false, is_queue = false, is_by_client = false;
+  bool is_weighted = false, is_queue = false, is_by_client = false, blocks = false;
   microseconds held{0}, refill{1};
   bool refills_whole = false;
   std::optional<Place> at = {}, start = {}, ends = {}, limit_at = {}, window_at = {};
