@@ -248,9 +248,7 @@ std::optional<Decoded> read_number(const KeySample& content) {
   const auto whole = parse_number(digits, kMost);
   const auto number = whole ? std::optional(as_double(*whole)) : parse_fraction(digits);
   if (!number || *number > as_double(kMost) || (is_negative && *number == 0)) return std::nullopt;
-  constexpr std::array kUnits{1e6, 1e3, 1.0, 1e-3};  // the first is seconds
-  const auto is_time = [&](double unit) { return is_of_today(*number * unit); };
-  if (!is_negative && std::ranges::any_of(kUnits, is_time)) return std::nullopt;
+  if (!is_negative && may_be_time(*number)) return std::nullopt;
   Decoded state{.unknown = "whether it counts up or down is not known"};
   if (whole) {
     state.left = is_negative ? -*whole : *whole;

@@ -37,6 +37,12 @@ constexpr bool is_of_today(std::int64_t us) {
   return is_of_today(static_cast<double>(us));
 }
 
+/// Whether a number is a time of today in s, ms, us or ns.
+constexpr bool may_be_time(double number) {
+  return is_of_today(number * 1e6) || is_of_today(number * 1e3) || is_of_today(number) ||
+         is_of_today(number / 1e3);
+}
+
 /// Parses up to 19 decimal digits; leading zeros only if `width` gives the number of digits.
 inline std::optional<std::int64_t> parse_number(std::string_view text, std::int64_t most,
                                                 std::size_t width = 0) {

@@ -466,6 +466,10 @@ std::string InspectionBuilder::contradiction(const limiter::Limit& limit) const 
   if (is_late && !state.window && !is_blocked) {
     return "its window ends later than one of the limit's length";
   }
+  constexpr std::int64_t kTooOften = 100;
+  if (units / kTooOften > limit.burst_or_limit() && may_be_time(as_double(units))) {
+    return "its number is more likely a time than a count";
+  }
   const auto left = state.bucket && !state.bucket->counts_used ? state.bucket->tokens
                                                                : as_double(state.left.value_or(0));
   if (left > as_double(limit.burst_or_limit())) return "more is left than the limit allows";

@@ -240,8 +240,8 @@ CRITICAL {login:eve}:86400s 100% used (5 of 5), resets in [..]
 OK {login:eve}:604800s 55% used (5 of 9), resets in [..]
 [2]
 
-## a number whose direction is not known is UNKNOWN, and --read-as or a row tells it
-$ redis SET hits:ann 9
+## a number whose direction is not known, or that is rather a time, is UNKNOWN; --read-as or a row tells it; a ban decides
+$ redis MSET hits:ann 9 hits:at 1767268800
 OK
 $ rlctl quota --limit 10/60s hits:ann
 RATELIMIT UNKNOWN - 'hits:ann' holds 9: whether it counts up or down is not known
@@ -252,6 +252,10 @@ RATELIMIT WARNING - hits:ann 90% used (9 of 10) | used=9;8;9.5;0;10 remaining=1;
 [1]
 $ rlctl quota --limit 10/60s --read-as remaining hits:ann
 RATELIMIT OK - hits:ann 10% used (1 of 10) | used=1;8;9.5;0;10 remaining=9;;;0;10
+$ rlctl quota --limit 10/60s --read-as count hits:at
+RATELIMIT UNKNOWN - 'hits:at': its number is more likely a time than a count
+hint: rlctl inspect hits:at shows what it holds
+[3]
 $ write rlctl.toml
 < library.hits = { key = "hits:*", type = "string", value = "remaining", limit = "10/60s" }
 < library.log = { key = "log:*", type = "zset", value = "times", limit = "5/60s", ban = "KEY:no" }
