@@ -480,7 +480,7 @@ std::string looks_text(const Decoded& state) {
 
 std::string describe_content(const KeySample& content, const Decoded& state) {
   if (state.form != nullptr && !state.form->library.empty()) return describe_form(*state.form);
-  return with_article(content.type) + " that is not a limiter's state";
+  return with_article(content.type) + " that is not known to be a limiter's state";
 }
 
 // ---- Reading ----

@@ -270,7 +270,7 @@ std::string describe_form(const Form& form);
 /// "times".
 std::string looks_text(const Decoded& state);
 /// The content, which decodes to this state, in a sentence: that of describe_form(), or "a list
-/// that is not a limiter's state".
+/// that is not known to be a limiter's state".
 std::string describe_content(const KeySample& content, const Decoded& state);
 
 /// How much is kept of an entry of a list or sorted set, and of a field of a hash.

@@ -51,7 +51,7 @@ class Description {
   std::vector<Part> parts() {
     add_key();
     if (!key_.is_limiter()) {
-      note({"not a limiter's state", Tone::kWarning});
+      note({"not known to be a limiter's state", Tone::kWarning});
       return std::move(parts_);
     }
     add_algorithm();

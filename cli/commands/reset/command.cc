@@ -190,7 +190,8 @@ std::string why_left(const ResetOutcome& outcome) {
     return "it holds " + stored::describe_form(*outcome.form) +
            (is_known ? ", not rlctl's" : ", and may belong to another program");
   }
-  return "it holds " + stored::with_article(outcome.type) + " that is not a limiter's state";
+  return "it holds " + stored::with_article(outcome.type) +
+         " that is not known to be a limiter's state";
 }
 
 /// Reports the outcome for each Redis key, one line each, in the order of the asked keys. An asked

@@ -16,7 +16,7 @@ $ rlctl inspect nobody sessions
 nobody: not found in SERVER: the limiter is unused
 
 key        sessions               hash, [..] bytes, no ttl
-           not a limiter's state
+           not known to be a limiter's state
 [5]
 $ rlctl inspect sessions --json --now 1
 {"key":"sessions",[..],"algorithm":null,[..],"used":null,[..],"type":"hash",[..]}
@@ -121,7 +121,7 @@ $ redis SET {api}:77s other
 OK
 $ rlctl inspect api
 key        {api}:77s              string, [..] bytes, no ttl
-           not a limiter's state
+           not known to be a limiter's state
 [5]
 $ redis RENAME {api}:77s {api}:60s
 OK

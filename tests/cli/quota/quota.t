@@ -152,21 +152,21 @@ $ rlctl check -q --batch --algorithm gcra --limit 1000/1000d
 $ redis HSET hash a b
 1
 $ rlctl quota nobody hash
-RATELIMIT UNKNOWN - 'hash' holds a hash that is not a limiter's state; others: 1 OK | 'nobody used'=0;;;0 'nobody reset'=0s
+RATELIMIT UNKNOWN - 'hash' holds a hash that is not known to be a limiter's state; others: 1 OK | 'nobody used'=0;;;0 'nobody reset'=0s
 OK nobody does not exist
-UNKNOWN 'hash' holds a hash that is not a limiter's state
+UNKNOWN 'hash' holds a hash that is not known to be a limiter's state
 [3]
 $ rlctl quota -q nearly half hash more
 RATELIMIT WARNING - more 90% used (900 of 1000), resets in [..]; others: 1 WARNING, 1 UNKNOWN, 1 OK | 'nearly used'=820;800;950;0;1000 'nearly remaining'=180;;;0;1000 'nearly reset'=[..]s 'half used'=500;800;950;0;1000 'half remaining'=500;;;0;1000 'half reset'=[..]s 'more used'=900;800;950;0;1000 'more remaining'=100;;;0;1000 'more reset'=[..]s
 WARNING nearly 82% used (820 of 1000), resets in [..]
-UNKNOWN 'hash' holds a hash that is not a limiter's state
+UNKNOWN 'hash' holds a hash that is not known to be a limiter's state
 WARNING more 90% used (900 of 1000), resets in [..]
 [1]
 $ rlctl quota nearly half hash more full
 RATELIMIT CRITICAL - full 100% used (1000 of 1000), resets in [..]; others: 2 WARNING, 1 UNKNOWN, 1 OK | 'nearly used'=820;800;950;0;1000 'nearly remaining'=180;;;0;1000 'nearly reset'=[..]s 'half used'=500;800;950;0;1000 'half remaining'=500;;;0;1000 'half reset'=[..]s 'more used'=900;800;950;0;1000 'more remaining'=100;;;0;1000 'more reset'=[..]s 'full used'=1000;800;950;0;1000 'full remaining'=0;;;0;1000 'full reset'=[..]s
 WARNING nearly 82% used (820 of 1000), resets in [..]
 OK half 50% used (500 of 1000), resets in [..]
-UNKNOWN 'hash' holds a hash that is not a limiter's state
+UNKNOWN 'hash' holds a hash that is not known to be a limiter's state
 WARNING more 90% used (900 of 1000), resets in [..]
 CRITICAL full 100% used (1000 of 1000), resets in [..]
 [2]
@@ -326,11 +326,11 @@ $ redis RPUSH list job
 1
 $ rlctl check -q k --limit 5/60s --algorithm gcra
 $ rlctl quota list
-RATELIMIT UNKNOWN - 'list' holds a list that is not a limiter's state
+RATELIMIT UNKNOWN - 'list' holds a list that is not known to be a limiter's state
 hint: rlctl inspect list shows what it holds
 [3]
 $ rlctl quota a|b
-RATELIMIT UNKNOWN - 'a\x7cb' holds a list that is not a limiter's state
+RATELIMIT UNKNOWN - 'a\x7cb' holds a list that is not known to be a limiter's state
 [3]
 
 ## a limit that a key cannot have leaves only that key unjudged

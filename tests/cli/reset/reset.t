@@ -89,7 +89,7 @@ window zset persistent a=1700000000123
 $ rlctl reset sessions
 left key=sessions type=hash reason=no-limiter-state
 ! looked at sessions, [..]
-! rlctl: reset: left 'sessions': it holds a hash that is not a limiter's state
+! rlctl: reset: left 'sessions': it holds a hash that is not known to be a limiter's state
 !   hint: rlctl inspect sessions shows what it holds; --force removes it anyway
 [5]
 $ rlctl reset page:views window list nothing k
