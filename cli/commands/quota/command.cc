@@ -321,17 +321,18 @@ void require_order_of_limits(const Plan& plan, const Options& options,
   for (const auto& status : statuses) require_order(plan, options, status.inspection.capacity());
 }
 
-/// A threshold such as -w 80 for a limit of 10 would say OK for ever.
+/// A threshold such as -w 80 for a limit of 10 says OK until a library or a lower limit lets the
+/// use exceed the limit.
 void warn_of_idle_threshold(std::string_view option, const std::string& text, const Range& range,
                             std::span<const LimitStatus> statuses) {
   const auto is_idle = [&](const LimitStatus& status) {
     const auto capacity = status.inspection.capacity();
     return capacity && status.inspection.used.value_or(0) <= *capacity &&
-           never_alerts(range, *capacity);
+           alerts_only_above(range, *capacity);
   };
   const auto found = std::ranges::find_if(statuses, is_idle);
   if (found == statuses.end()) return;
-  warn(fmt::format("warning: {} {} can never alert: the limit of {} is {}{}", option, text,
+  warn(fmt::format("warning: {} {} alerts only above the limit of {}, which is {}{}", option, text,
                    quoted_and_masked(found->inspection.key), *found->inspection.capacity(),
                    range.in_percent ? "" : "; a percentage ends in %"),
        kCommand.text.name);

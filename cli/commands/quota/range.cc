@@ -77,7 +77,7 @@ bool is_critical_first(const Range& critical, const Range& warning,
          (warning.start > 0 && critical.start * scale > warning.start);
 }
 
-bool never_alerts(const Range& range, std::int64_t limit) {
+bool alerts_only_above(const Range& range, std::int64_t limit) {
   const auto all = range.in_percent ? 100.0 : static_cast<double>(limit);
   if (range.alerts_inside) return range.start > all;
   return range.start <= 0 && range.end >= all && !std::isinf(range.end);

@@ -31,7 +31,7 @@ std::optional<bool> alerts(const Range& range, std::optional<std::int64_t> used,
 bool is_critical_first(const Range& critical, const Range& warning,
                        std::optional<std::int64_t> limit = std::nullopt);
 /// Whether no use from nothing to all of the limit alerts, although the range has an end.
-bool never_alerts(const Range& range, std::int64_t limit);
+bool alerts_only_above(const Range& range, std::int64_t limit);
 
 /// The range in units, as performance data shows it: "800", "~:10". Empty if it is not known.
 std::string range_text(const Range& range, std::optional<std::int64_t> limit);

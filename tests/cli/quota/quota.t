@@ -112,8 +112,8 @@ hint: the warning must be reached first, as with -w 80% -c 95%
 ## a threshold that the limit never reaches is a warning, but not an open range
 $ rlctl quota --limit 10/1000d -w @11: -c 100% nobody
 RATELIMIT OK - nobody does not exist (0 of 10) | used=0;@11:;10;0;10 remaining=10;;;0;10 reset=0s
-! rlctl: quota: warning: --warning @11: can never alert: the limit of 'nobody' is 10; a percentage ends in %
-! rlctl: quota: warning: --critical 100% can never alert: the limit of 'nobody' is 10
+! rlctl: quota: warning: --warning @11: alerts only above the limit of 'nobody', which is 10; a percentage ends in %
+! rlctl: quota: warning: --critical 100% alerts only above the limit of 'nobody', which is 10
 $ rlctl quota --limit 10/1000d -w 9 -c @10:20 nobody
 RATELIMIT OK - nobody does not exist (0 of 10) | used=0;9;@10:20;0;10 remaining=10;;;0;10 reset=0s
 
@@ -125,7 +125,7 @@ RATELIMIT WARNING - counter 7 used | used=7;5;10;0
 [1]
 $ rlctl quota counter -w 0.00001% -c 100000000000 --read-as count --limit 100/1d
 RATELIMIT WARNING - counter 7% used (7 of 100) | used=7;0.00001;100000000000;0;100 remaining=93;;;0;100
-! rlctl: quota: warning: --critical 100000000000 can never alert: the limit of 'counter' is 100; a percentage ends in %
+! rlctl: quota: warning: --critical 100000000000 alerts only above the limit of 'counter', which is 100; a percentage ends in %
 [1]
 
 ## a percentage is rounded down
