@@ -428,7 +428,8 @@ std::vector<std::string> suggested_row(std::string_view key, std::string_view ty
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   };
   const bool has_name = !name.empty() && std::ranges::all_of(name, is_bare);
-  const bool is_text = is_utf8(pattern) && pattern.find_first_of("'\n") == pattern.npos;
+  // A name that begins with a separator would give a pattern of nearly all names.
+  const bool is_text = end != 0 && is_utf8(pattern) && pattern.find_first_of("'\n") == pattern.npos;
   std::vector<std::string> row{
       fmt::format("[library.{}]", has_name ? name : "NAME"),
       fmt::format("key = '{}'", is_text ? pattern : "PATTERN"), fmt::format("type = \"{}\"", type),
