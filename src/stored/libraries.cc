@@ -93,14 +93,16 @@ bool is_part(const Row& row, Role role, const KeySample& content) {
   return true;
 }
 
-/// What a key that does not exist means, unless it is unused: there may be a ban, and a list of
-/// which nothing is left does not exist either.
+/// What a key that does not exist means by a row; nothing if only its content could prove that it
+/// is the row's. It is unused, unless there is a ban or it would be a list: one of which nothing is
+/// left does not exist either.
 std::optional<Decoded> read_missing(const Row& row, const Name& name, const Siblings& siblings) {
   const auto ban = row.ban.empty() ? siblings.end() : siblings.find(row.ban.of(name));
   if (ban != siblings.end() && ban->second.type != "none") {
     return Decoded{.ban = Ban{.key = ban->first, .until = ban->second.until}};
   }
-  if (!row.counts_elements()) return std::nullopt;
+  if (row.needs_ttl || row.needs_siblings) return std::nullopt;
+  if (!row.counts_elements()) return Decoded{};
   return Decoded{.unknown =
                      "Redis keeps no empty list, so whether all or nothing is left is not known"};
 }
@@ -121,7 +123,7 @@ class RowTable {
  private:
   std::optional<Decoded> decode_part(const Question& question) const;
 
-  /// Of keys of a type, or of keys that do not exist and yet may deny requests.
+  /// Of keys of a type, or, of the type "none", of keys that do not exist.
   struct OfType {
     std::string_view type;
     std::vector<Entry> entries = {};
@@ -148,7 +150,7 @@ void RowTable::add(LibrarySection section) {
   std::vector<std::string_view> keys;
   std::vector<OtherName> others;
   OfType* of_type = nullptr;
-  bool may_deny_missing = false, has_others = false;
+  bool has_others = false;
   for (const auto& [name, part, value, more, line] : row.text.settings) {
     if (name == "key") {
       keys = more;
@@ -156,19 +158,17 @@ void RowTable::add(LibrarySection section) {
     } else if (name == "type") {
       const auto found = std::ranges::find(types_, value, &OfType::type);
       if (found != types_.end()) of_type = &*found;
-      may_deny_missing = may_deny_missing || value == "list";
     } else if (part == "key" || name == "previous" || name == "ban" || name == "others") {
       const bool is_new = others.empty() || others.back().text != value;
       if (is_new) others.push_back({value});
       for (const auto& each : more) others.push_back({each});
-      may_deny_missing = may_deny_missing || name == "ban";
     }
     if (name == "field" || part == "field") row.fields.push_back(value);
     has_others = !others.empty() || has_others || part == "ttl" || name == "unless";
   }
   for (const auto& key : keys) {
     const Entry entry{.row = &row, .key = key, .text = key};
-    for (auto* type : {of_type, may_deny_missing ? &types_.back() : nullptr}) {
+    for (auto* type : {of_type, &types_.back()}) {
       if (type == nullptr) continue;
       type->entries.push_back(entry);
       if (has_others) type->with_others.push_back(entry);
@@ -196,6 +196,7 @@ void RowTable::add_siblings(const Question& question, std::vector<std::string>& 
       const bool is_only_ban = content.type == "none" && role != Role::kBan;
       if (role != Role::kOther && !is_only_ban) names.push_back(other.of(name));
     }
+    if (content.type == "none") return;
     if (row.ends && row.ends->is_ttl) names.push_back(row.ends->key.of(name));
     if (!row.unless.empty()) names.push_back(row.unless.of(name));
   });
@@ -317,7 +318,8 @@ Libraries::Libraries(std::span<const LibrarySection> own, const std::optional<st
                                    did_you_mean_or_all(*as, as_values())));
     }
     as_ = std::make_unique<RowTable>();
-    for (const std::string_view type : {"string", "list", "zset"}) {
+    // Of rows that fit alike the first applies, and a key that does not exist may have been a list.
+    for (const std::string_view type : {"list", "string", "zset"}) {
       if (value->types.find(type) != std::string_view::npos) {
         as_->add(section_for(value->name, type));
       }

@@ -62,7 +62,7 @@ TEST_CASE("the built-in tables are without mistakes") {
 TEST_CASE("a row of the configuration comes before the built-in ones") {
   const Libraries libraries(tables(R"(
 [library.acme]
-key = "rlflx:*"
+key = ["rlflx:*", "token_bucket:*"]
 type = "string"
 value = "remaining"
 limit = "7/60s"
@@ -74,6 +74,7 @@ limit = "7/60s"
   CHECK(state.limit == Limit{.limit = 7, .window = 60s});
   CHECK(decode(built_in_libraries(), "rlflx:ann", text("2")).form->library ==
         "rate-limiter-flexible");
+  CHECK(decode(libraries, "token_bucket:ann", {.type = "none"}).unknown.empty());
 }
 
 TEST_CASE("a window that neither row nor name tells is the limit's, if name and TTL agree") {
@@ -143,6 +144,7 @@ TEST_CASE("each mistake in a row is found, with its line") {
 TEST_CASE("--read-as says what keys of any name hold") {
   const Libraries remaining({}, "remaining");
   CHECK(decode(remaining, "anything", text("3")).left == 3);
+  CHECK_FALSE(decode(remaining, "anything", {.type = "none"}).unknown.empty());
   const Libraries arrival({}, "tat");
   const auto ms = std::to_string((kNow + 12s).count() / 1000);
   CHECK(decode(arrival, "anything", text(ms)).time == kNow + 12s);
