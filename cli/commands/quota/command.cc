@@ -132,7 +132,8 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
   if (!state.unknown.empty() && !state.ban) {
     return Problem{.code = "unknown",
                    .message = quoted_and_masked(inspection.key) + ": " + state.unknown,
-                   .hint = inspect_hint(inspection.key)};
+                   .hint = inspection.exists() ? inspect_hint(inspection.key)
+                                               : "a policy for the key tells that it is rlctl's"};
   }
   const bool is_named = names_policy || !target.policy.empty();
   if (!is_named || target.algorithm == inspection.state.form->algorithm()) return std::nullopt;

@@ -129,8 +129,7 @@ $ rlctl reset --force -q {d41d8cd98f00b204e9800998ecf8427e:ann}:hits
 $ keys
 $ write own
 < library.hit = { key = "hit:*", type = "string", value = "count", ban = "KEY:blocked" }
-$ redis MSET hit:a 2 hit:a:blocked 1
-OK
+$ redis EVAL "redis.call('MSET', 'hit:a', 2, 'hit:a:blocked', 1) return ''" 0
 $ rlctl reset --force -q hit:a --config own
 $ keys
 
