@@ -362,9 +362,10 @@ std::string similar_zones(std::string_view typed, std::span<const std::string> n
       std::ranges::none_of(typed, [](char c) { return c >= 'a' && c <= 'z'; }))
     return std::string(kExample);
   const std::vector<std::string_view> whole(names.begin(), names.end());
-  if (auto similar = did_you_mean(typed, whole); !similar.empty()) return similar;
   std::vector<std::string_view> parts(whole);
   std::ranges::transform(parts, parts.begin(), last_part);
+  const bool is_part = std::ranges::find(parts, typed) != parts.end();
+  if (auto similar = did_you_mean(typed, whole); !is_part && !similar.empty()) return similar;
   const auto part = closest(last_part(typed), parts);
   std::vector<std::string> found;
   for (std::size_t i = 0; i < whole.size() && !part.empty(); ++i) {

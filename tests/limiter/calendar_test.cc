@@ -175,6 +175,7 @@ TEST_CASE("a zone without a file is refused, with the names that are similar") {
   CHECK(end_of("Europe/Zurch") == "did you mean 'Europe/Zurich'?");
   CHECK(end_of("europe/zurich") == "did you mean 'Europe/Zurich'?");
   CHECK(end_of("Zurich") == "did you mean 'Europe/Zurich'?");
+  CHECK(end_of("GMT+5") == "did you mean 'Etc/GMT+5'?");
   CHECK(end_of("Europe/New_York") == "did you mean 'America/New_York'?");
   CHECK(end_of("Atlantis/Poseidonis") == "names are like Europe/Zurich");
   CHECK(end_of("Europe") == "names are like Europe/Zurich");  // a folder
