@@ -53,7 +53,7 @@ limiter.lua:2: critical: no-ttl: HINCRBY ann n 1
     'ann' has no TTL when the script returns. Its client is denied forever.
     Fix: set a TTL when the key is new: if the new count is what this call
     added, PEXPIRE it by the window.
-1 critical finding in 1 script (2873 requests)
+1 critical finding in 1 script ([..] requests)
 Search for requests that exceed the limit:
     rlctl adversary limiter.lua --limit 5/60s --setup 'HSET {key} rate 5'
 [2]

@@ -19,7 +19,7 @@ $ rlctl lint my.lua --head 'remaining r[2] + 1' --limit 3/10s
 my.lua: warning: wrong-remaining: remaining is too high: it says 1, but 0 more of cost 1 are allowed at this instant
     Seen: 3 of 5 allowed at 0 s, 0 of 1 at 5 s.
     Fix: tell what is left after this request.
-1 warning in 1 script (3587 requests)
+1 warning in 1 script ([..] requests)
 Search for requests that exceed the limit:
     rlctl adversary my.lua --limit 3/10s --head 'remaining r[2] + 1'
 [1]

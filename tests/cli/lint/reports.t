@@ -4,7 +4,7 @@
 ## a script without a finding, with what was tried
 $ copy examples/prove-your-limiter/limiter.lua
 $ rlctl lint limiter.lua --args '{limit} {window_ms}'
-no findings in 1 script (5315 requests)
+no findings in 1 script ([..] requests)
 Tested:
     requests at one instant, through a window of 60 s, and 3h40m30s later;
         two clients
@@ -46,7 +46,7 @@ records-denials.lua:19: critical: denied-write: ZADD ann 1767225614782 32
     locked out. Of 43 requests in 469.1 s, 10.91 s apart, 0 were allowed; a
     client that waits in silence is let in after 60 s.
     Fix: count first, and write only if the request is allowed.
-3 critical findings in 2 scripts (10476 requests)
+3 critical findings in 2 scripts ([..] requests)
 Search for requests that exceed the limit:
     rlctl adversary times-as-members.lua --limit 5/60s --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
     rlctl adversary records-denials.lua --limit 5/60s --args '{now_ms} {window_ms} {id}' --allowed-when '<=limit'
@@ -77,7 +77,7 @@ $ rlctl lint --exec 'perl ./limiter.pl'
 ./limiter.pl: note: ignored-cost: A request of cost 3 counts as cost 1
     Seen: 5 of 6 of cost 3 allowed at 0 s.
     Fix: count the cost; or use --head 'cost 1' if there is no other.
-1 critical finding, 1 note in 1 program (5742 requests)
+1 critical finding, 1 note in 1 program ([..] requests)
 Search for requests that exceed the limit:
     rlctl adversary --limit 5/60s --exec 'perl ./limiter.pl'
 [2]
@@ -107,7 +107,7 @@ counter.lua:1: warning: unused-excuse: allow wrong-limit
 counter.lua:6: warning: unused-excuse: allow mixed-units
     Nothing of this kind was found in line 7.
     Fix: remove the comment, or put it right before the line of the call.
-2 warnings in 1 script (5018 requests)
+2 warnings in 1 script ([..] requests)
 Search for requests that exceed the limit:
     rlctl adversary counter.lua --limit 5/60s --args '{limit} {window_ms}'
 [1]
