@@ -389,7 +389,8 @@ Stack::Found Stack::find(std::size_t frame) const {
   throw UsageError("there is no such frame");
 }
 
-/// Calls the body, which may raise errors of Lua, on the innermost thread.
+/// Calls the body, which raises errors of Lua only for lack of memory or of stack, on the innermost
+/// thread.
 template <typename Body>
 void Stack::call_body(Body body) const {
   const auto call = [](lua_State* state) {
@@ -401,6 +402,7 @@ void Stack::call_body(Body body) const {
   const int status = lua_cpcall(state, call, &body);
   if (status == 0) return;
   lua_pop(state, 1);
+  if (status == LUA_ERRRUN) throw TooDeep();
   throw std::bad_alloc();
 }
 

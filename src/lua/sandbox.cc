@@ -393,11 +393,15 @@ struct Guards {
     const auto& hook = Sandbox::Box::of(state).hook;
     if (!hook) return;
     std::exception_ptr failure;
+    bool is_too_deep = false;
     try {
       hook(state, event);
+    } catch (const TooDeep&) {
+      is_too_deep = true;
     } catch (const std::exception&) {  // Lua's own exceptions are pointers
       failure = std::current_exception();
     }
+    if (is_too_deep) luaL_error(state, "stack overflow");
     if (failure) Sandbox::stop(state, std::move(failure));
   }
 

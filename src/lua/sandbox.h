@@ -38,6 +38,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "base/wait.h"
 
 struct lua_Debug;
@@ -73,6 +74,14 @@ class NotImplementedHere : public std::runtime_error {
 
  private:
   const char* hint_;
+};
+
+/// A script is nested so deeply that Lua has no place for what a hook does there. A hook that
+/// throws it does not end the run: the script gets the error that it would soon get, "stack
+/// overflow".
+class TooDeep : public UsageError {
+ public:
+  TooDeep() : UsageError("stack overflow") {}
 };
 
 class Sandbox {

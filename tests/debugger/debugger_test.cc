@@ -356,6 +356,29 @@ TEST_CASE("a script halts at an error that nothing catches, with its frames and 
   CHECK(other->result().error_line == 2);
 }
 
+TEST_CASE("endless recursion is Lua's error, even where the debugger finds no room on the stack") {
+  const std::string recursion = "local function f(n)\n  return f(n + 1) + 1\nend\n";
+  const Debuggee traced{.name = "test.lua", .source = recursion + "return f(1)"};
+  rlctl::keyspace::Keyspace keys{std::chrono::seconds{1}};
+  const auto result = trace(traced, keys, nullptr, 100'000, [](const TracedLine&) {});
+  CHECK(result.ending == Ending::kRunTimeError);
+  CHECK(result.message == "stack overflow");
+  CHECK(result.error_line == 2);
+
+  Bench bench(recursion + "return f(1)", true);
+  const auto halt = bench.run_to({.line = 2, .condition = "n < 0"});
+  CHECK(halt.why == Why::kError);
+  CHECK(halt.error == "stack overflow");
+  CHECK(bench->variables().front().name == "n");
+  CHECK(bench->step().why == Why::kEnded);
+  CHECK(bench->result().ending == Ending::kRunTimeError);
+
+  Bench catching(recursion + "return pcall(f, 1) and 1 or 2");
+  CHECK(catching.run_to({.line = 2, .condition = "n < 0"}).why == Why::kEnded);
+  CHECK(catching->result().ending == Ending::kReturned);
+  CHECK(catching->result().reply->integer() == 2);
+}
+
 TEST_CASE("redis.breakpoint() halts at the next line, and abort ends what catches errors") {
   Bench bench(
       "if redis.breakpoint() then redis.call('SET', KEYS[1], 1) end\n"
