@@ -30,8 +30,6 @@ constexpr std::size_t kLongestExpression = 500;  // bytes
 constexpr std::int64_t kMostInstructions = 1'000'000;
 /// Lua 5.1 does not collect garbage when it runs out of memory, and a reply may be large.
 constexpr int kMostGarbage = 4 << 10;  // KiB
-/// Matching a pattern may take as many steps: about a second.
-constexpr double kMostSteps = 1e8;
 constexpr std::size_t kMostBytesShown = 60;
 constexpr auto kAllElements = std::numeric_limits<std::size_t>::max();
 
@@ -122,26 +120,6 @@ int member_of_string(lua_State* state) {
   lua_gettable(state, lua_upvalueindex(1));
   if (!lua_isnil(state, -1)) return 1;
   return raise_with_line(state, described(state, 1) + " is not an array");
-}
-
-/// Stands in place of string.find() and others that match a pattern, its upvalue, which no bound on
-/// instructions ends. A repetition may be tried at each byte of the text, with each of those
-/// before.
-int match_within_bounds(lua_State* state) {
-  std::size_t size = 0, pattern_size = 0;
-  static_cast<void>(luaL_checklstring(state, 1, &size));
-  const char* pattern = luaL_checklstring(state, 2, &pattern_size);
-  double steps = as_double(static_cast<std::int64_t>(size) + 1);
-  for (const char c : std::string_view(pattern, pattern_size)) {
-    if (c == '*' || c == '+' || c == '-') steps *= as_double(static_cast<std::int64_t>(size) + 1);
-    if (c == '?') steps *= 2;
-  }
-  if (steps > kMostSteps)
-    return raise_with_line(state, "a pattern has too many repetitions for its text");
-  lua_pushvalue(state, lua_upvalueindex(1));
-  lua_insert(state, 1);
-  lua_call(state, lua_gettop(state) - 1, LUA_MULTRET);
-  return lua_gettop(state);
 }
 
 /// Pushes a table for a number of elements that `push` pushes, by their index.
@@ -363,11 +341,6 @@ void Expression::Program::compile(const std::string& lua) {
         lua_pushliteral(state, "");
         lua_getmetatable(state, -1);
         lua_getfield(state, -1, "__index");
-        for (const char* name : {"find", "match", "gmatch", "gfind", "gsub"}) {
-          lua_getfield(state, -1, name);
-          lua_pushcclosure(state, match_within_bounds, 1);
-          lua_setfield(state, -2, name);
-        }
         lua_pushcclosure(state, member_of_string, 1);
         lua_setfield(state, -2, "__index");
 

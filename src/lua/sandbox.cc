@@ -19,6 +19,8 @@ extern "C" {
 #include <string_view>
 #include <utility>
 
+#include "base/number.h"
+#include "base/text.h"
 #include "lua/struct_library.h"
 
 namespace rlctl::lua {
@@ -48,6 +50,9 @@ namespace {
 
 constexpr int kInstructionsBetweenHooks = 10'000;
 constexpr std::size_t kLongestPattern = 10'000;  // bytes; each may take a frame of the C stack
+constexpr double kMostSteps = 3e8;               // of matching one pattern: a second
+constexpr double kStepsOfInstruction = 10;
+constexpr const char* kOriginalFind = "find";  // in the registry
 constexpr const char* kTooLong = "the source has more than %d bytes";
 constexpr std::size_t kBytesForAnInstruction = 64;
 constexpr std::size_t kLargeBlock = 4096;  // bytes
@@ -140,13 +145,6 @@ int pairs_of_any(lua_State* state) {
   return 3;
 }
 
-int guard_pattern(lua_State* state) {
-  if (lua_isstring(state, 2) != 0 && lua_objlen(state, 2) > kLongestPattern) {
-    return luaL_error(state, "pattern has more than %d bytes", static_cast<int>(kLongestPattern));
-  }
-  return original(state);
-}
-
 int guard_unpack(lua_State* state) {
   luaL_checktype(state, 1, LUA_TTABLE);
   const std::int64_t first = luaL_optint(state, 2, 1);
@@ -183,10 +181,89 @@ int guard_insert(lua_State* state) {
   return guard_change(state);
 }
 
+/// Returns where an item of a pattern ends: a character, %a, or [set].
+std::size_t end_of_item(std::string_view pattern, std::size_t begin) {
+  if (pattern[begin] == '%') return begin + 2;
+  if (pattern[begin] != '[') return begin + 1;
+  auto end = begin + (pattern.substr(begin, 2) == "[^" ? 2 : 1);
+  do {  // a set may begin with "]"
+    end += pattern.substr(end).starts_with('%') ? 2U : 1U;
+  } while (end < pattern.size() && pattern[end] != ']');
+  return end + 1;
+}
+
 }  // namespace
 
 // The guards that need the box.
 struct Guards {
+  /// Returns how many characters in a row of the text, which is at the index 1, an item matches at
+  /// most.
+  static double longest_run(lua_State* state, std::string_view item) {
+    constexpr std::int64_t kInstructionsOfFind = 10;
+    const auto run = fmt::format("{}+", item);
+    lua_Integer longest = 0;
+    for (lua_Integer begin = 1;;) {
+      charge(state, kInstructionsOfFind);
+      lua_getfield(state, LUA_REGISTRYINDEX, kOriginalFind);
+      lua_pushvalue(state, 1);
+      lua_pushlstring(state, run.data(), run.size());
+      lua_pushinteger(state, begin);
+      lua_call(state, 3, 2);
+      const auto first = lua_tointeger(state, -2), last = lua_tointeger(state, -1);
+      lua_pop(state, 2);
+      if (last == 0) return static_cast<double>(longest);
+      longest = std::max(longest, last - first + 1);
+      begin = last + 1;
+    }
+  }
+
+  /// Returns how many steps it takes at most to match a pattern everywhere in the text, which is at
+  /// the index 1: a repetition may be tried with each length, for each of those before it.
+  static double steps_to_match(lua_State* state, std::string_view pattern, bool may_be_anchored) {
+    const auto each_byte = static_cast<double>(lua_objlen(state, 1)) + 1;
+    const bool is_anchored = may_be_anchored && pattern.starts_with('^');
+    double steps = is_anchored ? 1 : each_byte;
+    for (std::size_t at = is_anchored ? 1 : 0; at < pattern.size();) {
+      const auto begin = at;
+      at = end_of_item(pattern, begin);
+      if (at > pattern.size()) break;  // Lua says what is wrong
+      const auto item = pattern.substr(begin, at - begin);
+      if (item == "%b" || (item[0] == '%' && is_digit(item[1]))) {
+        steps *= each_byte;
+        if (item == "%b") at += 2;
+      } else if (at < pattern.size() && item != "(" && item != ")" && item != "%f") {
+        const char sign = pattern[at];
+        if (sign == '?') steps *= 2;
+        if (sign == '*' || sign == '+' || sign == '-') steps *= longest_run(state, item) + 1;
+      }
+    }
+    return steps;
+  }
+
+  /// For functions that match a pattern, which is at the index 2. No hook ends them.
+  template <bool IsFind, bool MayBeAnchored>
+  static int match(lua_State* state) {
+    constexpr std::size_t kMostShown = 60;
+    std::size_t size = 0;
+    const char* const text = lua_isstring(state, 1) != 0 ? lua_tolstring(state, 2, &size) : nullptr;
+    if (size > kLongestPattern) {
+      return luaL_error(state, "pattern has more than %d bytes", static_cast<int>(kLongestPattern));
+    }
+    const bool is_plain = IsFind && lua_toboolean(state, 4) != 0;
+    if (text == nullptr || is_plain) return original(state);
+    const auto most = std::min(
+        kMostSteps, as_double(Sandbox::Box::of(state).bounds.instructions) * kStepsOfInstruction);
+    // Lua reads a pattern up to its first zero byte.
+    const auto steps = steps_to_match(state, text, MayBeAnchored);
+    if (steps > most) {
+      Sandbox::stop(state, std::make_exception_ptr(NotImplementedHere(fmt::format(
+                               "the pattern '{}' has too many repetitions for a text of {} bytes",
+                               escape(text, kMostShown), lua_objlen(state, 1)))));
+    }
+    charge(state, static_cast<std::int64_t>(steps / kStepsOfInstruction));
+    return original(state);
+  }
+
   /// Raises the error that ends a run again, after a function that has caught it.
   static void require_not_stopped(lua_State* state) {
     if (Sandbox::Box::of(state).stopped) luaL_error(state, "stopped");
@@ -497,11 +574,11 @@ constexpr Guarded kGuarded[] = {{"", "rawset", guard_change},
                                 {"bit", "tohex", guard_tohex},
                                 {"math", "random", Guards::random},
                                 {"math", "randomseed", Guards::seed_random},
-                                {"string", "find", guard_pattern},
-                                {"string", "match", guard_pattern},
-                                {"string", "gmatch", guard_pattern},
-                                {"string", "gfind", guard_pattern},
-                                {"string", "gsub", guard_pattern}};
+                                {"string", "find", Guards::match<true, true>},
+                                {"string", "match", Guards::match<false, true>},
+                                {"string", "gmatch", Guards::match<false, false>},
+                                {"string", "gfind", Guards::match<false, false>},
+                                {"string", "gsub", Guards::match<false, true>}};
 
 int refuse_cmsgpack(lua_State* state) {
   Sandbox::stop(state,
@@ -549,6 +626,10 @@ void Guards::open(lua_State* state) {
       lua_setfield(state, globals, name);
     }
   }
+  lua_getfield(state, globals, "string");
+  lua_getfield(state, -1, "find");
+  lua_setfield(state, LUA_REGISTRYINDEX, kOriginalFind);
+  lua_pop(state, 1);
   for (const auto& [library, name, guard] : kGuarded) {
     if (*library == '\0') {
       lua_pushvalue(state, globals);

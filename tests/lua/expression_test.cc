@@ -295,9 +295,10 @@ TEST_CASE("expression: hostile ones end, keep nothing, and reach nothing outside
   for (const auto* call : {"s:find(", "s:gsub(", "string.match(s, ", "string.gmatch(s, "}) {
     const std::string begin = "loadstring([[local s = ('a'):rep(30) return ";
     says(begin + call + "('a?'):rep(30) .. ('a'):rep(30))]])() == 1",
-         "a pattern has too many repetitions for its text");
+         "has too many repetitions for a text of 30 bytes");
   }
-  says("('a*'):rep(9):len() == 18 and ('x'):rep(100):find(('a*'):rep(9)) == 1", "repetitions");
+  says("('x'):rep(100):find(('x*'):rep(9)) == 1",
+       "1: the pattern 'x*x*x*x*x*x*x*x*x*' has too many");
   says("(('x'):rep(1000) .. '-17'):match('(%d+)$') == '17'", "true");
   // Garbage of many evaluations, and of a large reply, is collected.
   const auto large = reply_of("$2000000\r\n" + std::string(2'000'000, 'x') + "\r\n");

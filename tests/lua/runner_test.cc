@@ -308,13 +308,44 @@ TEST_CASE("a script that does not end is ended, whatever it catches") {
         "local s = ('x'):rep(1e6) while true do s:reverse() end",
         "local t = {} for i = 1, 1e4 do t[i] = {} end while true do collectgarbage() end",
         "while true do load(function() while true do end end) end",
-        "while true do coroutine.create(function() end) end"}) {
+        "while true do coroutine.create(function() end) end",
+        "local s = ('a'):rep(90) while true do s:find('.-.-b') end"}) {
     CAPTURE(source);
     lua::Runner runner(source, kShort);
     CHECK_THROWS_AS(static_cast<void>(reply_of(runner)), lua::RanTooLong);
     // The next run of the same state has all of its instructions again.
     lua::Runner fresh("return 1", kShort);
     CHECK(reply_of(fresh) == ":1\r\n");
+  }
+}
+
+TEST_CASE("a pattern that would be tried in too many ways ends a script before it is matched") {
+  for (const std::string call :
+       {"s:find('.-.-.-.-.-.-b')", "s:match('(a+)(a*)([^%s%]]+)(%w-)b')", "s:gsub('.*.*.*b', '')",
+        "s:gmatch('^.-.-.-b')()", "s:find(('a?'):rep(25) .. 'b')", "s:find('%b()%b()%b()%b()')",
+        "s:find('(.-)%1%1%1b')", "s:match('[]a]-[^]]-[%]a]-b')",
+        "string.rep(1, 3000):find('%d*%d*%d*b')"}) {
+    CAPTURE(call);
+    lua::Runner runner("local s = ('a'):rep(3000)\nlocal ok = pcall(function() return " + call +
+                       " end) return ok and 1 or 0");
+    CHECK_THROWS_AS(static_cast<void>(reply_of(runner)), lua::NotImplementedHere);
+    CHECK(runner.stopped_line() == 2);
+  }
+  lua::Runner named("return (' '):rep(3000):find('.-.-.-\"')");
+  CHECK_THROWS_WITH_AS(static_cast<void>(reply_of(named)),
+                       "the pattern '.-.-.-\"' has too many repetitions for a text of 3000 bytes",
+                       lua::NotImplementedHere);
+}
+
+TEST_CASE("a pattern whose repetitions match little at once may have many, in a long text") {
+  for (const std::string call :
+       {"#s:gsub('(%d+):(%d+);', '')", "#s:gsub('[^,;:]+', '')",
+        "#s:gsub('%s*(%w*)%s*:%s*(%w*)%s*;', '')", "(s:find('^(.-):(.*)$'))",
+        "(s:find('%f[%d]%d+'))", "(s:find('.-.-.-.-.-', 1, true) or 0)",
+        "(s:find('1*2*3*4*5*6*7*8*9*'))"}) {
+    CAPTURE(call);
+    lua::Runner runner("local s = ('1767225600:17;'):rep(600) return " + call + " >= 0 and 1 or 0");
+    CHECK(reply_of(runner) == ":1\r\n");
   }
 }
 

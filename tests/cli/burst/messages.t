@@ -27,6 +27,15 @@ $ rlctl burst newer.lua --limit 5/60s --args '{now_ms}' -q
 !   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
 [2]
 
+## a pattern that backtracks without end is refused before it is matched
+$ write backtracking.lua
+< local text = ('a'):rep(3000)
+< return text:find('.-.-.-.-.-.-b') and 1 or 0
+$ rlctl burst backtracking.lua --limit 5/60s --args '{now_ms}' -q
+! rlctl: burst: backtracking.lua:2: the pattern '.-.-.-.-.-.-b' has too many repetitions for a text of 3000 bytes; request 1 had KEYS '1' and ARGV '1767225659990'
+!   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
+[2]
+
 ## keys that grow too large are refused with the bound and a way out
 $ write large.lua
 < local text = ('x'):rep(1048576)
