@@ -126,11 +126,15 @@ redis::Reply Recorder::run_script(const Debuggee& debuggee, keyspace::Keyspace& 
   const std::unique_ptr<lua::Runner, decltype(forget_stack)> at_end(&runner, forget_stack);
   try {
     runner.run("", names, words, keys, bytes);
+    return written_reply(bytes);
   } catch (const lua::NotImplementedHere&) {
     result_.error_line = runner.stopped_line();
     throw;
+  } catch (const redis::ReplyTooLarge& error) {
+    result_.error_line = line_;
+    throw lua::NotImplementedHere(
+        fmt::format("rlctl does not read its reply, which {}", error.what()));
   }
-  return written_reply(bytes);
 }
 
 RunResult Recorder::run(const Debuggee& debuggee, keyspace::Keyspace& keys,

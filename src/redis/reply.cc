@@ -24,7 +24,8 @@ struct ReplyProgress {
   std::size_t bytes = 0;
   std::size_t objects = 0;
   std::size_t most_objects = 0;
-  bool is_refused = false;  ///< an object is not RESP2, or too deep
+  bool is_refused = false;   ///< an object is not RESP2, or too deep
+  bool is_too_deep = false;  ///< it has more than kDeepest levels of arrays
 };
 
 struct ReplyRoot : ReplyNode {
@@ -153,9 +154,9 @@ Failure classify(const ErrorParts& parts) {
 
 // hiredis reports a null object as an error.
 constexpr void* kNoObject = nullptr;
-// As in hiredis 0.14, whatever the version: 1.0 has no limit, later ones allow 1024 levels, and a
-// reply is freed recursively.
-constexpr int kDeepest = 8;
+// Levels of arrays; hiredis 0.14 has one more. 1.0 has no limit, later ones allow 1024 levels, and
+// a reply is freed recursively.
+constexpr int kDeepest = 7;
 // An array has room for its elements as they come, since its length may be a lie.
 constexpr std::size_t kFirstRoom = 16;
 
@@ -223,7 +224,10 @@ Functions make_object_functions() {
     return add_object(task, type_of(*task), [&](ReplyNode& node) { node.text.assign(text, size); });
   };
   functions.createArray = [](const redisReadTask* task, auto size) {
-    if (is_too_deep(task)) return refuse(task);
+    if (is_too_deep(task)) {
+      progress_of(task).is_too_deep = true;
+      return refuse(task);
+    }
     return add_object(task, type_of(*task), [&](ReplyNode& node) {
       node.elements.reserve(std::min(static_cast<std::size_t>(size), kFirstRoom));
     });
@@ -327,6 +331,9 @@ std::optional<Reply> ReplyReader::next(const ReplyBounds& bounds) {
   if (root != nullptr) reply.emplace(static_cast<ReplyRoot*>(static_cast<ReplyNode*>(root)));
   if (progress_->objects > bounds.elements) {
     throw ReplyTooLarge(fmt::format("has more than {} elements", bounds.elements));
+  }
+  if (progress_->is_too_deep) {
+    throw ReplyTooLarge(fmt::format("has more than {} levels of arrays", kDeepest));
   }
   if (status != REDIS_OK) {
     // hiredis also calls an object that was refused an error of memory.

@@ -62,7 +62,13 @@ redis::Reply Engine::run(const limiter::ScriptCall& call, lua::Commands& command
   running_ = found->second;
   bytes_.clear();
   running_->run(call.function, call.keys, call.arguments, commands, bytes_);
-  return parsed_reply(reader_, bytes_);
+  try {
+    return parsed_reply(reader_, bytes_);
+  } catch (const redis::ReplyTooLarge& error) {
+    throw lua::NotImplementedHere(
+        fmt::format("rlctl does not read its reply, which {}", error.what()),
+        "let the script return less");
+  }
 }
 
 EngineDecider::EngineDecider(const script::Candidate& candidate, const traffic::Traffic& traffic,

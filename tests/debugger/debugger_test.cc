@@ -379,6 +379,15 @@ TEST_CASE("endless recursion is Lua's error, even where the debugger finds no ro
   CHECK(catching->result().reply->integer() == 2);
 }
 
+TEST_CASE("a reply that is not read ends a run as what the debugger does not have") {
+  const Debuggee deep{.name = "test.lua", .source = "return {{{{{{{{1}}}}}}}}"};
+  rlctl::keyspace::Keyspace keys{std::chrono::seconds{1}};
+  const auto result = count_lines(deep, keys, nullptr, 10);
+  CHECK(result.ending == Ending::kNotImplemented);
+  CHECK(result.message == "rlctl does not read its reply, which has more than 7 levels of arrays");
+  CHECK(result.error_line == 1);
+}
+
 TEST_CASE("redis.breakpoint() halts at the next line, and abort ends what catches errors") {
   Bench bench(
       "if redis.breakpoint() then redis.call('SET', KEYS[1], 1) end\n"

@@ -48,6 +48,7 @@ TEST_CASE("a reply that never ends is refused once it exceeds a bound") {
                                   {"*1000000000\r\n", ":1\r\n", kElements},
                                   {"*1000000000\r\n", "*0\r\n", kElements},
                                   {"*1000000000\r\n*1\r\n", "$-1\r\n*1\r\n", kElements},
+                                  {"*2\r\n:1\r\n", "*1\r\n", "has more than 7 levels of arrays"},
                                   {"*9\r\n*9\r\n*1000000000\r\n", "+\r\n", kElements},
                                   {"*1000000000\r\n", "$4\r\nabcd\r\n", kElements}};
   for (const auto& row : kEndless) {

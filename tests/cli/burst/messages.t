@@ -36,6 +36,14 @@ $ rlctl burst backtracking.lua --limit 5/60s --args '{now_ms}' -q
 !   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
 [2]
 
+## a reply with more levels of arrays than rlctl reads is refused by name
+$ write deep.lua
+< return {{{{{{{{1}}}}}}}}
+$ rlctl burst deep.lua --limit 5/60s --args '{now_ms}' -q
+! rlctl: burst: deep.lua: rlctl does not read its reply, which has more than 7 levels of arrays; request 1 had KEYS '1' and ARGV '1767225659990'
+!   hint: let the script return less
+[2]
+
 ## keys that grow too large are refused with the bound and a way out
 $ write large.lua
 < local text = ('x'):rep(1048576)
