@@ -24,7 +24,11 @@ $ write newer.lua
 < return redis.call('HEXPIRE', KEYS[1], 5, 'FIELDS', 1, 'a')
 $ rlctl burst newer.lua --limit 5/60s --args '{now_ms}' -q
 ! rlctl: burst: newer.lua:1: HEXPIRE is not implemented here; request 1 had KEYS '1' and ARGV '1767225659990'
-!   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
+!   hint: a server has it: burst runs scripts there with -u private: --clock real, debug with --ldb
+[2]
+$ rlctl burst newer.lua -u private: --limit 5/60s --args '{now_ms}' -q
+! rlctl: burst: newer.lua has the word HEXPIRE: virtual time does not pass for the TTLs of a hash's fields
+!   hint: use --clock real, with a pattern or a log
 [2]
 
 ## a pattern that backtracks without end is refused before it is matched
