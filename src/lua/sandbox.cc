@@ -218,11 +218,13 @@ struct Guards {
   }
 
   /// Returns how many steps it takes at most to match a pattern everywhere in the text, which is at
-  /// the index 1: a repetition may be tried with each length, for each of those before it.
+  /// the index 1: a repetition may be tried with each length, for each of those before it. As they
+  /// follow one another, there are no more ways than to choose their ends in the text, in order.
   static double steps_to_match(lua_State* state, std::string_view pattern, bool may_be_anchored) {
     const auto each_byte = static_cast<double>(lua_objlen(state, 1)) + 1;
     const bool is_anchored = may_be_anchored && pattern.starts_with('^');
-    double steps = is_anchored ? 1 : each_byte;
+    double steps = 1, lengths = is_anchored ? 1 : each_byte;
+    int ends = is_anchored ? 0 : 1;
     for (std::size_t at = is_anchored ? 1 : 0; at < pattern.size();) {
       const auto begin = at;
       at = end_of_item(pattern, begin);
@@ -234,10 +236,14 @@ struct Guards {
       } else if (at < pattern.size() && item != "(" && item != ")" && item != "%f") {
         const char sign = pattern[at];
         if (sign == '?') steps *= 2;
-        if (sign == '*' || sign == '+' || sign == '-') steps *= longest_run(state, item) + 1;
+        if (sign != '*' && sign != '+' && sign != '-') continue;
+        lengths *= longest_run(state, item) + 1;
+        ++ends;
       }
     }
-    return steps;
+    double ways = 1;
+    for (int i = 1; i <= ends; ++i) ways *= (each_byte - 1 + i) / i;
+    return steps * std::min(lengths, ways);
   }
 
   /// For functions that match a pattern, which is at the index 2. No hook ends them.

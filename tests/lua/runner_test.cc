@@ -347,6 +347,9 @@ TEST_CASE("a pattern whose repetitions match little at once may have many, in a 
     lua::Runner runner("local s = ('1767225600:17;'):rep(600) return " + call + " >= 0 and 1 or 0");
     CHECK(reply_of(runner) == ":1\r\n");
   }
+  lua::Runner state(
+      "return ('1767225600:17:3:0.25:'):rep(3):find('(.-):(.-):(.-):(.-):(.-):') and 1 or 0");
+  CHECK(reply_of(state) == ":1\r\n");
 }
 
 TEST_CASE("what only a server has ends a script, whatever it catches") {
