@@ -33,6 +33,6 @@ while (<STDIN>) {
   # ! not tested: a second client, clocks that are ahead, costs: at one instant, all requests were allowed
   push @$log, ($now) x $cost if $allowed;
   # Denied requests count:
-  # or: push @$log, ($now) x $cost; # want: denied-write critical
+  # or: push @$log, ($now) x $cost; # want: denied-write critical, wrong-cost critical
   print $allowed ? "1\n" : "0\n";
 }

@@ -32,7 +32,7 @@ void ForwardedCommands::call(std::span<const std::string_view> words, bool read_
                              std::string& reply) {
   for (const auto word : words) {
     const auto number = to_number<double>(word);
-    if (number && fmt::format("{:.17g}", *number) == word && fmt::format("{}", *number) != word &&
+    if (number && word.size() > 16 && fmt::format("{:.17g}", *number) == word &&
         *number != std::floor(*number)) {
       has_long_number_ = true;
     }

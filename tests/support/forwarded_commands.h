@@ -19,8 +19,8 @@ class ForwardedCommands final : public lua::Commands {
  public:
   explicit ForwardedCommands(redis::Connection& connection) : connection_(connection) {}
   void call(std::span<const std::string_view> words, bool read_only, std::string& reply) override;
-  /// Whether a word was a number with more digits than it needs: 0.10000000000000001. Redis 8 and
-  /// Valkey 8 write the shortest.
+  /// Whether a word was a fraction of 17 digits. Redis 8 and Valkey 8 write as few as it needs, for
+  /// 0.10000000000000001, or an exponent: 2.1678208243290502e+8.
   bool has_long_number() const { return has_long_number_; }
 
  private:
