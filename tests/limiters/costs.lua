@@ -28,7 +28,8 @@ local allowed = used + cost <= limit
 -- Whoever has a unit left takes any cost:
 -- or: local allowed = used < limit  -- want: wrong-cost critical (1 2)
 -- A denied request takes what was left:
--- or: local allowed = used + cost <= limit if not allowed and used > 0 then redis.call('SET', KEYS[1], limit, 'KEEPTTL') end  -- want: wrong-cost critical (1 2)
+-- or: local allowed = used + cost <= limit; if not allowed and used > 0 then redis.call('INCRBY', KEYS[1], cost) end
+-- want: wrong-cost critical (1 2)
 -- A cost above the limit is let through:
 -- or: local allowed = used + cost <= limit or cost > limit  -- want: wrong-cost critical (1 2)
 -- A look is denied at a full limit, which is not a flaw:

@@ -19,7 +19,8 @@ if count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 -- Milliseconds for seconds, which no jitter hides:
 -- or: if count == 1 then redis.call('EXPIRE', KEYS[1], ARGV[1] - #KEYS[1] % 2) end  -- want: mixed-units critical
 -- A denied client begins anew, which is not a limit that clients share:
--- or: if count > 5 then redis.call('DEL', KEYS[1]) elseif count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end  -- want: free-pass critical at 'INCR'
+-- or: if count > 5 then redis.call('DEL', KEYS[1]) elseif count == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
+-- want: free-pass critical at 'INCR'
 -- A key that is not in KEYS:
 -- or: redis.call('SET', 'last', count, 'PX', ARGV[1])  -- want: undeclared-key warning, no-ttl critical at 'INCR'
 return count
