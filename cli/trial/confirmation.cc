@@ -83,7 +83,7 @@ void Confirmer::compare(exec::ClockedDecider& server, const script::Candidate& c
   const auto difference = difference_of(server, arrival, allowed, delay);
   ++confirmation_.requests;
   if (difference.empty()) return;
-  // The engine is that of Redis 7.
+  // The engine decides as Redis 7 does; an older server may rightly decide otherwise.
   const bool is_older = confirmation_.server.starts_with("Redis 6");
   auto what = fmt::format("{} {} request {} of {}{}, and {} {}",
                           is_older ? "rlctl, as Redis 7," : "a fault of rlctl: it",

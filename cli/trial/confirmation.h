@@ -76,7 +76,7 @@ class Confirmer {
 
   /// Returns the memory of a key on the server after these requests, on average; std::nullopt if
   /// they are not all requests, or if it is unknown. Throws ProblemError, which says that this is a
-  /// fault of rlctl, if the server decides otherwise and is no older than the engine.
+  /// fault of rlctl, if the server decides otherwise and is not Redis 6.
   std::optional<double> confirm(const script::Candidate& candidate, const traffic::Traffic& traffic,
                                 const DecisionLog& log);
   /// Throws as the other does.

@@ -22,7 +22,7 @@ void add_lock_outs(const AnswerObservation& observation, std::vector<Finding>& f
          .severity = Severity::kCritical,
          .what = *observation.denied_for_ever,
          .detail =
-             "Once the limit is reached, a client that sends nothing is denied for as long as "
+             "Once the limit is reached, a client is still denied after the longest pause that "
              "was tried.",
          .fix = "let requests leave the window when it ends"});
   }

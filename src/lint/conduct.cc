@@ -291,13 +291,13 @@ Verdict judge_too_large(const Examination& exam) {
   schedule.insert(schedule.begin() + 1, joined({}, exam.start, exam.at_once).front());
   const auto answers = exam.ask(schedule);
   const bool is_denied = answers.size() > 2 && !answers[1].allowed;
-  if (!is_denied || allowed_from(answers, 0) == usual) return std::nullopt;
+  if (!is_denied || allowed_from(answers, 0) >= usual) return std::nullopt;
   return Finding{
       .name = "wrong-cost",
       .severity = Severity::kCritical,
       .what = schedule_text(schedule, answers),
-      .detail = fmt::format("A request of cost {} was denied, and changes what follows. Without "
-                            "it, {} of cost 1 are allowed.",
+      .detail = fmt::format("A request of cost {} was denied, but took what was left. Without it, "
+                            "{} of cost 1 are allowed.",
                             exam.at_once, counted(usual, "request")),
       .fix = "count a request only if it is allowed"};
 }

@@ -804,7 +804,7 @@ void find_bounds_in_other_units(const Observation& observation, Flaws& flaws) {
 void find_time_in_other_unit(const Observation& observation, Flaws& flaws) {
   const auto* call = time_stored_in(observation);
   if (!has_cause(observation, Cause::Kind::kUnit) || call == nullptr) return;
-  if (flaws.has("mixed-units", Severity::kCritical)) return;  // that of a TTL may be why
+  if (flaws.has("mixed-units", Severity::kCritical)) return;  // which a TTL's may explain
   const auto& [kind, given, meant] = *observation.cause;
   flaws.add(
       {.name = "mixed-units",

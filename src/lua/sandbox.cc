@@ -52,6 +52,7 @@ constexpr int kInstructionsBetweenHooks = 10'000;
 constexpr std::size_t kLongestPattern = 10'000;  // bytes; each may take a frame of the C stack
 constexpr double kMostSteps = 3e8;               // of matching one pattern: a second
 constexpr double kStepsOfInstruction = 10;
+constexpr double kItemsOfStep = 10;            // which are compared in a row
 constexpr const char* kOriginalFind = "find";  // in the registry
 constexpr const char* kTooLong = "the source has more than %d bytes";
 constexpr std::size_t kBytesForAnInstruction = 64;
@@ -196,14 +197,14 @@ std::size_t end_of_item(std::string_view pattern, std::size_t begin) {
 
 // The guards that need the box.
 struct Guards {
+  enum class Matcher { kFind, kMatch, kGmatch, kGsub };
+
   /// Returns how many characters in a row of the text, which is at the index 1, an item matches at
   /// most.
   static double longest_run(lua_State* state, std::string_view item) {
-    constexpr std::int64_t kInstructionsOfFind = 10;
-    const auto run = fmt::format("{}+", item);
+    const auto run = fmt::format("{}+", item == "^" ? "%^" : item);
     lua_Integer longest = 0;
     for (lua_Integer begin = 1;;) {
-      charge(state, kInstructionsOfFind);
       lua_getfield(state, LUA_REGISTRYINDEX, kOriginalFind);
       lua_pushvalue(state, 1);
       lua_pushlstring(state, run.data(), run.size());
@@ -217,56 +218,68 @@ struct Guards {
     }
   }
 
-  /// Returns how many steps it takes at most to match a pattern everywhere in the text, which is at
-  /// the index 1: a repetition may be tried with each length, for each of those before it. As they
-  /// follow one another, there are no more ways than to choose their ends in the text, in order.
-  static double steps_to_match(lua_State* state, std::string_view pattern, bool may_be_anchored) {
-    const auto each_byte = static_cast<double>(lua_objlen(state, 1)) + 1;
-    const bool is_anchored = may_be_anchored && pattern.starts_with('^');
-    double steps = 1, lengths = is_anchored ? 1 : each_byte;
-    int ends = is_anchored ? 0 : 1;
+  /// Returns how many steps it takes at most to match a pattern at so many places of the text,
+  /// which is at the index 1. A repetition may be tried with each length, for each of those before
+  /// it; `measures`: with no more than the text has in a row. As repetitions follow one another,
+  /// there are no more ways than to choose their ends in the text, in order.
+  static double steps_to_match(lua_State* state, std::string_view pattern, double places,
+                               bool is_anchored, bool measures) {
+    double steps = 1, lengths = is_anchored ? 1 : places;
+    int ends = is_anchored ? 0 : 1, items = 0, most_items = 0;  // without a repetition
     for (std::size_t at = is_anchored ? 1 : 0; at < pattern.size();) {
       const auto begin = at;
       at = end_of_item(pattern, begin);
       if (at > pattern.size()) break;  // Lua says what is wrong
       const auto item = pattern.substr(begin, at - begin);
+      most_items = std::max(most_items, ++items);
       if (item == "%b" || (item[0] == '%' && is_digit(item[1]))) {
-        steps *= each_byte;
+        steps *= places;
         if (item == "%b") at += 2;
       } else if (at < pattern.size() && item != "(" && item != ")" && item != "%f") {
         const char sign = pattern[at];
         if (sign == '?') steps *= 2;
         if (sign != '*' && sign != '+' && sign != '-') continue;
-        lengths *= longest_run(state, item) + 1;
+        lengths *= measures ? longest_run(state, item) + 1 : places;
         ++ends;
+        items = 0;
       }
     }
     double ways = 1;
-    for (int i = 1; i <= ends; ++i) ways *= (each_byte - 1 + i) / i;
-    return steps * std::min(lengths, ways);
+    for (int i = 1; i <= ends; ++i) ways *= (places - 1 + i) / i;
+    return steps * std::min(lengths, ways) * std::max(1.0, most_items / kItemsOfStep);
   }
 
-  /// For functions that match a pattern, which is at the index 2. No hook ends them.
-  template <bool IsFind, bool MayBeAnchored>
+  /// Guards a function that matches the pattern at the index 2: no hook can interrupt it, so that a
+  /// pattern which might take too long is refused.
+  template <Matcher Function>
   static int match(lua_State* state) {
-    constexpr std::size_t kMostShown = 60;
+    constexpr std::size_t kMostShown = 60, kMostMeasured = 1U << 16;  // bytes
     std::size_t size = 0;
-    const char* const text = lua_isstring(state, 1) != 0 ? lua_tolstring(state, 2, &size) : nullptr;
+    const char* const pattern =
+        lua_isstring(state, 1) != 0 ? lua_tolstring(state, 2, &size) : nullptr;
     if (size > kLongestPattern) {
       return luaL_error(state, "pattern has more than %d bytes", static_cast<int>(kLongestPattern));
     }
-    const bool is_plain = IsFind && lua_toboolean(state, 4) != 0;
-    if (text == nullptr || is_plain) return original(state);
+    const bool is_plain = Function == Matcher::kFind && lua_toboolean(state, 4) != 0;
+    if (pattern == nullptr || is_plain) return original(state);
+    const auto length = lua_objlen(state, 1);
+    const bool has_start = Function == Matcher::kFind || Function == Matcher::kMatch;
+    const auto start = has_start ? lua_tointeger(state, 3) : 1;
+    // A negative start counts from the end.
+    const auto rest = start < 0 ? -start : static_cast<lua_Integer>(length) - start + 1;
+    const auto places = static_cast<double>(std::clamp<lua_Integer>(rest, 0, length)) + 1;
+    const auto steps = [&](bool measures) {
+      // As Lua, this reads a pattern up to its first zero byte.
+      return steps_to_match(state, pattern, places, Function != Matcher::kGmatch && *pattern == '^',
+                            measures);
+    };
     const auto most = std::min(
         kMostSteps, as_double(Sandbox::Box::of(state).bounds.instructions) * kStepsOfInstruction);
-    // Lua reads a pattern up to its first zero byte.
-    const auto steps = steps_to_match(state, text, MayBeAnchored);
-    if (steps > most) {
+    if (steps(false) > most && (length > kMostMeasured || steps(true) > most)) {
       Sandbox::stop(state, std::make_exception_ptr(NotImplementedHere(fmt::format(
                                "the pattern '{}' has too many repetitions for a text of {} bytes",
-                               escape(text, kMostShown), lua_objlen(state, 1)))));
+                               escape(pattern, kMostShown), length))));
     }
-    charge(state, static_cast<std::int64_t>(steps / kStepsOfInstruction));
     return original(state);
   }
 
@@ -580,11 +593,11 @@ constexpr Guarded kGuarded[] = {{"", "rawset", guard_change},
                                 {"bit", "tohex", guard_tohex},
                                 {"math", "random", Guards::random},
                                 {"math", "randomseed", Guards::seed_random},
-                                {"string", "find", Guards::match<true, true>},
-                                {"string", "match", Guards::match<false, true>},
-                                {"string", "gmatch", Guards::match<false, false>},
-                                {"string", "gfind", Guards::match<false, false>},
-                                {"string", "gsub", Guards::match<false, true>}};
+                                {"string", "find", Guards::match<Guards::Matcher::kFind>},
+                                {"string", "match", Guards::match<Guards::Matcher::kMatch>},
+                                {"string", "gmatch", Guards::match<Guards::Matcher::kGmatch>},
+                                {"string", "gfind", Guards::match<Guards::Matcher::kGmatch>},
+                                {"string", "gsub", Guards::match<Guards::Matcher::kGsub>}};
 
 int refuse_cmsgpack(lua_State* state) {
   Sandbox::stop(state,

@@ -18,11 +18,11 @@
 //     one buffer, and lacks new().
 //   - Memory and instructions are bounded, and Ctrl-C ends a source that runs; pcall() cannot catch
 //     that. A thread, a large block and a collection of garbage count as instructions, too. A
-//     source has at most 64 KiB, since Lua compiles some in quadratic time. A pattern counts by the
-//     steps that it may take in its text, which are estimated before it is matched;
-//     NotImplementedHere ends the run if they are too many. Other functions in C that neither
-//     allocate nor return count as one, such as the comparison of two long texts. They end only
-//     with the process: the second Ctrl-C does that (cli/terminal/signals.h).
+//     source has at most 64 KiB, since Lua compiles some in quadratic time. Functions in C
+//     that neither allocate nor return count as one, and Ctrl-C waits for them. So a pattern is
+//     refused, by NotImplementedHere, if it may take too many steps in its text, which are
+//     estimated before it is matched. The comparison of two long texts ends only with the process:
+//     the second Ctrl-C does that (cli/terminal/signals.h).
 //
 // Lua is linked as it is compiled by a C++ compiler, so that its errors are exceptions, and unwind
 // frames with destructors. `catch (...)` around a call of Lua's API would catch them, too.

@@ -154,7 +154,7 @@ Failure classify(const ErrorParts& parts) {
 
 // hiredis reports a null object as an error.
 constexpr void* kNoObject = nullptr;
-// Levels of arrays; hiredis 0.14 has one more. 1.0 has no limit, later ones allow 1024 levels, and
+// The most levels of arrays: one fewer than hiredis 0.14 reads. 1.0 has no limit, later ones allow 1024 levels, and
 // a reply is freed recursively.
 constexpr int kDeepest = 7;
 // An array has room for its elements as they come, since its length may be a lie.

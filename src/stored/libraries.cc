@@ -93,10 +93,11 @@ bool is_part(const Row& row, Role role, const KeySample& content) {
   return true;
 }
 
-/// What a key that does not exist means by a row; nothing if only its content could prove that it
-/// is the row's. It is unused, unless there is a ban or it would be a list: one of which nothing is
-/// left does not exist either.
+/// Decodes a key that does not exist: it is banned or unused. It is unknown if the row has a
+/// mistake, or reads lists with an element for each unit that is left, because an empty list does
+/// not exist either. Returns nothing if only the content could prove that the key is the row's.
 std::optional<Decoded> read_missing(const Row& row, const Name& name, const Siblings& siblings) {
+  if (!row.mistake.empty()) return Decoded{.unknown = row.mistake_text()};
   const auto ban = row.ban.empty() ? siblings.end() : siblings.find(row.ban.of(name));
   if (ban != siblings.end() && ban->second.type != "none") {
     return Decoded{.ban = Ban{.key = ban->first, .until = ban->second.until}};
@@ -430,7 +431,7 @@ std::vector<std::string> suggested_row(std::string_view key, std::string_view ty
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
   };
   const bool has_name = !name.empty() && std::ranges::all_of(name, is_bare);
-  // A name that begins with a separator would give a pattern of nearly all names.
+  // A name that begins with a separator would give a pattern such as '{*'.
   const bool is_text = end != 0 && is_utf8(pattern) && pattern.find_first_of("'\n") == pattern.npos;
   std::vector<std::string> row{
       fmt::format("[library.{}]", has_name ? name : "NAME"),

@@ -121,6 +121,10 @@ struct Row {
   /// The form of a key that may also be another row's: without the name of an algorithm.
   Form form_of_several = {};
 
+  /// Why a key that it matches is unknown if it has a mistake.
+  std::string mistake_text() const {
+    return "the row that says how to read it has a mistake: " + mistake;
+  }
   /// Whether it reads lists with an element for each unit that is left.
   bool counts_elements() const { return type == "list" && value->value == Value::kRemaining; }
 };

@@ -228,7 +228,7 @@ std::optional<Fitting> RowReading::read() {
   set_form(2, false);
   state_.certain = true;
   if (!row_.mistake.empty()) {
-    set_unknown("the row that says how to read it has a mistake: " + row_.mistake);
+    set_unknown(row_.mistake_text());
     return Fitting{std::move(state_)};
   }
   if (row_.needs_ttl && !until_) return std::nullopt;

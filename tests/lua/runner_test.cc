@@ -323,8 +323,8 @@ TEST_CASE("a pattern that would be tried in too many ways ends a script before i
   for (const std::string call :
        {"s:find('.-.-.-.-.-.-b')", "s:match('(a+)(a*)([^%s%]]+)(%w-)b')", "s:gsub('.*.*.*b', '')",
         "s:gmatch('^.-.-.-b')()", "s:find(('a?'):rep(25) .. 'b')", "s:find('%b()%b()%b()%b()')",
-        "s:find('(.-)%1%1%1b')", "s:match('[]a]-[^]]-[%]a]-b')",
-        "string.rep(1, 3000):find('%d*%d*%d*b')"}) {
+        "s:find('(.-)%1%1%1b')", "('^'):rep(1500):find('x?^*^*^*^*b')", "s:find('.-' .. s .. 'b')",
+        "s:match('[]a]-[^]]-[%]a]-b')", "string.rep(1, 3000):find('%d*%d*%d*b')"}) {
     CAPTURE(call);
     lua::Runner runner("local s = ('a'):rep(3000)\nlocal ok = pcall(function() return " + call +
                        " end) return ok and 1 or 0");
@@ -350,6 +350,10 @@ TEST_CASE("a pattern whose repetitions match little at once may have many, in a 
   lua::Runner state(
       "return ('1767225600:17:3:0.25:'):rep(3):find('(.-):(.-):(.-):(.-):(.-):') and 1 or 0");
   CHECK(reply_of(state) == ":1\r\n");
+  lua::Runner words(
+      "local s, n, at = ('1767225600,'):rep(3000), 0, 1\n"
+      "while at do n, at = n + 1, select(2, s:find('[^,]+,', at)) at = at and at + 1 end return n");
+  CHECK(reply_of(words) == ":3001\r\n");
 }
 
 TEST_CASE("what only a server has ends a script, whatever it catches") {

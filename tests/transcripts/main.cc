@@ -413,7 +413,7 @@ class Runner {
       }
       return {};
     }
-    if (name == "without-server") {
+    if (name == "without-server" && words.empty()) {
       environment_["PATH"] = "/nowhere";
       environment_["RLCTL_REDIS_SERVER"] = "";
       return {};

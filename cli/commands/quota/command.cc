@@ -133,7 +133,7 @@ std::optional<Problem> problem_of(const Inspection& inspection, const KeyTarget&
     return Problem{.code = "unknown",
                    .message = quoted_and_masked(inspection.key) + ": " + state.unknown,
                    .hint = inspection.exists() ? inspect_hint(inspection.key)
-                                               : "a policy for the key tells that it is rlctl's"};
+                                               : "if rlctl made the key, define a policy for it"};
   }
   const bool is_named = names_policy || !target.policy.empty();
   if (!is_named || target.algorithm == inspection.state.form->algorithm()) return std::nullopt;

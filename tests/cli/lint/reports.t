@@ -71,7 +71,7 @@ $ write limiter.pl
 <   print $used{$key}++ < 5 ? qq({"allowed":true}\n) : qq({"allowed":false}\n);
 < }
 $ rlctl lint --exec 'perl ./limiter.pl'
-./limiter.pl: critical: locked-out: Once the limit is reached, a client that sends nothing is denied for as long as was tried
+./limiter.pl: critical: locked-out: Once the limit is reached, a client is still denied after the longest pause that was tried
     Seen: 5 of 6 allowed at 0 s, 0 of 1 at 3h40m.
     Fix: let requests leave the window when it ends.
 ./limiter.pl: note: ignored-cost: A request of cost 3 counts as cost 1

@@ -65,7 +65,7 @@ $ write my.toml
 < [script.mine]
 < exec = "perl endless.pl"
 $ rlctl lint --config my.toml mine gcra --limit 2/60s
-mine: critical: locked-out: Once the limit is reached, a client that sends nothing is denied for as long as was tried
+mine: critical: locked-out: Once the limit is reached, a client is still denied after the longest pause that was tried
     Seen: 2 of 3 allowed at 0 s, 0 of 1 at 3h40m.
     Fix: let requests leave the window when it ends.
 1 critical finding in 2 limiters ([..] requests)
@@ -74,7 +74,7 @@ Search for requests that exceed the limit:
     rlctl adversary gcra --config my.toml --limit 2/60s
 [2]
 $ rlctl lint --config my.toml mine --limit 2/60s --json
-{"finding":"locked-out","severity":"critical","script":"mine","schedule":"2 of 3 allowed at 0 s, 0 of 1 at 3h40m","detail":"Once the limit is reached, a client that sends nothing is denied for as long as was tried.","fix":"let requests leave the window when it ends"}
+{"finding":"locked-out","severity":"critical","script":"mine","schedule":"2 of 3 allowed at 0 s, 0 of 1 at 3h40m","detail":"Once the limit is reached, a client is still denied after the longest pause that was tried.","fix":"let requests leave the window when it ends"}
 {"script":"mine","tested":["requests below a limit of 2, each 51 s, 59.99 s, 60 s, 60.01 s, 60.99 s, 61.01 s","one request more than the limit at one instant","clients that ask slightly more often than what refills, and far more often","a second client after one that has reached the limit","costs of 0, of more than is left, and above the limit, unless an error refuses them"],"not_tested":[]}
 [2]
 $ rlctl lint --config my.toml mine --args '{now}'

@@ -75,7 +75,7 @@ $ rlctl quota nobody --limit 5/1d
 RATELIMIT OK - nobody does not exist (0 of 5) | used=0;4;4.75;0;5 remaining=5;;;0;5 reset=0s
 $ rlctl quota token_bucket:ann --limit 5/1d
 RATELIMIT UNKNOWN - 'token_bucket:ann': Redis keeps no empty list, so whether all or nothing is left is not known
-hint: a policy for the key tells that it is rlctl's
+hint: if rlctl made the key, define a policy for it
 [3]
 $ rlctl quota --must-exist nobody zero --limit 5/1d --read-as count
 RATELIMIT UNKNOWN - 'nobody' does not exist; others: 1 OK | 'nobody used'=0;4;4.75;0;5 'nobody remaining'=5;;;0;5 'nobody reset'=0s 'zero used'=0;4;4.75;0;5 'zero remaining'=5;;;0;5 'zero reset'=[..]s

@@ -10,7 +10,9 @@ using namespace rlctl;
 
 void test(std::string_view input) {
   constexpr std::size_t kLongest = 1000;
-  const auto answer = accepted<UsageError>([&] { return exec::read_answer(input, {}); }, kLongest);
+  constexpr std::chrono::microseconds kNow{1'767'225'600'000'000};
+  const auto answer =
+      accepted<UsageError>([&] { return exec::read_answer(input, kNow); }, kLongest);
   if (!answer) return;
   const auto& decision = answer->decision;
   require(decision.remaining >= 0 || decision.remaining == limiter::kNotTold,
