@@ -32,7 +32,7 @@ std::optional<std::int64_t> integer_member(const Json& object, const char* name,
                   escape(member->dump(-1, ' ', false, Json::error_handler_t::replace), 60)));
 }
 
-/// A time to wait, in answer to a request at `now`.
+/// Reads a wait. Throws UsageError if it is really a time since 1970, near `now`.
 std::optional<std::chrono::microseconds> time_member(const Json& object, const char* name,
                                                      std::chrono::microseconds now,
                                                      std::int64_t least = 0) {

@@ -42,10 +42,11 @@ inline constexpr microseconds kLatestComputed{10'000'000'000'000'000};
 /// The maximum of limit * burst, which a double represents exactly.
 inline constexpr std::int64_t kLargestProduct = std::int64_t{1} << 53;
 
-/// Whether a wait is rather a time since 1970: as long as nothing is waited for, and near `now`.
+/// Whether a number given as a wait is really a time since 1970: it is longer than twenty years,
+/// and within twenty years of `now`.
 constexpr bool is_instant(microseconds wait, microseconds now) {
-  constexpr microseconds kYears = std::chrono::hours{24 * 365 * 20};
-  return std::min(wait, now) > kYears && wait > now - kYears && wait < now + kYears;
+  constexpr microseconds kLong = std::chrono::hours{24 * 365 * 20};
+  return std::min(wait, now) > kLong && wait > now - kLong && wait < now + kLong;
 }
 
 // ---- Limits ----

@@ -47,7 +47,7 @@ class Libraries {
   Libraries(Libraries&&) noexcept;
   Libraries& operator=(Libraries&&) noexcept;
 
-  /// Whether there are rows that come before all other readings of a key.
+  /// Whether the user has rows, which apply even to keys that look like rlctl's.
   bool has_own() const { return own_ != nullptr; }
   /// The names of the keys that must be read before the key can be decoded, if it is not certainly
   /// one of this project.
@@ -62,7 +62,8 @@ class Libraries {
   std::vector<std::string_view> hash_fields(std::string_view key) const;
 
  private:
-  std::unique_ptr<RowTable> own_, as_;  ///< null if there are none
+  std::unique_ptr<RowTable> own_;  ///< null if the user has none
+  std::unique_ptr<RowTable> as_;   ///< the rows of --read-as; null without it
 };
 
 /// The built-in rows, each of which is read when the first key is met whose name it matches.
