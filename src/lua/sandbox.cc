@@ -253,7 +253,8 @@ struct Guards {
   /// pattern which might take too long is refused.
   template <Matcher Function>
   static int match(lua_State* state) {
-    constexpr std::size_t kMostShown = 60, kMostMeasured = 1U << 16;  // bytes
+    constexpr std::size_t kMostShown = 60;         // bytes
+    constexpr lua_Integer kMostMeasured = 65'536;  // bytes
     std::size_t size = 0;
     const char* const pattern =
         lua_isstring(state, 1) != 0 ? lua_tolstring(state, 2, &size) : nullptr;
@@ -262,11 +263,11 @@ struct Guards {
     }
     const bool is_plain = Function == Matcher::kFind && lua_toboolean(state, 4) != 0;
     if (pattern == nullptr || is_plain) return original(state);
-    const auto length = lua_objlen(state, 1);
+    const auto length = static_cast<lua_Integer>(lua_objlen(state, 1));
     const bool has_start = Function == Matcher::kFind || Function == Matcher::kMatch;
     const auto start = has_start ? lua_tointeger(state, 3) : 1;
     // A negative start counts from the end.
-    const auto rest = start < 0 ? -start : static_cast<lua_Integer>(length) - start + 1;
+    const auto rest = start < 0 ? -start : length - start + 1;
     const auto places = static_cast<double>(std::clamp<lua_Integer>(rest, 0, length)) + 1;
     const auto steps = [&](bool measures) {
       // As Lua, this reads a pattern up to its first zero byte.

@@ -154,8 +154,8 @@ Failure classify(const ErrorParts& parts) {
 
 // hiredis reports a null object as an error.
 constexpr void* kNoObject = nullptr;
-// The most levels of arrays: one fewer than hiredis 0.14 reads. 1.0 has no limit, later ones allow 1024 levels, and
-// a reply is freed recursively.
+// The most levels of arrays: one fewer than hiredis 0.14 reads. 1.0 has no limit, later ones allow
+// 1024 levels, and a reply is freed recursively.
 constexpr int kDeepest = 7;
 // An array has room for its elements as they come, since its length may be a lie.
 constexpr std::size_t kFirstRoom = 16;
