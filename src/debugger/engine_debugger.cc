@@ -433,7 +433,7 @@ lua::Evaluation EngineDebugger::set(std::string_view variable, std::string_view 
   }
   auto result = evaluate(fmt::format("{} = ({}\n)", variable, expression));
   if (result.outcome != Outcome::kValues) return result;
-  // What the expression has told is to be shown, not what reading the variable tells.
+  // The messages of the expression are shown, not those of reading the variable afterwards.
   const auto told = told_;
   result = evaluate(variable);
   told_ = told;

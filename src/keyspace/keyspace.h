@@ -135,7 +135,7 @@ class Keyspace final : public lua::Commands {
   /// expire. (A sum in microseconds might overflow.)
   std::pair<std::int64_t, std::int64_t> time_left(const Key& key) const;
   void remove_expired();
-  /// Adds to the bytes of all values. Throws NotImplementedHere if that is too much.
+  /// Counts more bytes of values. Throws NotImplementedHere if all values are too large together.
   void reserve(std::size_t bytes);
   /// The same for a second key with this value, which will take room once it is written.
   void reserve_copy(const Key& key);

@@ -50,9 +50,9 @@ namespace {
 
 constexpr int kInstructionsBetweenHooks = 10'000;
 constexpr std::size_t kLongestPattern = 10'000;  // bytes; each may take a frame of the C stack
-constexpr double kMostSteps = 3e8;               // of matching one pattern: a second
+constexpr double kMostSteps = 3e8;               // of matching one pattern: a second or two
 constexpr double kStepsOfInstruction = 10;
-constexpr double kItemsOfStep = 10;            // which are compared in a row
+constexpr double kItemsOfStep = 10;            // compared in a row without a repetition
 constexpr const char* kOriginalFind = "find";  // in the registry
 constexpr const char* kTooLong = "the source has more than %d bytes";
 constexpr std::size_t kBytesForAnInstruction = 64;
@@ -218,10 +218,11 @@ struct Guards {
     }
   }
 
-  /// Returns how many steps it takes at most to match a pattern at so many places of the text,
-  /// which is at the index 1. A repetition may be tried with each length, for each of those before
-  /// it; `measures`: with no more than the text has in a row. As repetitions follow one another,
-  /// there are no more ways than to choose their ends in the text, in order.
+  /// Returns an upper bound on the steps of matching a pattern, which may begin at this number of
+  /// places in the text; the text is at the index 1. A repetition may be tried with each length,
+  /// for each length of those before it; `measures`: only up to the longest run of characters in
+  /// the text that its item matches. As repetitions follow one another, there are no more ways than
+  /// to choose their ends in the text, in order.
   static double steps_to_match(lua_State* state, std::string_view pattern, double places,
                                bool is_anchored, bool measures) {
     double steps = 1, lengths = is_anchored ? 1 : places;
@@ -229,7 +230,7 @@ struct Guards {
     for (std::size_t at = is_anchored ? 1 : 0; at < pattern.size();) {
       const auto begin = at;
       at = end_of_item(pattern, begin);
-      if (at > pattern.size()) break;  // Lua says what is wrong
+      if (at > pattern.size()) break;  // the item does not end, which Lua reports
       const auto item = pattern.substr(begin, at - begin);
       most_items = std::max(most_items, ++items);
       if (item == "%b" || (item[0] == '%' && is_digit(item[1]))) {

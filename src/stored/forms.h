@@ -132,7 +132,7 @@ struct Form {
   bool newest_first = false;         ///< a list begins with its newest time
   /// Nothing but its TTL ends the window of this counter: without one, it counts for ever.
   bool ends_by_ttl = false;
-  /// A count above the limit may outlast its window: its end is then that of a block.
+  /// A count above the limit may end later than its window, when a block of the client ends.
   bool blocks = false;
   bool is_called_with_partner = false;  ///< one script call uses both keys; see Decoded::partner
   bool clock_is_callers = false;        ///< the times are those of the callers' clocks

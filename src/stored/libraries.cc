@@ -124,7 +124,7 @@ class RowTable {
  private:
   std::optional<Decoded> decode_part(const Question& question) const;
 
-  /// Of keys of a type, or, of the type "none", of keys that do not exist.
+  /// The rows that read keys of one type; the type "none" is that of keys that do not exist.
   struct OfType {
     std::string_view type;
     std::vector<Entry> entries = {};
@@ -319,7 +319,8 @@ Libraries::Libraries(std::span<const LibrarySection> own, const std::optional<st
                                    did_you_mean_or_all(*as, as_values())));
     }
     as_ = std::make_unique<RowTable>();
-    // Of rows that fit alike the first applies, and a key that does not exist may have been a list.
+    // If several rows fit equally well, the first applies. The one for lists comes first, so that a
+    // key that does not exist is taken for what may have been a list.
     for (const std::string_view type : {"list", "string", "zset"}) {
       if (value->types.find(type) != std::string_view::npos) {
         as_->add(section_for(value->name, type));

@@ -269,7 +269,7 @@ bool RowReading::read_value() {
       break;
   }
   if (std::abs(*number) >= kMost) return false;
-  // What has no other proof than its number is something else.
+  // A row that is proven by the TTL alone reads whole numbers only.
   if (row_.needs_ttl && *number != std::floor(*number)) return false;
   const auto units = units_in(*number);
   const auto whole = row_.value->value == Value::kRemaining ? std::floor(units) : std::ceil(units);
