@@ -52,7 +52,7 @@ allowed key=k limit=5/day@Europe/Zurich algorithm=fixed-window remaining=4 reset
 ## without --now, the period of the present counts, and quota and audit know it
 $ rlctl check -q k --limit 3/month@Europe/Zurich --cost 2
 $ rlctl quota k --limit 3/month@Europe/Zurich --warning 1% --critical 60% --json
-{"status":"critical","limits":[{"key":"k","library":"rlctl","algorithm":"fixed-window","policy":null,"part_of":null,"limit":3,"window_us":2592000000000,"window_inferred":false,"calendar":"month@Europe/Zurich","burst":null,"limits_differ":null,"used":2,"ratio":[..],"remaining":1,[..]
+{"status":"critical","limits":[{"key":"k","library":"rlctl","algorithm":"fixed-window","policy":null,"part_of":null,"limit":3,"window_us":[..],"window_inferred":false,"calendar":"month@Europe/Zurich","burst":null,"limits_differ":null,"used":2,"ratio":[..],"remaining":1,[..]
 [2]
 $ rlctl audit
 no findings in 1 limiter key
