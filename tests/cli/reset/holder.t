@@ -85,7 +85,7 @@ $ rlctl list
      3        20/1d    15% [..] {mo}:86400s
      3        40/1d     7% [..] {mo}:day@Europe/Zurich
      3        30/1d    10% [..] {mo}:day@UTC
-     3       50/30d     6% [..] {mo}:month+15@Europe/Zurich
+     3[..] 6% [..] {mo}:month+15@Europe/Zurich
 
         keys  full  no ttl  bytes
 budget [..]
