@@ -65,11 +65,11 @@ breakpoint at 5 removed
    4  end
    5  do local key = 2
 |   n: 2
-= "k"
+= [..]k[..]
 (Redis's debugger takes the first variable of this name in a calling function; leave out --ldb)
 [..]   no variable 'nope' here
 (Redis's debugger shows no upvalues; leave out --ldb)
-= {"k"}
+= {[..]k[..]}
 tally.lua:3  in take: return redis.call('INCRBY', KEYS[1], n)
 tally.lua:6  in top level: take(key)
 = [..]k1[..]
