@@ -20,8 +20,8 @@ struct Fault {
   long seconds_ahead = 0;
   long time_us = 0;
 };
-const Fault none;
-const volatile Fault* fault = &none;
+const Fault kNone;
+const volatile Fault* fault = &kNone;
 
 __attribute__((constructor)) void begin() {
   const char* path = std::getenv("RLCTL_FAULT_CLOCK");
@@ -29,7 +29,7 @@ __attribute__((constructor)) void begin() {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   // A page of the file: what is beyond its end is 0.
-  void* map = mmap(nullptr, sizeof none, PROT_READ, MAP_SHARED, fd, 0);
+  void* map = mmap(nullptr, sizeof kNone, PROT_READ, MAP_SHARED, fd, 0);
   if (map != MAP_FAILED) fault = static_cast<const Fault*>(map);
   close(fd);
 }

@@ -32,7 +32,8 @@ struct Stored {
       : model(ArrivalTime{
             .time = {.parts = to_parts(kNow, limit.limit) + parts, .per_us = limit.limit},
             .limit = limit}),
-        text(packed("gcra~", as_double(kNow) + static_cast<double>(parts / limit.limit),
+        text(packed("gcra~",
+                    as_double(kNow + microseconds{static_cast<std::int64_t>(parts / limit.limit)}),
                     static_cast<std::int64_t>(parts % limit.limit), limit.limit,
                     as_double(limit.window), *limit.burst)) {}
 

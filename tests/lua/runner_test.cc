@@ -145,8 +145,8 @@ constexpr std::string_view kSame[] = {
     "return redis.log(redis.LOG_WARNING, 'x')", "return redis.log()", "return redis.log('x', 'y')",
     "return redis.log(9, 'y')", "return redis.log(-1, 'y')",
     "return {redis.LOG_DEBUG, redis.LOG_VERBOSE, redis.LOG_NOTICE, redis.LOG_WARNING}",
-    "return {redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, "
-    "redis.REPL_ALL}",
+    ("return {redis.REPL_NONE, redis.REPL_AOF, redis.REPL_SLAVE, redis.REPL_REPLICA, "
+     "redis.REPL_ALL}"),
     "return redis.set_repl(redis.REPL_ALL)", "return redis.set_repl(4)", "return redis.set_repl()",
     "return redis.setresp(2)", "return redis.setresp(4)", "return redis.setresp()",
     "return redis.breakpoint()", "return redis.debug('x')", "return redis.replicate_commands()",
@@ -289,12 +289,12 @@ TEST_CASE("a script that does not end is ended, whatever it catches") {
         "while true do pcall(error) end",
         "while true do pcall(function() while true do end end) end",
         "local function f() return pcall(f) end while true do f() end",
-        "while true do xpcall(function() while true do end end, function() while true do end end) "
-        "end",
+        ("while true do xpcall(function() while true do end end, function() while true do end end) "
+         "end"),
         "coroutine.wrap(function() while true do end end)()",
         "while true do coroutine.resume(coroutine.create(function() while true do end end)) end",
-        "local t = setmetatable({}, {__index = function(t, k) return t[k + 1] end}) "
-        "while true do pcall(function() return t[1] end) end",
+        ("local t = setmetatable({}, {__index = function(t, k) return t[k + 1] end}) "
+         "while true do pcall(function() return t[1] end) end"),
         "local f f = function() return f() end f()",
         "while true do redis.pcall('GET', 'x') end",
         "while true do loadstring('return 1')() end",
@@ -303,8 +303,8 @@ TEST_CASE("a script that does not end is ended, whatever it catches") {
         "return load(function() while true do end end)",
         "xpcall(error, function() while true do end end)",
         "xpcall(error, function() while true do pcall(error) end end)",
-        "local function f(d) if d > 0 then for i = 1, 60 do coroutine.wrap(f)(d - 1) end end end "
-        "f(4)",
+        ("local function f(d) if d > 0 then for i = 1, 60 do coroutine.wrap(f)(d - 1) end end end "
+         "f(4)"),
         "local s = ('x'):rep(1e6) while true do s:reverse() end",
         "local t = {} for i = 1, 1e4 do t[i] = {} end while true do collectgarbage() end",
         "while true do load(function() while true do end end) end",
@@ -396,14 +396,14 @@ TEST_CASE("memory and the stacks are bounded") {
         "table.insert({}, -2^31, 1)",
         "table.insert({}, 2^31 - 1, 1)",
         "table.insert({1}, 0/0, 1)",
-        "local s = ('\\1'):rep(1e6) local t = {} for i = 1, 100 do t[i] = s end "
-        "return cjson.encode(t)",
+        ("local s = ('\\1'):rep(1e6) local t = {} for i = 1, 100 do t[i] = s end "
+         "return cjson.encode(t)"),
         "local t = {} for i = 1, 60 do t = {t, t} end return cjson.encode(t)",
         "return cjson.decode('[' .. ('1,'):rep(3e5) .. '1]')",
-        "local s = ('x'):rep(1e6) local n = 0 local function r() n = n + 1 "
-        "return n < 100 and s or nil end return load(r)",
-        "return {redis.call(unpack({('x'):rep(9e6), ('y'):rep(5e6), ('y'):rep(1e6), "
-        "('y'):rep(1e6)}))}",
+        ("local s = ('x'):rep(1e6) local n = 0 local function r() n = n + 1 "
+         "return n < 100 and s or nil end return load(r)"),
+        ("return {redis.call(unpack({('x'):rep(9e6), ('y'):rep(5e6), ('y'):rep(1e6), "
+         "('y'):rep(1e6)}))}"),
         "local s = ('x'):rep(8e6) return redis.call(s, s, s)",
         "return loadstring(('a = 1 '):rep(20000))"}) {
     CAPTURE(source);

@@ -314,7 +314,7 @@ class Runner {
         break;
       }
     }
-    surroundings_.restore(kRoot);
+    surroundings_.restore(root_);
   }
 
   /// A text of the transcript, as a command has it.
@@ -427,7 +427,7 @@ class Runner {
     return {std::move(server), std::move(connection)};
   }
 
-  const fs::path kRoot = fs::current_path();
+  const fs::path root_ = fs::current_path();
   fs::path file_;
   bool accepts_;
   Surroundings surroundings_;
