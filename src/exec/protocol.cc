@@ -39,7 +39,7 @@ std::optional<std::chrono::microseconds> time_member(const Json& object, const c
   const auto number = integer_member(object, name, least);
   if (!number) return std::nullopt;
   const std::chrono::microseconds wait{*number};
-  if (!limiter::is_instant(wait, now)) return wait;
+  if (!limiter::is_time_since_1970(wait, now)) return wait;
   throw UsageError(fmt::format("\"{}\" is {}, a time since 1970: subtract now_us", name, *number));
 }
 

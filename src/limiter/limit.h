@@ -44,7 +44,7 @@ inline constexpr std::int64_t kLargestProduct = std::int64_t{1} << 53;
 
 /// Whether a number given as a wait is really a time since 1970: it is longer than twenty years,
 /// and within twenty years of `now`.
-constexpr bool is_instant(microseconds wait, microseconds now) {
+constexpr bool is_time_since_1970(microseconds wait, microseconds now) {
   constexpr microseconds kLong = std::chrono::hours{24 * 365 * 20};
   return std::min(wait, now) > kLong && wait > now - kLong && wait < now + kLong;
 }

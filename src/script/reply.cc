@@ -279,7 +279,7 @@ class DecisionReader {
       refuse(word, time.expression, "is too long a time",
              time_hint(word, time, "choose the unit of the reply: s, ms or us"));
     }
-    if (limiter::is_instant(*wait, values_.now)) {
+    if (limiter::is_time_since_1970(*wait, values_.now)) {
       refuse(word, time.expression, "is then a time since 1970, not one to wait for",
              time_hint(word, time, "subtract the time of the request in the unit of the reply"));
     }

@@ -179,7 +179,8 @@ begin_move() {
 move_keys() {
   local from slot=$1 to=$2 keys=("${@:3}")
   from=$(node_of_slot "$slot")
-  if ((!${#keys[@]})); then mapfile -t keys < <(node_cli "$from" CLUSTER GETKEYSINSLOT "$slot" 1000); fi
+  # redis-cli prints an empty line for no keys.
+  if ((!${#keys[@]})); then mapfile -t keys < <(node_cli "$from" CLUSTER GETKEYSINSLOT "$slot" 1000 | grep .); fi
   if ((!${#keys[@]})); then return; fi
   node_cli "$from" MIGRATE 127.0.0.1 "${cluster_ports[to]}" '' 0 60000 KEYS "${keys[@]}" >/dev/null
 }
