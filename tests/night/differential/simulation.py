@@ -200,6 +200,20 @@ def worst(l):
     return B + L - (0 if rounds else 1)
 
 
+def most(l):
+    """The same for schedules that may depend on it, too: a key expires once the millisecond has passed in which its TTL
+    ends, as in rlctl itself. No limiter allows more than this, and not all allow it."""
+    if l.flaw == "pttl-of-zero":
+        return inf
+    if l.rule == "log" and l.flaw in ("late-pruning", "ttl-not-renewed"):
+        return 2 * l.limit
+    if l.rule == "gcra" and l.unit != "us":
+        # A clock that rounds down is behind the TTL, so each key that expires forgets what would be free in less than
+        # a tick.
+        return worst(l) + l.limit
+    return worst(l)
+
+
 def grid(l):
     """Quarters of windows, also those of what refills, and what is just before and after them."""
     window, margin = l.window * SECOND, TTL_MARGIN + 5_000
@@ -211,18 +225,20 @@ def grid(l):
     return [first] + [t for t in times if t > first and t >= 0]
 
 
-def exhaust(l, requests=6):
-    """The worst window of all schedules of so many requests on the grid."""
-    times, window, most, seen = grid(l), l.window * SECOND, 0, {}
+def exhaust(l, is_exact, requests=6):
+    """The worst window of all schedules of so many requests on the grid; if keys do not expire exactly when they should,
+    of those that do not depend on it."""
+    times, window, worst_yet, seen = grid(l), l.window * SECOND, 0, {}
 
     def search(index, states, recent, left):
-        nonlocal most
-        most = max(most, len(recent))
-        if left == 0 or len(recent) + left <= most:
+        nonlocal worst_yet
+        worst_yet = max(worst_yet, len(recent))
+        if left == 0 or len(recent) + left <= worst_yet:
             return
         for i in range(index, len(times)):
             t = times[i]
-            answers = [decide(l, state, t, late=late) for state, late in zip(states, (0, -TTL_MARGIN, TTL_MARGIN))]
+            lateness = (t % 1_000 + 1,) if is_exact else (0, -TTL_MARGIN, TTL_MARGIN)
+            answers = [decide(l, state, t, late=late) for state, late in zip(states, lateness)]
             allowed, after = answers[0][0], tuple(state for _, state in answers)
             if any(answer != allowed for answer, _ in answers):
                 continue
@@ -232,5 +248,5 @@ def exhaust(l, requests=6):
                 seen[key] = left - 1
                 search(i, after, now, left - 1)
 
-    search(0, (None, None, None), (), requests)
-    return most
+    search(0, (None,) * (1 if is_exact else 3), (), requests)
+    return worst_yet
