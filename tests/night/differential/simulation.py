@@ -6,7 +6,7 @@ from math import ceil, inf, lcm
 
 SECOND = 1_000_000
 TICKS = {"s": SECOND, "ms": 1_000, "us": 1}
-# Nobody knows to the millisecond when a key expires, so a schedule must not depend on it.
+# Nobody knows to the millisecond when a key expires, so the schedules of worst() do not depend on it.
 TTL_MARGIN = 20_000
 
 
@@ -200,9 +200,9 @@ def worst(l):
     return B + L - (0 if rounds else 1)
 
 
-def most(l):
-    """The same for schedules that may depend on it, too: a key expires once the millisecond has passed in which its TTL
-    ends, as in rlctl itself. No limiter allows more than this, and not all allow it."""
+def bound(l):
+    """A bound of the units allowed within less than a window by any schedule, also one that depends on the moment of an
+    expiry: as in Redis, a key expires once the millisecond has passed in which its TTL ends."""
     if l.flaw == "pttl-of-zero":
         return inf
     if l.rule == "log" and l.flaw in ("late-pruning", "ttl-not-renewed"):
