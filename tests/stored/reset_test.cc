@@ -158,9 +158,9 @@ class FailingCluster {
 
   Arena::Failed fail_to_reset(const std::function<void()>& fail) {
     file.begin(std::nullopt);
-    int looks = 0;
     const auto on_looked = [&](std::size_t) {
-      if (++looks != 2) return;
+      // The first batch may be looked at again, since keys whose TTL seems to have changed are.
+      if (server_.call({"DBSIZE"}).integer() > 1) return;
       arena.connection().set_timeout(support::kShort);
       fail();
     };
