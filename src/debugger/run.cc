@@ -133,8 +133,7 @@ redis::Reply Recorder::run_script(const Debuggee& debuggee, keyspace::Keyspace& 
   } catch (const redis::ReplyTooLarge& error) {
     result_.error_line = line_;
     throw lua::NotImplementedHere(
-        fmt::format("rlctl does not read its reply, which {}", error.what()),
-        "let the script return less");
+        fmt::format("rlctl does not read its reply, which {}", error.what()));
   }
 }
 

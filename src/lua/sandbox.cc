@@ -50,9 +50,12 @@ namespace {
 
 constexpr int kInstructionsBetweenHooks = 10'000;
 constexpr std::size_t kLongestPattern = 10'000;  // bytes; each may take a frame of the C stack
-constexpr double kMostSteps = 3e8;               // of matching one pattern: a second or two
+/// The most steps that matching one pattern may take, which are a second or two.
+constexpr double kMostSteps = 3e8;
+/// The steps of matching that a run may take for each instruction that it may execute.
 constexpr double kStepsOfInstruction = 10;
-constexpr double kItemsOfStep = 10;            // compared in a row without a repetition
+/// The items of a pattern, between two repetitions, that are compared in the time of one step.
+constexpr double kItemsOfStep = 10;
 constexpr const char* kOriginalFind = "find";  // in the registry
 constexpr const char* kTooLong = "the source has more than %d bytes";
 constexpr std::size_t kBytesForAnInstruction = 64;

@@ -77,7 +77,7 @@ limit = "7/60s"
   CHECK(decode(libraries, "token_bucket:ann", {.type = "none"}).unknown.empty());
 }
 
-TEST_CASE("a row with a mistake says nothing about a key that does not exist") {
+TEST_CASE("a key that does not exist is unknown if its row has a mistake") {
   const Libraries broken(tables("[library.a]\nkey = 'a:*'\ntype = 'list'\nvalue = 'counts'"));
   CHECK(decode(broken, "a:x", {.type = "none"}).unknown.find("has a mistake") != std::string::npos);
 }
