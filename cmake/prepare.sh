@@ -9,10 +9,11 @@
 #   build PRESET [TARGET…]
 #                    Configures and builds build/PRESET. Prints its log only if it fails.
 #   step TEXT COMMAND…
-#                    Runs a command that may take a while, saying TEXT and how far it is. Prints the
-#                    command's output only if it fails.
+#                    Runs a command that may take a while, and shows TEXT and the progress. If the command fails, prints
+#                    its output and returns 1.
 #
-# The caller sets $root, the project's folder. Everything printed here goes to stderr.
+# The caller sets $root, the project's folder, and traps for INT and TERM. Everything printed here goes to stderr. Each
+# function works under `set -eu`.
 : "${root:?}"
 
 # GROUP, Debian package, and commands or headers, any one of which shows that the package is installed.
@@ -134,26 +135,40 @@ missing() {
   done | sort -u
 }
 
+# Runs a command as root. The caller has made sure that sudo does not ask for a password.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo --preserve-env=DEBIAN_FRONTEND "$@"; fi
+}
+
+# Continues where an interrupted call stopped. --fix-broken accepts packages that were unpacked without their dependencies.
 install_packages() {
   export DEBIAN_FRONTEND=noninteractive
-  as_root=
-  [ "$(id -u)" = 0 ] || as_root="sudo --preserve-env=DEBIAN_FRONTEND"
-  case $* in *:arm64*) $as_root dpkg --add-architecture arm64 || return ;; esac
+  case $* in *:arm64*) as_root dpkg --add-architecture arm64 || return ;; esac
   # If the update fails, without a network for example, the known package lists may do.
-  $as_root apt-get update -q || echo "apt-get update failed; trying the known package lists"
-  $as_root apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=120 "$@"
+  as_root apt-get update -q || echo "apt-get update failed; trying the known package lists"
+  if [ -n "$(dpkg --audit)" ]; then as_root dpkg --configure -a || echo "trying to repair that"; fi
+  as_root apt-get install -q -y --no-install-recommends --fix-broken -o DPkg::Lock::Timeout=120 "$@"
+}
+
+# may_install: whether this user may install packages. sudo asks for a password here, because a progress display would
+# overwrite its prompt later.
+may_install() {
+  if [ "$(id -u)" = 0 ]; then return; fi
+  if ! command -v sudo >/dev/null 2>&1; then return 1; fi
+  sudo -n true 2>/dev/null || sudo -v
 }
 
 prepare() {
   packages=$(missing "$@" | tr '\n' ' ')
   packages=${packages% }
-  [ -n "$packages" ] || return 0
+  if [ -z "$packages" ]; then return; fi
   if ! command -v apt-get >/dev/null 2>&1; then
     echo "apt-get was not found; install the equivalents of these Debian packages: $packages" >&2
     return 1
   fi
-  if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null 2>&1; then
-    echo "Run as root: apt-get install --no-install-recommends $packages" >&2
+  if ! may_install; then
+    echo "Packages are missing, and you may not install them. Ask an administrator to run this command, then try again:" >&2
+    echo "  apt-get update && apt-get install --no-install-recommends $packages" >&2
     return 1
   fi
   # shellcheck disable=SC2086 # a list
@@ -212,53 +227,63 @@ build_locked() (
   cmake --build "$folder" --parallel "$(getconf _NPROCESSORS_ONLN)" "$@"
 )
 
-step() {
-  step_text=$1
+# In a subshell, whose traps and variables are its own.
+step() { (show_step "$@"); }
+
+show_step() {
+  text=$1
   shift
-  step_log=$(mktemp) || return
-  step_start=$(date +%s)
-  step_line='' step_end='\n' step_pause=10
+  log=$(mktemp) || exit 1
+  start=$(date +%s)
+  line='' end='\n' every=10 ticker=''
   if [ -t 2 ] && [ "${TERM:-dumb}" != dumb ]; then
-    step_line='\r\033[K' step_end='' step_pause=1
+    line='\r\033[K' end='' every=1
   fi
-  printf "%s…$step_end" "$step_text" >&2
-  step_tick $$ &
-  step_ticker=$!
-  step_status=0
-  "$@" >"$step_log" 2>&1 </dev/null || step_status=$?
-  kill "$step_ticker" 2>/dev/null
-  wait "$step_ticker" 2>/dev/null
-  if [ "$step_status" = 0 ]; then
-    printf "$step_line%s: %s s\n" "$step_text" "$(($(date +%s) - step_start))" >&2
-  else
-    printf "$step_line%s failed:\n" "$step_text" >&2
-    tail -n 200 "$step_log" >&2
+  trap 'rm -f "$log"; stop_ticker' EXIT
+  trap 'printf "\n" >&2; exit 129' HUP
+  trap 'printf "\n" >&2; exit 130' INT
+  trap 'printf "\n" >&2; exit 143' TERM
+  printf "%s…$end" "$text" >&2
+  tick $$ &
+  ticker=$!
+  status=0
+  "$@" >"$log" 2>&1 </dev/null || status=$?
+  stop_ticker
+  if [ "$status" = 0 ]; then
+    printf "$line%s: %s s\n" "$text" "$(($(date +%s) - start))" >&2
+    exit
   fi
-  rm -f "$step_log"
-  return "$step_status"
+  printf "$line%s failed with status %s:\n" "$text" "$status" >&2
+  tail -n 200 "$log" >&2
+  exit 1
 }
 
 # Shows the progress for as long as the process $1 lives: on a terminal once a second, in place; elsewhere one
 # line every ten seconds.
-step_tick() {
-  while step_sleep && kill -0 "$1" 2>/dev/null; do
-    printf "$step_line%s… %s%s s$step_end" "$step_text" "$(step_progress)" \
-      "$(($(date +%s) - step_start))" >&2
+tick() {
+  seconds=0
+  while sleep 1 >/dev/null 2>&1 && kill -0 "$1" 2>/dev/null; do
+    seconds=$((seconds + 1))
+    if [ $((seconds % every)) = 0 ]; then
+      printf "$line%s… %s%s s$end" "$text" "$(progress)" "$(($(date +%s) - start))" >&2
+    fi
   done
 }
 
-# A progress display that is killed takes its sleep along.
-step_sleep() {
-  sleep "$step_pause" &
-  trap 'kill $! 2>/dev/null; exit' TERM
-  wait $!
+# With SIGKILL, because dash loses any other signal that reaches a background process before it has reset its traps.
+stop_ticker() {
+  if [ -n "$ticker" ]; then
+    kill -KILL "$ticker" 2>/dev/null || true
+    wait "$ticker" 2>/dev/null || true
+  fi
+  ticker=''
 }
 
 # "12 of 60, ": ninja's own count, or the packages that apt-get has unpacked and set up.
-step_progress() {
+progress() {
   awk '
     /^\[[0-9]+\/[0-9]+\]/ { split($1, n, /[][\/]/); done = n[2]; all = n[3] }
     /newly installed/ { all = 2 * ($1 + $3) }
     /^(Unpacking|Setting up) / { ++done }
-    END { if (all) printf "%d of %d, ", done, all }' "$step_log" 2>/dev/null
+    END { if (all) printf "%d of %d, ", done, all }' "$log" 2>/dev/null
 }
