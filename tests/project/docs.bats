@@ -214,7 +214,7 @@ END
 # SECTION in rlctl-x(n), or rlctl-x(n), SECTION.
 @test "each section that the manual, a message or a document refers to exists" {
   run -0 python3 - <<'END'
-import pathlib, re, subprocess
+import pathlib, re
 pages, sections, found = {}, {}, []
 for path in pathlib.Path("man").glob("*.scd"):
     page = tuple(path.name.split(".")[:2])
@@ -227,9 +227,11 @@ for page, text in pages.items():
         if see or other[0] or section in names:
             found.append((page[0], section, tuple(other) if other[0] else page))
 NAME, PAGE = r"([A-Z][A-Z ]+[A-Z])", r"\[?(rlctl[a-z-]*)\((\d)\)"
-for path in subprocess.check_output(["git", "ls-files", "*.md", "*.cc", "*.h", "*.bats"], text=True).split():
+sources = [path for path in pathlib.Path(".").rglob("*.*")
+           if path.suffix in (".md", ".cc", ".h", ".bats") and path.parts[0] not in ("build", "dist", ".cache")]
+for path in sources:
     # Without what divides a text in lines of C++, and without the marks of comments.
-    text = re.sub(r'"\s*\n\s*"|^\s*(?://+|#+) ', "", pathlib.Path(path).read_text(), flags=re.M)
+    text = re.sub(r'"\s*\n\s*"|^\s*(?://+|#+) ', "", path.read_text(), flags=re.M)
     text = " ".join(text.split())
     found += [(path, section, tuple(page)) for section, *page in re.findall(rf"\b{NAME}\*? (?:in|of) {PAGE}", text)]
     found += [(path, section, tuple(page)) for *page, section in re.findall(rf"{PAGE}, {NAME}\b", text)]

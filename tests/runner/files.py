@@ -12,6 +12,7 @@ import fnmatch
 import functools
 import os
 import re
+import subprocess
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -21,6 +22,16 @@ ROOT = TESTS.parent
 # the release build and the installed server.
 OF_PROJECT = ("project/", "packaging/", "night/exactness/", "night/mutation/", "night/differential/")
 AT_NIGHT = bool(os.environ.get("RLCTL_TEST_ALL"))
+
+
+def git(*words):
+    """What git prints, without the line's end, or None where it fails: if git is missing, if the project was unpacked from
+    an archive, or if git distrusts the tree because another user owns it. The tests must not depend on git."""
+    try:
+        run = subprocess.run(["git", "-C", ROOT, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    except FileNotFoundError:
+        return None
+    return run.stdout.rstrip("\n") if run.returncode == 0 else None
 
 
 @functools.cache

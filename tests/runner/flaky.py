@@ -5,9 +5,8 @@ or fails with a wrong count is never repeated.
 """
 
 import re
-import subprocess
 
-from files import ROOT, TESTS
+from files import TESTS, git
 
 MOST = 5
 # A failure that speaks of these may be a wrong count, which is the worst fault that rlctl can have.
@@ -25,9 +24,8 @@ def read():
         path = TESTS / file
         if not file or not path.is_file() or test not in path.read_text() or not why:
             raise ValueError(f"tests/flaky: there is no such test, or no reason: {row}")
-        known = subprocess.run(["git", "-C", ROOT, "cat-file", "-e", f"{commit}^{{commit}}"], stderr=subprocess.DEVNULL)
-        shallow = (ROOT / ".git/shallow").exists() or not (ROOT / ".git").exists()
-        if not commit or known.returncode != 0 and not shallow:
+        has_history = git("rev-parse", "--is-shallow-repository") == "false"
+        if not commit or has_history and git("cat-file", "-e", f"{commit}^{{commit}}") is None:
             raise ValueError(f"tests/flaky: there is no commit '{commit}': {row}")
         listed.add((file, test))
     return listed
