@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -151,12 +152,18 @@ Failure classify(const ErrorParts& parts) {
 }
 
 // ---- What hiredis calls for each object that it has parsed ----
+//
+// Versions of hiredis differ in what they read: 1.0 and later also know the types of RESP3 and
+// longer arrays, and only they refuse a line with a CR or an LF in it. No version looks at the two
+// bytes after a string. The functions here accept the same replies with each of them.
 
 // hiredis reports a null object as an error.
 constexpr void* kNoObject = nullptr;
 // The most levels of arrays: one fewer than hiredis 0.14 reads. 1.0 has no limit, later ones allow
 // 1024 levels, and a reply is freed recursively.
 constexpr int kDeepest = 7;
+// The most elements that an array may claim to have: as many as hiredis 0.14 reads.
+constexpr std::size_t kLongest = std::numeric_limits<int>::max();
 // An array has room for its elements as they come, since its length may be a lie.
 constexpr std::size_t kFirstRoom = 16;
 
@@ -177,20 +184,19 @@ std::optional<ReplyType> type_of(const redisReadTask& task) {
       return ReplyType::kStatus;
     case REDIS_REPLY_INTEGER:
       return ReplyType::kInteger;
-    case REDIS_REPLY_NIL:
-      return ReplyType::kNil;
     case REDIS_REPLY_ERROR:
       return ReplyType::kError;
     case REDIS_REPLY_ARRAY:
       return ReplyType::kArray;
     default:
-      return std::nullopt;  // RESP3
+      return std::nullopt;  // RESP3, whose null has a type of its own
   }
 }
 
 // Adds an object to its array, or makes it the root, and calls fill(node).
 template <typename Fill>
-void* add_object(const redisReadTask* task, std::optional<ReplyType> type, Fill fill) noexcept {
+void* add_object(const redisReadTask* task, Fill fill) noexcept {
+  const auto type = type_of(*task);
   if (!type || ++progress_of(task).objects > progress_of(task).most_objects) return refuse(task);
   try {
     ReplyNode* node = nullptr;
@@ -211,6 +217,14 @@ void* add_object(const redisReadTask* task, std::optional<ReplyType> type, Fill 
   }
 }
 
+// Whether a CR and an LF follow the text, and a text that is a line has no other. hiredis has both
+// bytes in its buffer.
+bool is_ended(const redisReadTask& task, std::string_view text) {
+  if (std::string_view(text.data() + text.size(), 2) != "\r\n") return false;
+  return task.type == REDIS_REPLY_STRING ||
+         (text.find('\r') == text.npos && text.find('\n') == text.npos);
+}
+
 bool is_too_deep(const redisReadTask* task) {
   int depth = 0;
   for (; task != nullptr && depth <= kDeepest; task = task->parent) ++depth;
@@ -221,22 +235,24 @@ template <typename Functions>
 Functions make_object_functions() {
   Functions functions{};
   functions.createString = [](const redisReadTask* task, char* text, std::size_t size) {
-    return add_object(task, type_of(*task), [&](ReplyNode& node) { node.text.assign(text, size); });
+    if (!is_ended(*task, {text, size})) return refuse(task);
+    return add_object(task, [&](ReplyNode& node) { node.text.assign(text, size); });
   };
   functions.createArray = [](const redisReadTask* task, auto size) {
     if (is_too_deep(task)) {
       progress_of(task).is_too_deep = true;
       return refuse(task);
     }
-    return add_object(task, type_of(*task), [&](ReplyNode& node) {
+    if (static_cast<std::size_t>(size) > kLongest) return refuse(task);
+    return add_object(task, [&](ReplyNode& node) {
       node.elements.reserve(std::min(static_cast<std::size_t>(size), kFirstRoom));
     });
   };
   functions.createInteger = [](const redisReadTask* task, long long integer) {
-    return add_object(task, ReplyType::kInteger, [&](ReplyNode& node) { node.integer = integer; });
+    return add_object(task, [&](ReplyNode& node) { node.integer = integer; });
   };
   functions.createNil = [](const redisReadTask* task) {
-    return add_object(task, ReplyType::kNil, [](ReplyNode&) {});
+    return add_object(task, [](ReplyNode& node) { node.type = ReplyType::kNil; });
   };
   functions.freeObject = [](void* root) {
     delete static_cast<ReplyRoot*>(static_cast<ReplyNode*>(root));
@@ -336,8 +352,9 @@ std::optional<Reply> ReplyReader::next(const ReplyBounds& bounds) {
     throw ReplyTooLarge(fmt::format("has more than {} levels of arrays", kDeepest));
   }
   if (status != REDIS_OK) {
-    // hiredis also calls an object that was refused an error of memory.
-    if (reader_->err == REDIS_ERR_OOM && !progress_->is_refused) throw std::bad_alloc();
+    // hiredis calls an object that was refused an error of memory.
+    if (progress_->is_refused) throw Error(Failure::kProtocol, "RESP2 has no such object");
+    if (reader_->err == REDIS_ERR_OOM) throw std::bad_alloc();
     throw Error(Failure::kProtocol, reader_->errstr);
   }
   // Bytes that follow a whole reply belong to the next one.

@@ -95,6 +95,27 @@ TEST_CASE(
   CHECK(error_of([&] { (void)other.next({.bytes = 1008}); }).failure() == Failure::kProtocol);
 }
 
+// Some versions of hiredis read more than RESP2.
+TEST_CASE(
+    "an impossible length, a type of RESP3, a text longer than its length and a line break in a "
+    "line are refused") {
+  std::vector<std::string> objects{"=5\r\ntxt:x", "$3\r\nabcdef", "$0\r\n:1", "+a\nb", "-ERR a\rb"};
+  std::string_view lines =
+      "*2147483648 *99999999999999999999 *-2 $-2 $99999999999999999999 *x :1x :+1 :01 $? _ % %0 %1 "
+      "%-1 ,1.5 #t ~0 ~1 ~-1 (1 >0 >1 |0 |1 =-1";
+  while (!lines.empty()) objects.emplace_back(take_until(lines, " "));
+  for (const auto& object : objects) {
+    for (const std::string before : {"", "*1\r\n", "*2\r\n$-1\r\n"}) {
+      CAPTURE(before + object);
+      ReplyReader reader;
+      reader.feed(before + object + "\r\n");
+      const auto error = error_of([&] { (void)reader.next(); });
+      CHECK(error.failure() == Failure::kProtocol);
+      CHECK_FALSE(support::contains(error.what(), "memory"));
+    }
+  }
+}
+
 TEST_CASE("each type of reply has its own value and none of the others") {
   struct Case {
     const char* bytes;
