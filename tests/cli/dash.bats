@@ -43,7 +43,8 @@ END
   while IFS='|' read -r meaning command; do
     set -f
     # shellcheck disable=SC2086 # one word for each argument
-    { timeout --kill-after=5 120 rlctl $command >out 2>err || true; cat >rest; } <input
+    { timeout --kill-after=5 120 rlctl $command >out 2>err || (($? < 124)) || fail "waited two minutes for the end of: $command"
+      cat >rest; } <input
     set +f
     if [[ $meaning == reads ]]; then
       [[ ! -s rest ]] || fail "it has not read standard input: $command: $(cat out err)"

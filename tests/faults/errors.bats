@@ -131,11 +131,11 @@ my $loop;
 $break = sub {
   $loop = IO::Socket::UNIX->new(Peer => $socket) or die;
   syswrite $loop, "EVAL 'while true do end' 0\r\n";
-  wait_for(sub { ask($socket, 'PING') =~ /^-BUSY/ });
+  wait_for('BUSY', sub { ask($socket, 'PING') =~ /^-BUSY/ });
 };
 $mend = sub {
   ask($socket, 'SCRIPT', 'KILL');
-  wait_for(sub { ask($socket, 'PING') =~ /^\+PONG/ });
+  wait_for('PONG', sub { ask($socket, 'PING') =~ /^\+PONG/ });
 };
 PERL
 }
@@ -166,7 +166,7 @@ sub start_loading {
       qw(--save --appendonly no --key-load-delay 300000) or POSIX::_exit(1);
   }
   $since = time;
-  wait_for(sub { $ping->() =~ /LOADING/ });
+  wait_for('LOADING', sub { $ping->() =~ /LOADING/ });
 }
 $break = sub {
   start_loading() if !$loading || time > $since + 2 || $ping->() !~ /LOADING/;

@@ -101,7 +101,7 @@ my @stages = (
     ready => $exists->('requests')},
   {name => 'debug --trace', command => ['debug', $loop, qw(k --trace)], ready => $printed->(100)},
   {name => 'debug --ldb --attach', command => [qw(debug --ldb --attach -q), $loop, 'k'], before => $input->(''),
-    ready => sub { $_[0]{out} ne '' }, also => sub { !wait_for(sub { !children($ENV{server_pid}) }) }},
+    ready => sub { $_[0]{out} ne '' }, also => sub { wait_for('the server has no children', sub { !children($ENV{server_pid}) }) }},
   {name => 'debug, which waits for a command', command => [qw(-u private: debug -q), $loop, 'k'], before => $input->(''),
     ready => sub { $_[0]{out} ne '' }},
   {name => 'debug --replay', command => ['debug', $loop, '--replay', $log, qw(--skip 1 --trace -q)], ready => $worked->(15)});

@@ -96,7 +96,7 @@ TEST_CASE("a pipeline of which every command, or every second, is MOVED does not
     auto connection = Connection::open(cluster.url(), kLong);
     for (int i = 0; i < 200; ++i) connection.append({"GET", i % 2 == 0 ? "bar" : other});
     connection.flush();
-    while (cluster.low.count("GET") < 200) std::this_thread::sleep_for(1ms);
+    cluster.low.wait_for("GET", 200);
     std::this_thread::sleep_for(50ms);  // the replies are there, so that no poll reports them
     const auto start = Clock::now();
     for (int i = 0; i < 200; ++i) {
@@ -363,7 +363,7 @@ TEST_CASE("after an interrupt every command is answered, with what has arrived")
     auto connection = Connection::open(url, kLong, &interrupt);
     for (int i = 0; i < kCommands; ++i) connection.append({"GET", "bar"});
     CHECK_THROWS_AS(static_cast<void>(connection.read()), Interrupted);
-    while (cluster.low.count("GET") < kCommands) std::this_thread::sleep_for(1ms);
+    cluster.low.wait_for("GET", kCommands);
     // The last answers are on their way, and TCP may wait for 40 ms before it sends them.
     std::this_thread::sleep_for(100ms * (attempt + 1));
     REQUIRE(connection.give_up());

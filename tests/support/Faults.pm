@@ -6,12 +6,12 @@
 #
 # run() returns a hash: `status` (-n if signal n killed it), `out`, `err`, `took` (whether the fault was
 # reached), `answered` (the name of the command whose reply was replaced), `bytes` and `commands` (what the server
-# sent, and was sent, through the proxy), `names` (of the commands that were passed on one by one) and `hung`.
+# sent, and was sent, through the proxy) and `names` (of the commands that were passed on one by one).
 #
 # Options: `command`: the arguments of rlctl. `under`: a program that starts it, with its arguments. `stdin`: its
 # input. `env`: variables to add. `before`: a function that the child calls before rlctl runs. `meanwhile`: a
 # function that is called again and again with this hash and the process. `timeout`: after so many seconds it
-# hangs, and is killed.
+# hangs, and is killed, which is wrong.
 #
 # A proxy stands between rlctl and the real server, and does at most one of these, once for each run:
 #   {cut => N}             closes the connection after N bytes of replies
@@ -187,6 +187,7 @@ sub pass_replies {
 
 sub run {
   my %asked = @_;
+  my $hung;
   my $run = {fault => $asked{fault} // {}, bytes => 0, commands => 0, took => 0, out => '', err => ''};
   pipe my $out, my $out_end or die $!;
   pipe my $err, my $err_end or die $!;
@@ -219,7 +220,8 @@ sub run {
   $select->add($listener) if $listener;
   my (%links, %side);
   my $begun = time;
-  my $end = $begun + ($asked{timeout} // 120);
+  my $timeout = $asked{timeout} // 120;
+  my $end = $begun + $timeout;
   my $close = sub {
     my ($link) = @_;
     for my $socket ($link->{client}, $link->{server}) {
@@ -232,7 +234,7 @@ sub run {
   while (%into) {
     my $wait = $end - time;
     if ($wait <= 0) {
-      $run->{hung} = 1;
+      $hung = 1;
       kill KILL => $pid;
       last;
     }
@@ -275,6 +277,7 @@ sub run {
   waitpid $pid, 0;
   $run->{status} = $? & 127 ? -($? & 127) : $? >> 8;
   $close->($_) for my @links = values %links;
+  wrong("waited $timeout s for the end of: @{$asked{command}}", $run) if $hung;
   return $run;
 }
 
@@ -424,7 +427,7 @@ sub judge {
   my $said = "$ran->{out}$ran->{err}";
   wrong("$what: it changes nothing", $ran) if $case->{reads} && $said =~ /may have been/;
   my $plain = sub { my ($text) = @_; $text =~ s/\d\S*//g; $text =~ s/[^a-z\n]+//g; $text };
-  if ($ran->{hung} || $ran->{status} < 0) {
+  if ($ran->{status} < 0) {
     wrong($what, $ran);
   } elsif ($ran->{status} == $case->{lost} || $ran->{status} == ($case->{also} // -1)) {
     wrong("$what: no message", $ran) if $said !~ /\w/;
@@ -465,9 +468,8 @@ sub most_in_window {
 # Whether the process is rlctl and waits for something.
 sub is_asleep {
   my ($pid) = @_;
-  return 0 if (readlink("/proc/$pid/exe") // '') !~ m{/rlctl$};
   open my $file, '<', "/proc/$pid/stat" or return 0;
-  return <$file> =~ /.*\) S /;
+  return <$file> =~ / \(rlctl\) S /;
 }
 
 # The CPU time of the process and its children, in hundredths of a second.
@@ -509,11 +511,11 @@ sub processes_in {
   return @found;
 }
 
-# wait_for(CODE): until it is true, for two minutes at most; returns whether it was.
+# wait_for(WHAT, CODE): until the code is true; after two minutes, that is wrong.
 sub wait_for {
-  my ($code) = @_;
-  for (1 .. 6000) { return 1 if $code->(); select undef, undef, undef, 0.02 }
-  return 0;
+  my ($what, $code) = @_;
+  for (1 .. 6000) { return if $code->(); select undef, undef, undef, 0.02 }
+  wrong("waited two minutes for: $what");
 }
 
 # For `meanwhile`: sends the signal once the process sleeps.
@@ -534,7 +536,7 @@ sub wrong {
   my ($what, $ran) = @_;
   if (++$wrong <= 10) {
     print STDERR "wrong: $what";
-    print STDERR ": status $ran->{status}", $ran->{hung} ? ', hung' : '', "\n", substr($ran->{out}, -500),
+    print STDERR ": status $ran->{status}\n", substr($ran->{out}, -500),
       substr $ran->{err}, -1000
       if $ran;
     print STDERR "\n";

@@ -29,7 +29,7 @@
 #                     is empty, it never answers), then holds or closes the connection.
 #   bound COMMAND… &  Runs the command in the background; it is killed if the test fails and ends.
 #   run_with_timeout [OPTION OF run…] COMMAND…
-#                     `run`, with status 124 if the command did not end by itself.
+#                     `run`; fails if the command does not end by itself within two minutes.
 #   expect_status STATUS COMMAND…
 #                     Runs the command and fails with its output unless it exits with STATUS.
 #   fails STATUS ERROR COMMAND…
@@ -48,8 +48,10 @@
 #                     JSON is recorded, to be validated.
 #   ends_by SIGNAL READY COMMAND…
 #                     Runs the command with default signal handling, sends it the signal as soon as
-#                     the shell command READY succeeds, and prints "signal N" or "exit N", or what its
-#                     processes wait for if it does not end. READY may use the process ID $command_pid.
+#                     the shell command READY succeeds, and prints "signal N" or "exit N", with "and a core" after
+#                     SEGV if it left one. Fails if the command ends before the signal, or if READY or the end does not
+#                     come within two minutes; then it prints what the processes wait for. READY may use the process ID
+#                     $command_pid.
 #   without_reader COMMAND
 #                     `run --separate-stderr` of the shell command with an output whose reader is gone, and
 #                     SIGPIPE ignored. The last line of stderr is "status N".
@@ -204,6 +206,7 @@ run_with_timeout() {
     shift
   done
   run "${options[@]}" timeout --kill-after=2 120 "$@"
+  ((status != 124 && status != 137)) || fail "waited two minutes for the end of: $*"
 }
 
 commands() { rlctl "$@" --help | sed -nE '/^Commands/,/^$/s/^  ([a-z]+) .*/\1/p' | grep -vx help; }
@@ -298,14 +301,14 @@ at_terminal() {
     status=0
     timeout --foreground --kill-after=5 300 script -qefc "$2" /dev/null >"$screen" || status=$?
     touch "$ended"
+    if ((status == 124 || status == 137)); then echo "waited five minutes for the end of: $2" >&2; fi
     if [[ -e $ended.failed ]]; then status=99; fi
     exit "$status"
   }
 }
 
-sleeps() {
-  [[ $(readlink "/proc/$1/exe") == */rlctl && $(sed 's/.*) //' "/proc/$1/stat") == S* ]]
-} 2>/dev/null
+# Only root may read /proc/PID/exe of a process that has a password, since that leaves no core.
+sleeps() { [[ $(<"/proc/$1/stat") == *' (rlctl) S '* ]]; } 2>/dev/null
 
 nothing_is_left() {
   ! compgen -G "$TMPDIR/rlctl-*" && ! find /proc -maxdepth 2 -name cwd -lname "$TMPDIR/rlctl-*" 2>/dev/null | grep .
@@ -348,23 +351,26 @@ ends_by() {
     my $pid = fork // die;
     if (!$pid) { exec @command; die "$command[0]: $!" }
     $ENV{command_pid} = $pid;
-    my $report = sub {
+    my $ended = sub {
       return if waitpid($pid, WNOHANG) <= 0;
-      print @_, $? & 127 ? "signal " . ($? & 127) : "exit " . ($? >> 8), "\n";
-      exit;
+      my $core = $signal eq "SEGV" && $? & 128 ? " and a core" : "";
+      print @_, $? & 127 ? "signal " . ($? & 127) . $core : "exit " . ($? >> 8), "\n";
+      exit(@_ ? 1 : 0);
     };
-    for (my $end = time + 120; time < $end; select undef, undef, undef, 0.02) {
-      last if system("bash", "-c", $ready) == 0;
-      $report->("before the signal: ");
-    }
+    my $wait_for = sub {
+      my ($what, $is_so) = @_;
+      for (my $end = time + 120; time < $end; select undef, undef, undef, 0.02) { return if $is_so->() }
+      print "waited two minutes for: $what\n";
+      # What each of its processes waits for, and which signals it blocks, ignores (SigIgn) and catches.
+      my @processes = $pid;
+      for my $process (@processes) {
+        push @processes, split " ", `pgrep -P $process`;
+        print `ps -o pid=,ppid=,pgid=,stat=,wchan:20=,time=,args= -p $process; grep ^Sig /proc/$process/status`;
+      }
+      kill 9, $_ for @processes;
+      exit 1;
+    };
+    $wait_for->($ready, sub { system("bash", "-c", $ready) == 0 || $ended->("before the signal: ") });
     kill $signal, $pid;
-    for (my $end = time + 120; time < $end; select undef, undef, undef, 0.01) { $report->() }
-    print "did not end\n";
-    # What each of its processes waits for, and which signals it blocks, ignores (SigIgn) and catches.
-    my @processes = $pid;
-    for my $process (@processes) {
-      push @processes, split " ", `pgrep -P $process`;
-      print `ps -o pid=,ppid=,pgid=,stat=,wchan:20=,time=,args= -p $process; grep ^Sig /proc/$process/status`;
-    }
-    kill 9, $_ for @processes' "$@"
+    $wait_for->("its end", $ended)' "$@"
 }

@@ -41,7 +41,7 @@ sub left {
   my ($what, $ran) = @_;
   my @left = glob "$tmp/*";
   wrong("$what: left behind: @left", $ran) if @left;
-  wait_for(sub { !processes_in($tmp) }) or wrong("$what: processes are left", $ran);
+  wait_for("$what: its processes are gone", sub { !processes_in($tmp) });
   unlink glob "$tmp/*/* $tmp/*";
   rmdir for glob "$tmp/*";
 }

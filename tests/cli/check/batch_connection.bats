@@ -173,7 +173,7 @@ start_closing_server() {
 
 # flush_scripts_after COUNT: flushes the scripts once this many lines were allowed, with others in flight.
 flush_scripts_after() {
-  until (($(cli LLEN k) >= $1)); do :; done
+  pause=0 wait_until eval "((\$(cli LLEN k) >= $1))"
   cli SCRIPT FLUSH >/dev/null
 }
 

@@ -34,7 +34,7 @@ type_lines() {
 # types SHELL-COMMAND: types $typed into the shell.
 types() {
   : >"$told"
-  TERM=xterm run at_terminal type_lines "stty cols 100 rows 30; $1"
+  TERM=xterm run -0 at_terminal type_lines "stty cols 100 rows 30; $1"
 }
 
 # completes SHELL-COMMAND: types lines into the shell, and compares what rlctl was told.

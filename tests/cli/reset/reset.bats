@@ -37,16 +37,17 @@ setup() { cli FLUSHALL >/dev/null; }
 
 @test "a reservation that has lapsed is left, so that a late settle is counted" {
   rlctl check -q k --limit 10/1000d --algorithm budget --reserve 6 --hold 1ms --id web:1
-  until [[ $(rlctl inspect k --json | gojq -r '.reservations[].state') != held ]]; do :; done
+  has_lapsed() { [[ $(rlctl inspect k --json | gojq -r '.reservations[].state') != held ]]; }
+  wait_until has_lapsed
   run -1 --separate-stderr rlctl reset --must-exist k --holder web:1
   assert_output 'none key=k holder=web:1'
 }
 
 @test "the period of a budget that has ended must be given to release a reservation" {
   reserve() { cli --eval "$project/lua/budget.lua" k , 10 "$1" '' 6 '' reserve web:1 3600000000 | xargs; }
-  local now
   # A busy machine may reserve only when the period has ended.
-  until now=$(cli TIME | head -n 1) && [[ $(reserve "$((now - 1))000001-$((now + 1))000003") == *held* ]]; do :; done
+  has_reserved() { local now; now=$(cli TIME | head -n 1) && [[ $(reserve "$((now - 1))000001-$((now + 1))000003") == *held* ]]; }
+  wait_until has_reserved
   # The key must be there when the period has ended, however long that takes to be noticed.
   cli PERSIST k
   has_ended() { [[ $(rlctl inspect k) == *'it has ended'* ]]; }
