@@ -12,6 +12,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "support/needs.h"
 #include "support/temp_folder.h"
 
 namespace rlctl::output_file_test {
@@ -140,16 +141,10 @@ class SharedFolder {
   fs::path target_ = folder_.path() / "target", shared_ = folder_.path() / "shared";
 };
 
-bool is_root() {
-  if (::geteuid() == 0) return true;
-  MESSAGE("skipped: only root can make the files of another user");
-  return false;
-}
-
 }  // namespace
 
 TEST_CASE("output file: another user's link in a shared folder is not followed") {
-  if (!is_root()) return;
+  if (!support::needs_root()) return;
   const SharedFolder shared;
   for (const std::string to : {"../target", "../missing"}) {
     const auto link = shared.link("to-" + to.substr(3), to, kStranger);
@@ -163,7 +158,7 @@ TEST_CASE("output file: another user's link in a shared folder is not followed")
 }
 
 TEST_CASE("output file: another user's link in a shared folder is not followed on the way either") {
-  if (!is_root()) return;
+  if (!support::needs_root()) return;
   const SharedFolder shared;
   const auto folder = shared.link("folder", "..", kStranger);
   shared.require_refused(folder / "target");
@@ -180,7 +175,7 @@ TEST_CASE("output file: another user's link in a shared folder is not followed o
 
 TEST_CASE(
     "output file: another user's file in a shared folder is not replaced, whatever its mode") {
-  if (!is_root()) return;
+  if (!support::needs_root()) return;
   const SharedFolder shared;
   const auto path = shared / "file";
   put(path, "theirs");

@@ -27,7 +27,7 @@ make_pages() {
   needs chromium
   needs nodejs command -v node
   [[ -e $packages/playwright-core && -e $packages/axe-core ]] ||
-    skip "no playwright-core or axe-core in $packages; .ci/run installs them"
+    skip 'needs packages of npm, which .ci/run installs'
   cd "$BATS_TEST_TMPDIR"
   make_pages
   node "$project/tests/browser/check.mjs" "$packages" . >results 2>durations ||

@@ -14,7 +14,6 @@
 #include <fstream>
 #include <initializer_list>
 #include <iterator>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -25,7 +24,6 @@
 #include "redis/url.h"
 #include "support/failure.h"
 #include "support/random.h"
-#include "support/server.h"
 #include "support/temp_folder.h"
 
 namespace exec_server_test {
@@ -66,12 +64,6 @@ struct Rig {
   Connection client = Connection::open(redis::parse_url(server.url()), 120s);
 };
 
-/// Null, with a message, if no server is installed.
-std::unique_ptr<Rig> make_rig() {
-  if (!start_server()) return nullptr;
-  return std::make_unique<Rig>();
-}
-
 /// A program that starts the same server as this test's others.
 std::string server_program(const TempFolder& folder, const redis::PrivateServer& running) {
   if (const char* chosen = std::getenv("RLCTL_REDIS_SERVER")) return chosen;
@@ -89,11 +81,10 @@ void write_program(const fs::path& path, const std::string& text) {
 }  // namespace
 
 TEST_CASE("a server's time, a script's time, TTLs and the end of keys follow the virtual clock") {
-  const auto rig = make_rig();
-  if (!rig) return;
-  rig->server.verify();
-  CHECK(rig->clock.now() == kStart);
-  CHECK(rig->integer({"DBSIZE"}) == 0);
+  Rig rig;
+  rig.server.verify();
+  CHECK(rig.clock.now() == kStart);
+  CHECK(rig.integer({"DBSIZE"}) == 0);
 
   rlctl::test::Random random;
   auto now = kStart;
@@ -103,69 +94,66 @@ TEST_CASE("a server's time, a script's time, TTLs and the end of keys follow the
     // The last hundred go back.
     const microseconds by(random.uniform(0, 10'000'000));
     now += step < 300 ? by : -by;
-    rig->clock.set(now);
-    if (rig->time({"TIME"}) != now) ++wrong;
-    if (rig->time({"EVAL", "return redis.call('TIME')", "0"}) != now) ++wrong;
+    rig.clock.set(now);
+    if (rig.time({"TIME"}) != now) ++wrong;
+    if (rig.time({"EVAL", "return redis.call('TIME')", "0"}) != now) ++wrong;
     // A key lives through the millisecond in which it ends.
     const std::chrono::milliseconds ttl(random.uniform(2, 5'000));
-    rig->text({"SET", "k", "v", "PX", std::to_string(ttl.count())});
+    rig.text({"SET", "k", "v", "PX", std::to_string(ttl.count())});
     const auto set_at = std::chrono::floor<std::chrono::milliseconds>(now);
     const std::chrono::milliseconds passed(random.uniform(1, ttl.count() - 1));
-    rig->clock.set(set_at + passed);
-    if (rig->integer({"PTTL", "k"}) != (ttl - passed).count()) ++wrong;
-    if (has_key_in_last_ms(rig->server)) ++wrong;
-    rig->clock.set(set_at + ttl + 999us);
-    if (rig->text({"GET", "k"}) != "v") ++wrong;
-    if (!has_key_in_last_ms(rig->server)) ++wrong;
-    rig->clock.set(set_at + ttl + 1ms);
-    if (!rig->client.call({"GET", "k"}).is_nil()) ++wrong;
-    if (has_key_in_last_ms(rig->server)) ++wrong;
+    rig.clock.set(set_at + passed);
+    if (rig.integer({"PTTL", "k"}) != (ttl - passed).count()) ++wrong;
+    if (has_key_in_last_ms(rig.server)) ++wrong;
+    rig.clock.set(set_at + ttl + 999us);
+    if (rig.text({"GET", "k"}) != "v") ++wrong;
+    if (!has_key_in_last_ms(rig.server)) ++wrong;
+    rig.clock.set(set_at + ttl + 1ms);
+    if (!rig.client.call({"GET", "k"}).is_nil()) ++wrong;
+    if (has_key_in_last_ms(rig.server)) ++wrong;
   }
   CHECK(wrong == 0);
 }
 
 TEST_CASE("a server removes no key by itself, so a clock that goes back finds it again") {
-  const auto rig = make_rig();
-  if (!rig) return;
-  rig->text({"CONFIG", "SET", "hz", "500"});
-  rig->text({"SET", "k", "v", "PX", "1"});
-  rig->clock.set(kStart + 1h);
+  Rig rig;
+  rig.text({"CONFIG", "SET", "hz", "500"});
+  rig.text({"SET", "k", "v", "PX", "1"});
+  rig.clock.set(kStart + 1h);
   // Long enough for a server that would.
   ::poll(nullptr, 0, 100);
-  rig->clock.set(kStart);
-  CHECK(rig->text({"GET", "k"}) == "v");
+  rig.clock.set(kStart);
+  CHECK(rig.text({"GET", "k"}) == "v");
 }
 
 TEST_CASE("programs connect with the server's password alone, and are counted") {
-  const auto rig = make_rig();
-  if (!rig) return;
-  CHECK(rig->server.other_connections() == 1);
-  rig->text({"SET", "k", "v"});
-  CHECK_FALSE(has_key_in_last_ms(rig->server));
-  rig->server.remove_keys();
-  CHECK(rig->integer({"DBSIZE"}) == 0);
-  CHECK(rig->server.other_connections() == 1);
+  Rig rig;
+  CHECK(rig.server.other_connections() == 1);
+  rig.text({"SET", "k", "v"});
+  CHECK_FALSE(has_key_in_last_ms(rig.server));
+  rig.server.remove_keys();
+  CHECK(rig.integer({"DBSIZE"}) == 0);
+  CHECK(rig.server.other_connections() == 1);
 
-  auto url = redis::parse_url(rig->server.url());
+  auto url = redis::parse_url(rig.server.url());
   CHECK(url.host == "127.0.0.1");
   CHECK(url.password.size() == 32);
-  auto socket = rig->server.process().url();
-  CHECK(socket.path == rig->server.socket());
+  auto socket = rig.server.process().url();
+  CHECK(socket.path == rig.server.socket());
   CHECK(Connection::open(socket, 120s).call({"PING"}).text() == "PONG");
-  CHECK(rig->server.other_connections() == 2);
+  CHECK(rig.server.other_connections() == 2);
   for (auto* without : {&url, &socket}) {
     without->user.clear();
     without->password.clear();
     CHECK(redis::to_error(Connection::open(*without, 120s).call({"PING"})).code() == "NOAUTH");
   }
   // Nor does another user see it in the command line.
-  std::ifstream file("/proc/" + std::to_string(rig->server.process().pid()) + "/cmdline");
+  std::ifstream file("/proc/" + std::to_string(rig.server.process().pid()) + "/cmdline");
   const std::string line((std::istreambuf_iterator<char>(file)), {});
-  CHECK_FALSE(contains(line, rig->server.process().tcp_url().password));
+  CHECK_FALSE(contains(line, rig.server.process().tcp_url().password));
 }
 
 TEST_CASE("a server with the real clock needs no library") {
-  if (!start_server()) return;
   ClockedServer server(nullptr);
   server.verify();
   auto client = Connection::open(redis::parse_url(server.url()), 120s);
@@ -176,10 +164,9 @@ TEST_CASE("a server with the real clock needs no library") {
 }
 
 TEST_CASE("a server whose port another process has taken gets another one") {
-  const auto found = start_server();
-  if (!found) return;
+  const redis::PrivateServer found;
   const TempFolder folder;
-  const auto program = server_program(folder, *found);
+  const auto program = server_program(folder, found);
   const auto ports = folder.path() / "ports";
   // At its first start, it has the port of a server that runs.
   ClockedServer first(nullptr);
@@ -195,7 +182,6 @@ TEST_CASE("a server whose port another process has taken gets another one") {
 }
 
 TEST_CASE("a server under a virtual clock dies with its process, even after kill -9") {
-  if (!start_server()) return;
   const TempFolder folder;
   const ScopedVariable tmpdir("TMPDIR", folder.path().string());
   std::array<int, 2> ends;

@@ -5,7 +5,7 @@ load ../support/faults
 # The server's clock an hour forward and back, for every algorithm. rlctl-scripts(7) has what it costs.
 
 setup() {
-  [[ $RLCTL_BUILD != *sanitize* ]] || skip 'a sanitizer must be the first library that is loaded'
+  needs_plain_build
   start_server_with_clock
 }
 

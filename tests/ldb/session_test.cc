@@ -78,7 +78,7 @@ bool is_valkey_9(const PrivateServer& server) {
 /// False, with a message, if the test of an endless loop cannot run on the server.
 bool interrupts_scripts(const PrivateServer& server) {
   if (!is_valkey_9(server)) return true;
-  MESSAGE("skipped: this server's debugger does not interrupt scripts");
+  MESSAGE("skipped: needs Redis, whose debugger interrupts scripts");
   return false;
 }
 

@@ -10,16 +10,16 @@ name_artefacts() {
 }
 
 needs_artefacts() {
-  [[ -n ${RLCTL_TEST_PACKAGES:-} ]] || skip "no packages; .ci/run packages makes them"
+  [[ -n ${RLCTL_TEST_PACKAGES:-} ]] || skip 'needs a release, which .ci/run packages makes'
 }
 
-# needs_root SUITE PACKAGES [OPTION OF mmdebstrap…]: makes $root, a system of this suite, from $mirror if it is not Debian,
+# needs_system SUITE PACKAGES [OPTION OF mmdebstrap…]: makes $root, a system of this suite, from $mirror if it is not Debian,
 # with these packages, which commas separate; or skips the test. It is made once for all tests of a file and copied. A
 # mirror may be slow: one system takes 10 to 100 s.
-needs_root() {
+needs_system() {
   local kept
   root=$BATS_TEST_TMPDIR/root
-  [[ $(id -u) == 0 ]] || skip "only root can enter another root directory"
+  needs_root
   needs mmdebstrap
   kept=$BATS_FILE_TMPDIR/$1.tar
   if [[ ! -e $kept.log ]]; then
@@ -29,7 +29,7 @@ needs_root() {
       sed 's/^/# /' "$kept.log" >&3
     }
   fi
-  [[ -e $kept ]] || skip "mmdebstrap cannot make a system of $1 within 400 s, perhaps for lack of a mirror"
+  [[ -e $kept ]] || skip "needs a mirror of $1 from which mmdebstrap makes a system within 400 s"
   mkdir "$root"
   tar -C "$root" -xf "$kept"
 }

@@ -13,7 +13,7 @@ setup() {
 
 @test "pip installs the wheel without a network, and the binary itself is in bin" {
   # Debian's Python has no pip for an environment without this package.
-  python3 -c 'import ensurepip' 2>/dev/null || skip "python3-venv is not installed"
+  needs python3-venv python3 -c 'import ensurepip'
   python3 -m venv environment
   run -0 environment/bin/pip install --no-index --disable-pip-version-check "$wheel"
   assert_equal "$(head -c 4 environment/bin/rlctl)" $'\x7fELF'
@@ -88,7 +88,7 @@ install_npm() {
 
 @test "the image has the binary, the certificate authorities and the time zones, and each part its checksum" {
   local image layer
-  [[ $(id -u) == 0 ]] || skip "only root can enter another root directory"
+  needs_root
   image=$(echo "$RLCTL_TEST_PACKAGES"/rlctl-*-image-"$(dpkg --print-architecture)".tar)
   mkdir image root
   tar -C image -xf "$image"
@@ -106,9 +106,9 @@ install_npm() {
   cmp root/etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 }
 
-# in_system SUITE PACKAGES…: the tarball's binary answers as the built one in this system, as needs_root makes it.
+# in_system SUITE PACKAGES…: the tarball's binary answers as the built one in this system, as needs_system makes it.
 in_system() {
-  needs_root "$@"
+  needs_system "$@"
   tar -C "$root/usr" --strip-components=1 -xzf "$tarball"
   start_root_server
   socket=$root/tmp/redis.socket
@@ -132,7 +132,7 @@ in_system() {
 on_ubuntu() {
   local mirror=http://archive.ubuntu.com/ubuntu
   curl -fsSL -o keys.deb "$mirror/pool/main/u/ubuntu-keyring/ubuntu-keyring_2023.11.28.1_all.deb" ||
-    skip "archive.ubuntu.com cannot be reached"
+    skip 'needs archive.ubuntu.com'
   run -0 sha256sum --check - <<<'36de43b15853ccae0028e9a767613770c704833f82586f28eb262f0311adb8a8  keys.deb'
   dpkg-deb -x keys.deb keys
   in_system "$1" redis-server --components=main,universe --aptopt='APT::Sandbox::User "root"' \
@@ -147,7 +147,7 @@ on_ubuntu() {
 @test "the binary for aarch64 decides as the one for this machine" {
   local other
   other=$(echo "$RLCTL_TEST_PACKAGES"/rlctl-*-aarch64.tar.gz)
-  [[ -e $other ]] || skip "the release has no binary for aarch64"
+  [[ -e $other ]] || skip 'needs a release for aarch64'
   needs qemu-aarch64-static
   tar --strip-components=1 -xzf "$other"
   start_server

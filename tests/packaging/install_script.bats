@@ -143,13 +143,11 @@ $HOME/.local/bin is not in PATH"
 }
 
 @test "a folder that is only readable is an error" {
-  [[ $(id -u) != 0 ]] || needs unshare
   mkdir target
-  if [[ $(id -u) == 0 ]]; then
+  if ((EUID == 0)); then
+    needs_mount
     # Root may write to each folder, but not to a file system that is only readable.
     run -1 unshare --mount sh -c 'mount -t tmpfs -o ro none target && exec sh install.sh --to "$PWD/target"'
-    [[ $output != *'permission denied'* && $output != *'Operation not permitted'* ]] ||
-      skip "no file system can be mounted here"
   else
     chmod 555 target
     run -1 sh install.sh --to "$PWD/target"

@@ -48,7 +48,7 @@ files_in_root() {
 
 @test "the Debian package is installed, each command runs, and purging it leaves no trace" {
   # shellcheck source=/dev/null
-  needs_root "$(. /etc/os-release && echo "$VERSION_CODENAME")" redis-server,libssl3,mandoc
+  needs_system "$(. /etc/os-release && echo "$VERSION_CODENAME")" redis-server,libssl3,mandoc
   files_in_root >"$BATS_TEST_TMPDIR/before"
   cp "$deb" "$root/rlctl.deb"
   run -0 in_root dpkg -i /rlctl.deb
@@ -96,7 +96,7 @@ files_in_root() {
 # Debian 11 has the oldest C library (2.31) of all systems that rlctl is for. Names are to be looked up as on a
 # desktop, with modules that the binary must not load.
 old_system() {
-  needs_root bullseye redis-server,ncurses-base
+  needs_system bullseye redis-server,ncurses-base
   tar -C "$root" --strip-components=1 --one-top-level=opt/rlctl -xzf "$tarball"
   ln -s /opt/rlctl/bin/rlctl "$root/usr/bin/rlctl"
   echo '127.0.0.1 localhost' >"$root/etc/hosts"

@@ -179,15 +179,10 @@ is_served() { [[ $(chat 500 1) == '200 left 999' ]]; }
 # What depends on the time, and on how long the commands take.
 @test "the output in the README of examples/budgets is correct" {
   needs curl
-  needs_zones
   start_model
   start_proxy 1000
   export proxy=${proxy%/}
   readme_is_true README.md without_times
-}
-
-needs_zones() {
-  [[ -e ${TZDIR:-/usr/share/zoneinfo}/Europe/Zurich ]] || skip "install Debian's tzdata"
 }
 
 # settled NUMBER: so many jobs of ann have been settled, and nothing is held.
@@ -197,7 +192,6 @@ settled() {
 }
 
 @test "monthly-quota settles what a job takes, however it ends" {
-  needs_zones
   run -3 ./monthly-quota ann 100 bash -c 'exit 3'
   settled 1
   # It takes longer than it said.

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import costs
@@ -117,6 +118,8 @@ class Suite:
             result.failed.append("a program that ended with a failure")
         if not result.total and result.not_run <= 0 and not self.runner.words:
             result.failed.append("no test in it")
+        if any(not why.startswith("needs ") for why in result.skipped):
+            result.failed.append("a test that is skipped and does not say what it needs")
         if end.hung:
             with open(log_file, "a") as file:
                 file.write(f"ended after {end.clock:.0f} s: what comes after the last result did not end by itself\n")
@@ -127,7 +130,7 @@ class Suite:
         repeated = flaky.may_repeat(self.listed, job, result, end, log) and self.repeat(job, result)
         self.ends[job] = (end, result)
         self.not_run += max(result.not_run, 0) if not self.runner.words else 0
-        self.skipped += [f"{job}: {line}" for line in result.skipped]
+        self.skipped += result.skipped
         self.passed += result.passed + (len(result.failed) if repeated else 0)
         place = f"{self.ended:{len(str(self.total))}}/{self.total}"
         took = f"{end.clock:.0f} s"
@@ -182,7 +185,8 @@ def report_costs(options, suite, times, before):
     if options.profile:
         print("  clock  processor  tests")
         for job, (end, result) in sorted(suite.ends.items(), key=lambda item: -item[1][0].processor):
-            print(f"{end.clock:7.0f} {end.processor:10.1f} {result.total:6}  {job}")
+            print(f"{end.clock:7.0f} {end.processor:10.1f} {result.total:6}  {job}"
+                  + "".join(f"; {result.skipped.count(why)} {why}" for why in sorted(set(result.skipped))))
         print(f"{sum(end.clock for end, _ in suite.ends.values()):7.0f} {sum(spent.values()):10.1f}         all")
     if not before:
         return
@@ -247,8 +251,8 @@ def main():
         suite.run([job for job in jobs if is_alone(job)], min(options.jobs, 2))
         validate_json(options, suite)
         report_costs(options, suite, times, before)
-        for line in suite.skipped:
-            print(f"skipped: {line}")
+        for why, count in sorted(Counter(suite.skipped).items()):
+            print(f"skipped: {count} tests {why.replace('needs', 'need', 1)}" if count > 1 else f"skipped: 1 test {why}")
         for job in suite.failures:
             print(f"FAILED: {job}:")
             suite.show(job)

@@ -104,7 +104,7 @@ ${output^^}"
 
 @test "the recorder changes neither the output, nor the status, nor the process" {
   local recorder=$RLCTL_BUILD/tests/recorder/rlctl
-  [[ ${RLCTL_TEST_JSON-} ]] || skip 'tests/run records nothing here'
+  [[ ${RLCTL_TEST_JSON-} ]] || skip 'needs the JSON that tests/run records'
   export RLCTL_TEST_JSON=$BATS_TEST_TMPDIR/recorded
   mkdir "$RLCTL_TEST_JSON"
   run -0 --separate-stderr "$recorder" version --json

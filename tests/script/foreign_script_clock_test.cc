@@ -144,10 +144,7 @@ TEST_CASE("foreign script: absolute times of expiry count from the time of the r
   const bool is_new = !bench.server.call({"SET", "x", "1", "EXAT", "9999999999"}).is_error();
   for (const auto& each : cases) {
     CAPTURE(each.source);
-    if (each.is_new && !is_new) {
-      MESSAGE("skipped: this server has no EXAT");
-      continue;
-    }
+    if (each.is_new && !is_new) continue;
     static_cast<void>(bench.server.call({"FLUSHALL"}));
     const auto source = std::string(each.source) + " return redis.call('PTTL', KEYS[1])";
     const auto reply = bench.reply(limiter(source, {"{key}"}, {"91001"}), 1001s);

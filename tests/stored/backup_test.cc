@@ -425,7 +425,7 @@ TEST_CASE("large keys are copied") {
 TEST_CASE("keys are copied to servers of other versions, unless these do not understand them") {
   const char* folder = std::getenv("RLCTL_TEST_OTHER_SERVERS");
   if (folder == nullptr || std::filesystem::is_empty(folder)) {
-    MESSAGE("skipped: RLCTL_TEST_OTHER_SERVERS names no other servers");
+    MESSAGE("skipped: needs servers of other versions, which tests/night/run fetches");
     return;
   }
   const char* program = std::getenv("RLCTL_REDIS_SERVER");

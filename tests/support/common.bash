@@ -56,6 +56,9 @@
 #                     `run --separate-stderr` of the shell command with an output whose reader is gone, and
 #                     SIGPIPE ignored. The last line of stderr is "status N".
 #   needs_terminal    Skips the test if script(1) cannot open a terminal.
+#   needs_root, needs_mount, needs_trace, needs_plain_build
+#                     Skips the test unless root runs it; a file system can be mounted; strace can trace a program; the
+#                     build is without sanitizers.
 #   at_terminal KEYS COMMAND
 #                     Runs the shell command on its own terminal and types what the shell code KEYS
 #                     prints. The file $screen always has what the terminal has shown so far, so that
@@ -219,13 +222,18 @@ lines_of() {
 
 needs_other_servers() {
   compgen -G "${RLCTL_TEST_OTHER_SERVERS:-/nowhere}/*" >/dev/null ||
-    skip 'RLCTL_TEST_OTHER_SERVERS names no other servers; tests/night/run fetches them'
+    skip 'needs servers of other versions, which tests/night/run fetches'
 }
 
+needs_root() { ((EUID == 0)) || skip 'needs root'; }
+needs_mount() { unshare --mount mount -t tmpfs none /tmp 2>/dev/null || skip 'needs to mount file systems'; }
+needs_trace() { strace -o /dev/null true 2>/dev/null || skip 'needs to trace processes'; }
+needs_plain_build() { [[ $RLCTL_BUILD != *sanitize* ]] || skip 'needs a build without sanitizers'; }
+
 needs() {
-  local why command=("${@:2}")
+  local command=("${@:2}")
   ((${#command[@]})) || command=(command -v "$1")
-  why=$("${command[@]}" 2>&1) || skip "install $1: '${command[*]}' failed${why:+: ${why##*$'\n'}}"
+  "${command[@]}" >/dev/null 2>&1 || skip "needs Debian's $1"
 }
 
 scaled() { if [[ ${RLCTL_TEST_ALL-} ]]; then echo "$2"; else echo "$1"; fi; }
@@ -282,7 +290,7 @@ without_reader() {
 }
 
 needs_terminal() {
-  script -qec true /dev/null >/dev/null </dev/null || skip 'script(1) has no terminal to give here'
+  script -qec true /dev/null >/dev/null </dev/null || skip 'needs a terminal'
 }
 
 # Standard input stays open until the command has ended, because its end would be typed as Ctrl-D.

@@ -58,7 +58,7 @@ PERL
 }
 
 preload() {
-  [[ $RLCTL_BUILD != *sanitize* ]] || skip 'a sanitizer must be the first library that is loaded'
+  needs_plain_build
   preload=$RLCTL_BUILD/tests/libfaults_preload.so
   [[ -e $preload ]] || fail "not built: $preload"
 }

@@ -58,7 +58,7 @@ two=(--limit 2/10s sliding-window-log)
 }
 
 @test "requests that would take more than half of the available memory are an error" {
-  [[ $RLCTL_BUILD != *sanitize* ]] || skip 'a sanitizer needs more address space'
+  needs_plain_build
   ulimit -v 100000
   run -2 rlctl burst --replay - "${two[@]}" --model < <(yes '1795155070 a')
   assert_line --regexp '^rlctl: burst: not enough memory: the first [0-9,]+ requests, of 1 key, take more than half of the [0-9]+ MB available$'

@@ -40,9 +40,7 @@ long_line() { printf "%$1s" '' | tr ' ' k; }
 has_lines() { (($(wc -l <"$2") >= $1)); }
 
 @test "only a few long lines are in flight at a time, and all are answered in order" {
-  if grep -q __asan_init "$(command -v rlctl)"; then
-    skip 'AddressSanitizer keeps freed memory, so that its size says nothing'
-  fi
+  needs_plain_build
   local fifo=$BATS_TEST_TMPDIR/lines out=$BATS_TEST_TMPDIR/out pid peak
   mkfifo "$fifo"
   rlctl check --limit 5/60s --now 1000000000 --batch <"$fifo" >"$out" 3>&- 4>&- &

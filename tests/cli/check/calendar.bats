@@ -5,10 +5,7 @@ load ../../support/faults
 # Limits of a calendar where other programs, clocks and servers take part; calendar.t has the rest.
 
 setup_file() { start_server; }
-setup() {
-  [[ -e /usr/share/zoneinfo/Europe/Zurich ]] || skip 'no time zones are installed'
-  cli FLUSHALL
-}
+setup() { cli FLUSHALL; }
 month=(--limit 3/month@Europe/Zurich --algorithm fixed-window)
 
 @test "the values that the help of --limit shows are taken as they are; every command that shows them takes the last" {
@@ -55,7 +52,7 @@ ahead() {
 clock_is_ahead() { (($(cli TIME | head -1) - $(date +%s) > $1 - 60)); }
 
 @test "a server with another clock has another period, which is stated at the second try" {
-  [[ $RLCTL_BUILD != *sanitize* ]] || skip 'a sanitizer must be the first library that is loaded'
+  needs_plain_build
   start_server_with_clock
   ahead $((400 * 86400))
   run -0 rlctl check k "${month[@]}"

@@ -28,7 +28,7 @@ slept_ms() {
 # must unless the machine is so busy that the time is over by then. Sets $took and $slept, in ms, beside what `run` sets.
 has_waited() {
   local start
-  strace -o /dev/null true 2>/dev/null || skip 'no program can be traced here'
+  needs_trace
   cli FLUSHALL >/dev/null
   start=$(now_ms)
   rlctl check -q k "${limit[@]}"

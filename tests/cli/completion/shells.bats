@@ -72,7 +72,7 @@ END
 # bats test_tags=night
 @test "bash completes with bash-completion, and the words of another command too" {
   local library=/usr/share/bash-completion/bash_completion
-  [[ -e $library ]] || skip 'bash-completion is not installed'
+  needs bash-completion test -e "$library"
   printf '%s\n' "source $library" 'source <(rlctl completion bash)' \
     '_told() { COMPREPLY=(second-word); }; complete -F _told rlctl-other; rlctl-other() { rlctl "$@"; }' \
     'echo REA""DY' >"$BATS_TEST_TMPDIR/bashrc"

@@ -16,11 +16,11 @@ may_be_another() {
   as_user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
   chmod 711 "$BATS_RUN_TMPDIR" "$BATS_TEST_TMPDIR" "${BATS_TEST_TMPDIR%/*}"
   chmod 755 "$HOME" "$HOME/.config" "${users%/*}"
-  "${as_user[@]}" rlctl --version >/dev/null || skip 'root reads everything, and nobody else can run rlctl'
+  "${as_user[@]}" rlctl --version >/dev/null || skip 'needs another user who can run rlctl'
 }
 
 @test "without a file the status is 1, the searched paths are printed, and config show has the defaults" {
-  [[ ! -e /etc/rlctl/config.toml ]] || skip 'this machine has a configuration'
+  [[ ! -e /etc/rlctl/config.toml ]] || skip 'needs a machine without /etc/rlctl/config.toml'
   local command
   for command in path check; do
     run -1 rlctl config "$command"
@@ -74,7 +74,7 @@ timeout  1s                      (default)'
 }
 
 @test "root's file and one's own may be used, and no one else's" {
-  ((EUID == 0)) || skip 'only root can make the file of another user'
+  needs_root
   echo 'timeout = "3s"' >"$users"
   chown 65534 "$users"
   fails 2 "$users is a configuration, but belongs to another user (UID 65534)
@@ -89,7 +89,7 @@ timeout  1s                      (default)'
 }
 
 @test "a file that the umask 002 makes may be used if its owner is alone in the group" {
-  [[ $(awk -F: -v gid="$(id -g)" '$4 == gid' /etc/passwd | wc -l) == 1 ]] || skip 'other users have the same group'
+  [[ $(awk -F: -v gid="$(id -g)" '$4 == gid' /etc/passwd | wc -l) == 1 ]] || skip 'needs a user with a group of their own'
   (umask 002 && echo 'timeout = "3s"' >"$users")
   run -0 rlctl config check
 }

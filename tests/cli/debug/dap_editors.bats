@@ -14,7 +14,7 @@ setup() {
 
 @test "emacs: dap-mode stops at a breakpoint, shows the variables and continues to the end" {
   needs emacs
-  compgen -G '/usr/share/emacs/site-lisp/elpa*/dap-mode-*' >/dev/null || skip 'elpa-dap-mode is not installed'
+  needs elpa-dap-mode compgen -G '/usr/share/emacs/site-lisp/elpa*/dap-mode-*'
   cat >session.el <<'END'
 (defvar stopped nil)
 (add-hook 'dap-stopped-hook (lambda (session) (setq stopped session)))

@@ -10,13 +10,14 @@
 
 #include "limiter/check.h"
 #include "redis/connection.h"
-#include "support/server.h"
+#include "redis/server.h"
 
 namespace cli_debug_keys_test {
 
 using namespace std::chrono_literals;
 using namespace rlctl::cli::debug;
 using rlctl::redis::Connection;
+using rlctl::redis::PrivateServer;
 
 namespace {
 
@@ -48,9 +49,8 @@ using Lines = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("a stream, and a key that becomes another type, are reported before and after") {
-  auto server = support::start_server();
-  if (!server) return;
-  auto connection = Connection::open(server->url(), 10s);
+  const PrivateServer server;
+  auto connection = Connection::open(server.url(), 10s);
   CHECK(report(connection, {}, {"k"}, {{"XADD", "k", "1-1", "f", "v"}}) ==
         Lines{"'k': not there → stream, 1 entry, no ttl"});
   CHECK(report(connection, {{"SET", "k", "1"}}, {"k"}, {{"DEL", "k"}, {"RPUSH", "k", "1"}}) ==
@@ -58,18 +58,16 @@ TEST_CASE("a stream, and a key that becomes another type, are reported before an
 }
 
 TEST_CASE("a key that was only read, or is still missing, is reported as before") {
-  auto server = support::start_server();
-  if (!server) return;
-  auto connection = Connection::open(server->url(), 10s);
+  const PrivateServer server;
+  auto connection = Connection::open(server.url(), 10s);
   CHECK(report(connection, {{"SET", "k", "5"}, {"SET", "other", "1"}}, {"k", "none", "k"},
                {{"GET", "k"}, {"GET", "other"}, {"EXISTS", "none"}}) ==
         Lines{"'k': string, \"5\", no ttl, as before", "'none': not there, as before"});
 }
 
 TEST_CASE("a TTL that counts down is not a change, but one that is set to another time is") {
-  auto server = support::start_server();
-  if (!server) return;
-  auto connection = Connection::open(server->url(), 10s);
+  const PrivateServer server;
+  auto connection = Connection::open(server.url(), 10s);
   call(connection, {{"SET", "k", "5", "PX", "100000"}});
   Plan plan;
   plan.debuggee.keys = {"k"};
@@ -88,9 +86,8 @@ TEST_CASE("a TTL that counts down is not a change, but one that is set to anothe
 }
 
 TEST_CASE("other keys are reported if they changed, appeared or disappeared") {
-  auto server = support::start_server();
-  if (!server) return;
-  auto connection = Connection::open(server->url(), 10s);
+  const PrivateServer server;
+  auto connection = Connection::open(server.url(), 10s);
   CHECK(report(connection, {{"SET", "a", "1"}, {"SET", "b", "1"}, {"SET", "c", "1"}}, {"k"},
                {{"INCR", "a"}, {"DEL", "b"}, {"SET", "d\n", "1"}}) ==
         Lines{"'k': not there, as before", "'a': string, \"1\" → \"2\", no ttl",
@@ -98,9 +95,8 @@ TEST_CASE("other keys are reported if they changed, appeared or disappeared") {
 }
 
 TEST_CASE("a limiter's state is reported with its meaning and the limits of each key") {
-  auto server = support::start_server();
-  if (!server) return;
-  auto connection = Connection::open(server->url(), 10s);
+  const PrivateServer server;
+  auto connection = Connection::open(server.url(), 10s);
   for (const auto& algorithm : rlctl::limiter::algorithms()) {
     if (!rlctl::limiter::counts_requests(algorithm)) continue;
     CAPTURE(algorithm.name);

@@ -56,7 +56,7 @@ END
 @test "if no server is named and none answers, the state is empty and debug says so" {
   unset RLCTL_URL
   # No server may be listening on redis-cli's default port during this test, or it proves nothing.
-  if (exec 3<>/dev/tcp/127.0.0.1/6379) 2>/dev/null; then skip 'a server listens on port 6379'; fi
+  if (exec 3<>/dev/tcp/127.0.0.1/6379) 2>/dev/null; then skip 'needs a machine without a server on port 6379'; fi
   run -0 --separate-stderr rlctl debug sliding-window-log login:ann --limit 5/60s --trace
   assert_regex "$stderr" '^rlctl: debug: running in this process, on no keys: no server at redis://127.0.0.1:6379$'
 }

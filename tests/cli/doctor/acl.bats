@@ -31,7 +31,7 @@ says() {
 }
 
 needs_plain_rules() {
-  if cli INFO server | grep -q '^redis_version:6'; then skip 'servers before 7.0 report categories for rules'; fi
+  if cli INFO server | grep -q '^redis_version:6'; then skip 'needs Redis 7'; fi
 }
 
 @test "the rules that a user lacks are named, for each use, with the command that grants them" {

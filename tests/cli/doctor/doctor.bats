@@ -140,8 +140,8 @@ is_before_7() { cli INFO server | grep -q '^redis_version:6'; }
   wrong scripts failure 'the server has no LTRIM, which sliding-window-log calls' rename-command
   start_server --rename-command SETRANGE gone
   wrong scripts warning 'the server has no SETRANGE, which fixed-window,' ''
-  start_server --enable-module-command yes 2>/dev/null || skip 'modules cannot be unloaded'
-  cli MODULE UNLOAD lua >/dev/null 2>&1 || skip 'Lua is not a module of this server'
+  start_server --enable-module-command yes 2>/dev/null || skip 'needs a server whose Lua is a module'
+  cli MODULE UNLOAD lua >/dev/null 2>&1 || skip 'needs a server whose Lua is a module'
   wrong scripts failure 'the server runs no Lua scripts' 'use a server with Lua'
 }
 

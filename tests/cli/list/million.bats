@@ -8,7 +8,7 @@ algorithms=(fixed-window gcra leaky-bucket sliding-window-counter sliding-window
 few=20000
 many=$(scaled 100000 1000000)
 
-setup() { [[ $RLCTL_BUILD != */sanitize ]] || skip 'ASan takes too long for so many keys, and all addresses'; }
+setup() { needs_plain_build; }
 
 # fill KEYS: makes as many keys, a tenth of them of each algorithm, the others of three other kinds.
 fill() {

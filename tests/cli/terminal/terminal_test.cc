@@ -87,7 +87,7 @@ TEST_CASE("terminal: a file that is not a terminal has 80 columns, 24 lines and 
 TEST_CASE("terminal: the size may change, and colours are used unless disabled") {
   const Pty pty;
   if (pty.slave.get() < 0) {
-    MESSAGE("skipped: no terminal to be had here");
+    MESSAGE("skipped: needs a terminal");
     return;
   }
   const int fd = pty.slave.get();
