@@ -47,6 +47,10 @@ test   gojq                  gojq
 test   libxml2-utils         xmllint
 test   procps                pkill
 test   perl                  cpan
+test   python3               python3
+test   mawk                  awk
+test   gcc                   gcc cc
+test   binutils              ld
 test   openssl               openssl
 test   util-linux            flock
 test   scdoc                 scdoc

@@ -25,7 +25,7 @@ make_pages() {
 @test "the page of burst does all that check.mjs expects of it, in a browser" {
   local packages=$project/.cache/npm/node_modules
   needs chromium
-  needs nodejs command -v node
+  needs nodejs node
   [[ -e $packages/playwright-core && -e $packages/axe-core ]] ||
     skip 'needs packages of npm, which .ci/run installs'
   cd "$BATS_TEST_TMPDIR"

@@ -70,6 +70,7 @@ END
 
 @test "the example workflow lints what a pull request changes, and only critical findings fail it" {
   local script
+  needs git
   script=$(as_json "$project/examples/workflows/lint.yml" | gojq -r '.jobs.lint.steps[] | .run // empty')
   git init -q -b main .
   git config user.name t

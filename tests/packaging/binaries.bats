@@ -34,6 +34,8 @@ setup() {
 # install_npm: installs the packages for npm in this folder, without a network.
 install_npm() {
   needs npm
+  needs npm npx
+  needs nodejs node
   run -0 npm install --offline --no-audit --no-fund \
     "$RLCTL_TEST_PACKAGES"/rlctl-linux-"$(node -p process.arch)"-*.tgz "$RLCTL_TEST_PACKAGES"/rlctl-[0-9]*.tgz
 }
@@ -148,7 +150,7 @@ on_ubuntu() {
   local other
   other=$(echo "$RLCTL_TEST_PACKAGES"/rlctl-*-aarch64.tar.gz)
   [[ -e $other ]] || skip 'needs a release for aarch64'
-  needs qemu-aarch64-static
+  needs qemu-user-static qemu-aarch64-static
   tar --strip-components=1 -xzf "$other"
   start_server
   runs_as_built qemu-aarch64-static "$PWD/bin/rlctl"

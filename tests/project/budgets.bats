@@ -70,7 +70,6 @@ key() { cli KEYS '*'; }
 left() { cli --eval "$script" "$(key)" , 1000 "${seconds}e6" '' 0 "$@" | sed -n 2p; }
 
 @test "the proxy reserves what a request may use, and spends what it has used" {
-  needs curl
   start_model
   start_proxy 1000
   assert_equal "$(chat 500 120)" '200 left 880'
@@ -88,7 +87,6 @@ left() { cli --eval "$script" "$(key)" , 1000 "${seconds}e6" '' 0 "$@" | sed -n 
 
 # bats test_tags=night
 @test "the proxy frees what a request did not use, and counts what may have been used" {
-  needs curl
   start_model
   start_proxy 1000
   assert_equal "$(chat 500 '300 fail')" '500 left 1000'
@@ -111,7 +109,6 @@ left() { cli --eval "$script" "$(key)" , 1000 "${seconds}e6" '' 0 "$@" | sed -n 
 
 # bats test_tags=night
 @test "what a killed proxy held is free when its hold ends, to the microsecond" {
-  needs curl
   local held end
   start_model
   start_proxy 1000
@@ -145,7 +142,6 @@ is_served() { [[ $(chat 500 1) == '200 left 999' ]]; }
 
 # bats test_tags=night
 @test "fifty requests at once never spend more than the budget" {
-  needs curl
   local n used
   start_model
   start_proxy 1000
@@ -162,7 +158,6 @@ is_served() { [[ $(chat 500 1) == '200 left 999' ]]; }
 
 # bats test_tags=night
 @test "the proxy asks again if a reply is lost, and nothing counts twice" {
-  needs curl
   local direct=$socket
   start_model
   cli SCRIPT LOAD "$(<"$script")"
@@ -178,7 +173,6 @@ is_served() { [[ $(chat 500 1) == '200 left 999' ]]; }
 
 # What depends on the time, and on how long the commands take.
 @test "the output in the README of examples/budgets is correct" {
-  needs curl
   start_model
   start_proxy 1000
   export proxy=${proxy%/}

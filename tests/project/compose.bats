@@ -6,16 +6,9 @@ setup() { cd "$project/examples"; }
 
 # bats test_tags=night
 @test "compose.yaml is valid" {
-  local compose
-  if docker compose version >/dev/null 2>&1; then
-    compose=(docker compose)
-  elif command -v docker-compose >/dev/null; then
-    compose=(docker-compose)
-  else
-    skip "needs Debian's docker-compose"
-  fi
-  run -0 "${compose[@]}" -f compose.yaml config --quiet
-  run -0 "${compose[@]}" -f compose.yaml config --services
+  needs docker-compose
+  run -0 docker-compose -f compose.yaml config --quiet
+  run -0 docker-compose -f compose.yaml config --services
   assert_line redis
   assert_line rlctl
 }

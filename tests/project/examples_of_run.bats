@@ -55,7 +55,7 @@ archives() { find archives -name 'data-*.tar.gz' | wc -l; }
 }
 
 @test "systemd accepts the units" {
-  needs systemd-analyze
+  needs systemd systemd-analyze
   local unit
   for unit in backup.service backup.timer; do
     sed "s|/usr/local/bin/rlctl|$(command -v rlctl)|" "$project/examples/systemd/$unit" >"$unit"

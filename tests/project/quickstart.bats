@@ -89,7 +89,6 @@ left_behind() {
 }
 
 @test "a quickstart that is killed with kill -9 leaves no server" {
-  needs setpriv
   copy_with exec sleep 60
   ./quickstart >out 2>&1 3>&- &
   local quickstart=$!

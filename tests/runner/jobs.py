@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from files import AT_NIGHT, ROOT, TESTS, head, needs_server
+from programs import make_path
 
 LEAST_LIMIT = 300  # seconds of the clock that each file may take
 
@@ -43,6 +44,9 @@ class Runner:
     def __init__(self, build, work, words, times, accept=False):
         self.build, self.work, self.words, self.times, self.accept = build, work, words, times, accept
         self.groups = set()
+        # Some tests run a program as another user.
+        work.chmod(0o711)
+        self.path = make_path(work / "programs")
         # A file that does not say that it needs a server gets none.
         self.no_server = work / "no-server"
         self.no_server.write_text("#!/bin/sh\necho 'this file of tests has no line \"needs: server\"' >&2\nexit 1\n")
@@ -78,7 +82,7 @@ class Runner:
         return limit + 7200 if AT_NIGHT else limit
 
     def run(self, job):
-        environment = dict(os.environ)
+        environment = {**os.environ, "PATH": self.path, "RLCTL_TEST_PATH": os.environ["PATH"]}
         if not needs_server(job.file):
             environment["RLCTL_REDIS_SERVER"] = str(self.no_server)
         elif job.server:

@@ -71,8 +71,10 @@
 #   lines_of ARRAY COMMAND…
 #                     Sets ARRAY to the lines that the command prints, and fails if there are none: for loops
 #                     that would otherwise pass when they find nothing.
-#   needs PACKAGE [COMMAND…]
-#                     Skips the test unless the command succeeds, or there is a command of this name.
+#   needs PACKAGE [PROGRAM [ARGUMENT…]]
+#                     Puts the program, which has the package's name by default, into PATH, or skips the test if this system
+#                     does not have it, or if it fails with these arguments. A test finds no other programs than those
+#                     of tests/runner/programs.py; a program that it needs finds all.
 #   needs_other_servers
 #                     Skips the test unless $RLCTL_TEST_OTHER_SERVERS names a folder of programs that start servers
 #                     of other versions, as tests/night/on-server does.
@@ -226,14 +228,23 @@ needs_other_servers() {
 }
 
 needs_root() { ((EUID == 0)) || skip 'needs root'; }
-needs_mount() { unshare --mount mount -t tmpfs none /tmp 2>/dev/null || skip 'needs to mount file systems'; }
+needs_mount() {
+  needs mount
+  unshare --mount mount -t tmpfs none /tmp 2>/dev/null || skip 'needs to mount file systems'
+}
 needs_trace() { strace -o /dev/null true 2>/dev/null || skip 'needs to trace processes'; }
 needs_plain_build() { [[ $RLCTL_BUILD != *sanitize* ]] || skip 'needs a build without sanitizers'; }
 
 needs() {
-  local command=("${@:2}")
-  ((${#command[@]})) || command=(command -v "$1")
-  "${command[@]}" >/dev/null 2>&1 || skip "needs Debian's $1"
+  local program=${2-$1} folder=${BATS_TEST_TMPDIR:-$BATS_FILE_TMPDIR}/needed path
+  if ! type -P "$program" >/dev/null; then
+    path=$(PATH=${RLCTL_TEST_PATH-}:/usr/sbin:/sbin type -P "$program") || skip "needs Debian's $1"
+    mkdir -p "$folder"
+    printf '#!/bin/sh\nPATH=$PATH:%q exec %q "$@"\n' "$RLCTL_TEST_PATH" "$path" >"$folder/$program"
+    chmod +x "$folder/$program"
+    if [[ $PATH != "$folder:"* ]]; then PATH=$folder:$PATH; fi
+  fi
+  (($# < 3)) || "${@:2}" >/dev/null 2>&1 || skip "needs Debian's $1"
 }
 
 scaled() { if [[ ${RLCTL_TEST_ALL-} ]]; then echo "$2"; else echo "$1"; fi; }

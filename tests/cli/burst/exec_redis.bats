@@ -51,7 +51,7 @@ PERL
 
 # bats test_tags=night
 @test "--exec-clock gives Node.js the time of each request" {
-  needs node
+  needs nodejs node
   cat >wall.js <<'JS'
 const counts = new Map();
 require('readline').createInterface({input: process.stdin}).on('line', line => {
@@ -67,7 +67,7 @@ JS
 
 # bats test_tags=night
 @test "--exec-clock gives Java the time of each request" {
-  needs java
+  needs openjdk-17-jdk-headless java
   cat >Wall.java <<'JAVA'
 import java.io.*;
 import java.util.*;

@@ -83,14 +83,12 @@ END
 }
 
 @test "zsh completes" {
-  needs zsh
   printf '%s\n' 'autoload -U compinit; compinit -u -D' 'source <(rlctl completion zsh)' 'echo REA""DY' \
     >"$BATS_TEST_TMPDIR/.zshrc"
   completes "ZDOTDIR='$BATS_TEST_TMPDIR' zsh -i"
 }
 
 @test "zsh finds the completion in a folder of its own" {
-  needs zsh
   mkdir "$BATS_TEST_TMPDIR/functions"
   rlctl completion zsh >"$BATS_TEST_TMPDIR/functions/_rlctl"
   printf '%s\n' "fpath=('$BATS_TEST_TMPDIR/functions' \$fpath)" 'autoload -U compinit; compinit -u -D' 'echo REA""DY' \
@@ -101,6 +99,5 @@ END
 }
 
 @test "fish completes" {
-  needs fish
   completes "fish --no-config -C 'rlctl completion fish | source; echo REA\"\"DY'"
 }

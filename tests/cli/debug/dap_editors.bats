@@ -13,8 +13,8 @@ setup() {
 }
 
 @test "emacs: dap-mode stops at a breakpoint, shows the variables and continues to the end" {
-  needs emacs
-  needs elpa-dap-mode compgen -G '/usr/share/emacs/site-lisp/elpa*/dap-mode-*'
+  needs emacs-nox emacs
+  needs elpa-dap-mode bash -c "compgen -G '/usr/share/emacs/site-lisp/elpa*/dap-mode-*'"
   cat >session.el <<'END'
 (defvar stopped nil)
 (add-hook 'dap-stopped-hook (lambda (session) (setq stopped session)))

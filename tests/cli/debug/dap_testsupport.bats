@@ -7,7 +7,7 @@ load ../../support/dap
 
 @test "VS Code's client launches, steps, restarts and ends scripts, and a server whose keys they have is not changed" {
   local server packages=$project/.cache/npm/node_modules
-  needs node
+  needs nodejs node
   [[ -e $packages/@vscode/debugadapter-testsupport ]] || skip 'needs packages of npm, which .ci/run installs'
   start_server
   cli SET k 41

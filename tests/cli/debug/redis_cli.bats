@@ -34,7 +34,6 @@ setup() {
   for key in $'\n\';touch pwned #' $'\\\'\e;touch pwned;\'' $'\xff`touch pwned`'; do
     run -0 --separate-stderr rlctl -H h debug echo.lua "$key" --args x --print-command
     for shell in sh bash dash zsh; do
-      command -v "$shell" >/dev/null || continue
       rm -f calls
       PATH=$PWD/stub:$PATH "$shell" -c "$output"
       assert_equal "$(<calls)" called

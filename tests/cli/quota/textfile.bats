@@ -20,7 +20,7 @@ value_of() { sed -n "s/^$1{.*} //p" "$file"; }
 
 # bats test_tags=night
 @test "promtool accepts the file, and that of check --batch" {
-  needs promtool
+  needs prometheus promtool
   take "it's \"a\" \\ key" 10
   rlctl quota "it's \"a\" \\ key" $'\xff\n' nobody --textfile "$file" --label-keys 3
   run -0 promtool check metrics <"$file"
