@@ -105,7 +105,7 @@ say() {
 
 @test "how long the two commands take is the same everywhere" {
   say 'about two minutes on two cores' README.md quickstart
-  say 'about ten' README.md CONTRIBUTING.md tests/run
+  say 'about five' README.md CONTRIBUTING.md tests/run
 }
 
 # links FILE: the targets of its links, without the parts after #.
