@@ -38,6 +38,8 @@
 #                     Repeats the command every $pause seconds (default 0.02) until it succeeds; fails after two
 #                     minutes.
 #   sleeps PID        Whether the process is rlctl and waits for something.
+#   is_gone PID       Whether the process has ended, although its parent may not have waited for it: the first process of
+#                     a container, which becomes the parent of orphans, may wait for none.
 #   nothing_is_left   Whether no private server of rlctl runs in a folder in $TMPDIR, and no such folder is there.
 #   work PID          The CPU time of the process and its children, in hundredths of a second: a
 #                     process that has used much of it is past its start.
@@ -328,6 +330,8 @@ at_terminal() {
 
 # Only root may read /proc/PID/exe of a process that has a password, since that leaves no core.
 sleeps() { [[ $(<"/proc/$1/stat") == *' (rlctl) S '* ]]; } 2>/dev/null
+
+is_gone() { [[ ! -e /proc/$1 || $(<"/proc/$1/stat") == *') Z '* ]]; } 2>/dev/null
 
 nothing_is_left() {
   ! compgen -G "$TMPDIR/rlctl-*" && ! find /proc -maxdepth 2 -name cwd -lname "$TMPDIR/rlctl-*" 2>/dev/null | grep .

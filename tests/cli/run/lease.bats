@@ -53,7 +53,6 @@ held() {
 }
 # renew: makes rlctl renew the lease now, as it does after it was stopped.
 renew() { kill -CONT "$command_pid"; }
-is_gone() { ! kill -0 "$1" 2>/dev/null; }
 blocks='touch ready; read -r line <go'
 
 @test "the lease is held while the command runs, under HOST:PID:SINCE, and released after it" {
@@ -296,7 +295,7 @@ END
     printf "fg\n"
     wait_until runs
     touch end
-    wait_until eval "! kill -0 \$(cat child) 2>/dev/null"
+    wait_until is_gone "$(cat child)"
     printf "echo status=\$? leases=\$(redis-cli -s \$socket EXISTS k)\n"
     wait_until grep -q status=6 "$screen"
     printf "exit 0\n"' 'bash --norc --noprofile -i'

@@ -33,7 +33,6 @@ all() {
 }
 finished() { find . -name 'done.*' | wc -l; }
 some_finished() { (($(finished) >= $1)); }
-has_ended() { [[ ! -e /proc/$1 || $(ps -o stat= -p "$1") == Z* ]]; }
 # ends PROCESS [STATUS]: the process ends with status 0, or this one.
 ends() { wait "$1" || (($? == ${2-0})) || fail "process $1 failed: $(cat errors)"; }
 none_was_fourth() { [[ -z $(find . -name 'fourth.*') ]] || fail "$(ls fourth.*)"; }
@@ -55,7 +54,7 @@ none_was_fourth() { [[ -z $(find . -name 'fourth.*') ]] || fail "$(ls fourth.*)"
     fi
     kill -KILL "$process" 2>/dev/null || true
     ends "$process" 137
-    [[ -z $child ]] || wait_until has_ended "$child"
+    [[ -z $child ]] || wait_until is_gone "$child"
     # As an operator would who knows that it is dead; its lease lasts an hour.
     rlctl reset k --holder "$(hostname):$process" # it may have none
   done
