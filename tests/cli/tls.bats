@@ -154,7 +154,7 @@ key = '$certificates/client.key'"
 
 @test "the command line that repeats a run has the options of TLS" {
   run -0 --separate-stderr rlctl -u "$RLCTL_URL" "${ca[@]}" --sni localhost burst steady --clock real \
-    --rate 100/s --duration 50ms
+    --rate 100/s --duration 50ms --json
   assert_output --partial "--cacert $certificates/ca.pem --sni localhost"
   echo 'return 1' >"$BATS_TEST_TMPDIR/one.lua"
   run -0 rlctl "${ca[@]}" --cert "$certificates/client.pem" --key "$certificates/client.key" --sni localhost \

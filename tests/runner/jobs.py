@@ -46,7 +46,11 @@ class Runner:
         self.groups = set()
         # Some tests run a program as another user.
         work.chmod(0o711)
-        self.path = make_path(work / "programs")
+        # A process that a test kills leaves its temporary files, which go with this folder.
+        (work / "t").mkdir()
+        (work / "t").chmod(0o1777)
+        self.variables = {"PATH": make_path(work / "programs"), "RLCTL_TEST_PATH": os.environ["PATH"],
+                          "TMPDIR": str(work / "t")}
         # A file that does not say that it needs a server gets none.
         self.no_server = work / "no-server"
         self.no_server.write_text("#!/bin/sh\necho 'this file of tests has no line \"needs: server\"' >&2\nexit 1\n")
@@ -82,7 +86,7 @@ class Runner:
         return limit + 7200 if AT_NIGHT else limit
 
     def run(self, job):
-        environment = {**os.environ, "PATH": self.path, "RLCTL_TEST_PATH": os.environ["PATH"]}
+        environment = {**os.environ, **self.variables}
         if not needs_server(job.file):
             environment["RLCTL_REDIS_SERVER"] = str(self.no_server)
         elif job.server:
