@@ -394,6 +394,7 @@ ends_by() {
       exit 1;
     };
     $wait_for->($ready, sub { system("bash", "-c", $ready) == 0 || $ended->("before the signal: ") });
+    $ended->("before the signal: ");
     kill $signal, $pid;
     $wait_for->("its end", $ended)' "$@"
 }
