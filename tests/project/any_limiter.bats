@@ -44,6 +44,7 @@ row_is_true() {
 
 # bats test_tags=night
 @test "Java: Limiter.java decides as the README says, and what it replies is true" {
+  needs openjdk-17-jdk-headless javac
   needs openjdk-17-jdk-headless java
   row_is_true 'java Limiter.java'
   run -0 rlctl burst poisson --limit 20/1s --rate 60/s -q --exec 'java Limiter.java' \
@@ -138,6 +139,7 @@ a b: Retry-After said 0 s, but a request N s later was denied'
 
 # bats test_tags=night
 @test "the flawed limiters show what their README says" {
+  needs openjdk-17-jdk-headless javac
   needs openjdk-17-jdk-headless java
   cd flawed
   readme_is_true README.md

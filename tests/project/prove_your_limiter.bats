@@ -87,6 +87,7 @@ programs() { sed -nE 's/^ *limiter: \[mine, (.*)\].*/\1/p' prove.yml | tr -d ,; 
 # bats test_tags=night
 @test "prove: a limiter that is a program keeps every promise, and one that does not is found" {
   local program
+  needs openjdk-17-jdk-headless javac
   needs openjdk-17-jdk-headless java
   assert_equal "$(programs)" 'python java'
   for program in $(programs); do

@@ -67,6 +67,7 @@ JS
 
 # bats test_tags=night
 @test "--exec-clock gives Java the time of each request" {
+  needs openjdk-17-jdk-headless javac
   needs openjdk-17-jdk-headless java
   cat >Wall.java <<'JAVA'
 import java.io.*;
