@@ -213,7 +213,6 @@ END
 # A page names its own sections in bold, and those of others as *SECTION* in *rlctl-x*(n); programs and documents write
 # SECTION in rlctl-x(n), or rlctl-x(n), SECTION.
 @test "each section that the manual, a message or a document refers to exists" {
-  needs git
   run -0 python3 - <<'END'
 import pathlib, re
 pages, sections, found = {}, {}, []
