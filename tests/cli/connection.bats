@@ -37,7 +37,7 @@ allowed() {
   allowed -u "redis://127.0.0.1:$port" check k --limit 9/60s
   allowed -u "redis://127.0.0.1:$port/2" check k --limit 9/60s
   allowed -u redis://nobody.invalid -H 127.0.0.1 -p "$port" check k --limit 9/60s
-  RLCTL_URL=unix:///nowhere allowed -H localhost -p "$port" check k --limit 9/60s
+  RLCTL_URL=unix:///nowhere allowed -H 127.0.0.1 -p "$port" check k --limit 9/60s
   assert_equal "$(cli LLEN k) $(cli -n 2 LLEN k)" '3 1'
 }
 

@@ -61,6 +61,7 @@ configure() {
 }
 
 @test "a Cluster is reached with TLS" {
+  needs_localhost
   start_tls_server server --cluster-enabled yes --tls-cluster yes
   # shellcheck disable=SC2046 # a list
   cli CLUSTER ADDSLOTS $(seq 0 16383)
@@ -74,6 +75,7 @@ configure() {
 # --- options ----------------------------------------------------------------------------------------
 
 @test "TLS is used for rediss://, and with --tls for any host" {
+  needs_localhost
   run -0 rlctl "${ca[@]}" -u "valkeys://localhost:$tls_port" check k --limit 9/60s
   run -0 rlctl "${ca[@]}" -u "redis://localhost:$tls_port" --tls check k --limit 9/60s
   unset RLCTL_URL

@@ -22,6 +22,7 @@
 #include "redis/error.h"
 #include "redis/server.h"
 #include "support/failure.h"
+#include "support/needs.h"
 #include "support/random.h"
 #include "support/refusal.h"
 #include "support/scripted_server.h"
@@ -60,7 +61,7 @@ struct TlsServer {
 
 TlsServer start_tls_server(const std::string& certificate, std::vector<std::string> more = {}) {
   for (int attempt = 0;; ++attempt) {
-    Url url{.host = "localhost", .tls = Tls{.cacert = file("ca.pem")}};
+    Url url{.host = "127.0.0.1", .tls = Tls{.cacert = file("ca.pem")}};
     {
       Url free{.port = 0};
       (void)support::listen_at(free);
@@ -154,14 +155,12 @@ Proxy::Change cut_after(std::size_t most, bool hangs_up) {
 
 }  // namespace
 
-TEST_CASE("a server is reached with TLS by each name of its certificate") {
+// All other tests reach it by its address.
+TEST_CASE("a server is reached with TLS by the name in its certificate") {
+  if (!support::needs_localhost()) return;
   auto server = start_tls_server("server");
-  for (const std::string host : {"localhost", "127.0.0.1"}) {
-    Url url = server.url;
-    url.host = host;
-    CAPTURE(host);
-    CHECK(open(url).call({"PING"}).text() == "PONG");
-  }
+  server.url.host = "localhost";
+  CHECK(open(server.url).call({"PING"}).text() == "PONG");
 }
 
 TEST_CASE("a certificate of another name, another time or an unknown authority is refused") {
@@ -169,7 +168,7 @@ TEST_CASE("a certificate of another name, another time or an unknown authority i
     std::string certificate, cacert, message, hint;
   };
   const Case cases[] = {
-      {"elsewhere", "ca.pem", "is not for localhost",
+      {"elsewhere", "ca.pem", "is not for 127.0.0.1",
        "another server may have answered; ask who runs it for the name to connect to"},
       {"expired", "ca.pem", "has expired", "renew it, unless the clock of this machine is wrong"},
       {"future", "ca.pem", "is not valid yet", "is the clock of this machine right?"},

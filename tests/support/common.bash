@@ -58,9 +58,9 @@
 #                     `run --separate-stderr` of the shell command with an output whose reader is gone, and
 #                     SIGPIPE ignored. The last line of stderr is "status N".
 #   needs_terminal    Skips the test if script(1) cannot open a terminal.
-#   needs_root, needs_mount, needs_trace, needs_plain_build
-#                     Skips the test unless root runs it; a file system can be mounted; strace can trace a program; the
-#                     build is without sanitizers.
+#   needs_root, needs_mount, needs_localhost, needs_trace, needs_plain_build
+#                     Skips the test unless root runs it; a file system can be mounted; the system knows localhost; strace can
+#                     trace a program; the build is without sanitizers.
 #   at_terminal KEYS COMMAND
 #                     Runs the shell command on its own terminal and types what the shell code KEYS
 #                     prints. The file $screen always has what the terminal has shown so far, so that
@@ -234,6 +234,7 @@ needs_mount() {
   needs mount
   unshare --mount mount -t tmpfs none /tmp 2>/dev/null || skip 'needs to mount file systems'
 }
+needs_localhost() { getent ahosts localhost >/dev/null || skip 'needs localhost in /etc/hosts'; }
 needs_trace() { strace -o /dev/null true 2>/dev/null || skip 'needs to trace processes'; }
 needs_plain_build() { [[ $RLCTL_BUILD != *sanitize* ]] || skip 'needs a build without sanitizers'; }
 
