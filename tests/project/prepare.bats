@@ -84,8 +84,8 @@ END
       ended=0
       wait "$step" || ended=$?
       assert_equal "$ended" "$((128 + $(kill -l "$signal")))"
-      # The progress display sleeps for a second at most.
-      wait_until eval '! pgrep -g "$step" >/dev/null'
+      # The progress display sleeps for a second at most. No one may wait for an orphan that has ended.
+      wait_until eval '! pgrep -g "$step" -r R,S,D,T >/dev/null'
       assert_equal "$(ls "$TMPDIR")" ''
     done
   done
