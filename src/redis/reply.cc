@@ -163,7 +163,7 @@ constexpr void* kNoObject = nullptr;
 // 1024 levels, and a reply is freed recursively.
 constexpr int kDeepest = 7;
 // The most elements that an array may claim to have: as many as hiredis 0.14 reads.
-constexpr std::size_t kLongest = std::numeric_limits<int>::max();
+constexpr std::size_t kLongestArray = std::numeric_limits<int>::max();
 // An array has room for its elements as they come, since its length may be a lie.
 constexpr std::size_t kFirstRoom = 16;
 
@@ -243,7 +243,7 @@ Functions make_object_functions() {
       progress_of(task).is_too_deep = true;
       return refuse(task);
     }
-    if (static_cast<std::size_t>(size) > kLongest) return refuse(task);
+    if (static_cast<std::size_t>(size) > kLongestArray) return refuse(task);
     return add_object(task, [&](ReplyNode& node) {
       node.elements.reserve(std::min(static_cast<std::size_t>(size), kFirstRoom));
     });
