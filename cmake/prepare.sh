@@ -150,7 +150,7 @@ install_packages() {
   case $* in *:arm64*) as_root dpkg --add-architecture arm64 || return ;; esac
   # If the update fails, without a network for example, the known package lists may do.
   as_root apt-get update -q || echo "apt-get update failed; trying the known package lists"
-  if [ -n "$(dpkg --audit)" ]; then as_root dpkg --configure -a || echo "trying to repair that"; fi
+  as_root dpkg --configure -a || echo "dpkg --configure failed; apt-get may repair that"
   as_root apt-get install -q -y --no-install-recommends --fix-broken -o DPkg::Lock::Timeout=120 "$@"
 }
 

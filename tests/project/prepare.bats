@@ -41,7 +41,7 @@ programs() {
     [stop_ticker]='ticker=""; stop_ticker; sleep 60 & ticker=$!; stop_ticker; test -z "$ticker"'
     [progress]='log=$TMPDIR/log; echo "[3/46] Building" >"$log"; test "$(progress)" = "3 of 46, "'
   )
-  programs sudo apt-get npm
+  programs sudo apt-get dpkg npm
   lines_of functions sed -n 's/^\([a-z_]*\)() .*/\1/p' "$project/cmake/prepare.sh"
   for shell in dash bash; do
     for name in "${functions[@]}"; do
