@@ -243,10 +243,12 @@ show_step() {
   if [ -t 2 ] && [ "${TERM:-dumb}" != dumb ]; then
     line='\r\033[K' end='' every=1
   fi
+  # While a function runs as the command, the traps have its standard error, which is the log.
+  exec 3>&2
   trap 'rm -f "$log"; stop_ticker' EXIT
-  trap 'printf "\n" >&2; exit 129' HUP
-  trap 'printf "\n" >&2; exit 130' INT
-  trap 'printf "\n" >&2; exit 143' TERM
+  trap 'printf "\n" >&3; exit 129' HUP
+  trap 'printf "\n" >&3; exit 130' INT
+  trap 'printf "\n" >&3; exit 143' TERM
   printf "%s…$end" "$text" >&2
   tick $$ &
   ticker=$!
