@@ -49,7 +49,7 @@ test   procps                pkill
 test   perl                  cpan
 test   python3               python3
 test   mawk                  awk
-test   gcc                   gcc cc
+test   gcc                   cc
 test   binutils              ld
 test   openssl               openssl
 test   util-linux            flock
@@ -139,9 +139,9 @@ missing() {
   done | sort -u
 }
 
-# Runs a command as root. The caller has made sure that sudo does not ask for a password.
+# Runs a command as root, in a step. sudo fails if it must ask for a password again.
 as_root() {
-  if [ "$(id -u)" = 0 ]; then "$@"; else sudo --preserve-env=DEBIAN_FRONTEND "$@"; fi
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n --preserve-env=DEBIAN_FRONTEND "$@"; fi
 }
 
 # Continues where an interrupted call stopped. --fix-broken accepts packages that were unpacked without their dependencies.
@@ -243,17 +243,14 @@ show_step() {
   if [ -t 2 ] && [ "${TERM:-dumb}" != dumb ]; then
     line='\r\033[K' end='' every=1
   fi
-  # While a function runs as the command, the traps have its standard error, which is the log.
-  exec 3>&2
   trap 'rm -f "$log"; stop_ticker' EXIT
-  trap 'printf "\n" >&3; exit 129' HUP
-  trap 'printf "\n" >&3; exit 130' INT
-  trap 'printf "\n" >&3; exit 143' TERM
+  end_on_signals
   printf "%s…$end" "$text" >&2
   tick $$ &
   ticker=$!
   status=0
-  "$@" >"$log" 2>&1 </dev/null || status=$?
+  # The inner shell has traps, too, so that it waits for a command that a signal does not end at once, such as apt-get.
+  (end_on_signals && "$@") >"$log" 2>&1 </dev/null || status=$?
   stop_ticker
   if [ "$status" = 0 ]; then
     printf "$line%s: %s s\n" "$text" "$(($(date +%s) - start))" >&2
@@ -263,6 +260,15 @@ show_step() {
   tail -n 200 "$log" >&2
   exit 1
 }
+
+end_on_signals() {
+  trap 'end_line; exit 129' HUP
+  trap 'end_line; exit 130' INT
+  trap 'end_line; exit 143' TERM
+}
+
+# Ends the line of a progress display in place.
+end_line() { [ -n "$end" ] || printf '\n' >&2; }
 
 # Shows the progress for as long as the process $1 lives: on a terminal once a second, in place; elsewhere one
 # line every ten seconds.

@@ -37,6 +37,8 @@ programs() {
     [build_locked]='build_locked release rlctl'
     [step]='step "a step" true'
     [show_step]='(show_step "a step" true)'
+    [end_on_signals]='end_on_signals'
+    [end_line]='end=""; end_line'
     [tick]='text=a every=1 line="" end="" log=/dev/null start=0; tick 99999999'
     [stop_ticker]='ticker=""; stop_ticker; sleep 60 & ticker=$!; stop_ticker; test -z "$ticker"'
     [progress]='log=$TMPDIR/log; echo "[3/46] Building" >"$log"; test "$(progress)" = "3 of 46, "'
@@ -69,6 +71,17 @@ programs() {
 END
   done
   assert_equal "$(ls "$TMPDIR")" ''
+}
+
+@test "a process that a step leaves running does not hold the output of its caller" {
+  local shell
+  printf '#!/bin/sh\nsleep 54321 &\necho $! >pid\n' >leave
+  chmod +x leave
+  for shell in dash bash; do
+    sourced "$shell" 'step "a step" ./leave' 2>&1 | timeout 60 cat >out
+    grep -q '^a step: ' out
+    kill "$(<pid)"
+  done
 }
 
 @test "an interrupted step leaves no process and no file" {

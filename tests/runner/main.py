@@ -237,7 +237,7 @@ def main():
     # The user's own connection settings must not reach the tests.
     for name in ("RLCTL_URL", "RLCTL_CONFIG", "REDISCLI_AUTH", "RLCTL_TEST_JSON"):
         os.environ.pop(name, None)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         work = Path(folder)
         # A sanitizer must be the first library that is loaded, and so cannot have the recorder's before it.
         if options.preset not in ("sanitize", "thread"):

@@ -29,7 +29,7 @@ confirm() {
   if [[ $to == server ]]; then pid=$(<child); fi
   kill -s "$signal" "$pid"
   wait "$!" || status=$?
-  is_gone "$(<child)"
+  wait_until is_gone "$(<child)"
 }
 
 burst=(rlctl burst endless.lua --limit 2/10s --args '{window_ms}')
