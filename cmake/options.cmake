@@ -43,7 +43,10 @@ endif()
 if(RLCTL_WERROR)
   target_compile_options(rlctl_options INTERFACE -Werror)
 endif()
+# See __wrap_realloc() in src/base/worker.cc.
+target_link_options(rlctl_options INTERFACE -Wl,--wrap=realloc)
 if(RLCTL_SANITIZE)
+  target_compile_definitions(rlctl_options INTERFACE RLCTL_SANITIZED)
   target_compile_options(rlctl_options INTERFACE
     -fsanitize=${RLCTL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   if(RLCTL_SANITIZE MATCHES address)

@@ -1,6 +1,10 @@
 #include "cli/app/app.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+#ifdef RLCTL_UNDER_ASAN
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include <algorithm>
 #include <csignal>
@@ -15,6 +19,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "cli/app/command.h"
+#include "cli/app/worker.h"
 #include "cli/errors/failure.h"
 #include "cli/terminal/output.h"
 #include "cli/terminal/signals.h"
@@ -258,6 +263,15 @@ ExitStatus App::report(const std::exception& error) {
   return is_unknown ? to_status(PluginState::kUnknown) : problem.status;
 }
 
+int run_app(int argc, char** argv) {
+  App app;
+  try {
+    return static_cast<int>(app.run(argc, argv));
+  } catch (const std::exception& error) {
+    return static_cast<int>(app.report(error));
+  }
+}
+
 }  // namespace
 
 constinit const JsonOutput kVersionJson{
@@ -266,12 +280,13 @@ constinit const JsonOutput kVersionJson{
     kVersionObjects};
 
 int run_command_line(int argc, char** argv) {
-  App app;
-  try {
-    return static_cast<int>(app.run(argc, argv));
-  } catch (const std::exception& error) {
-    return static_cast<int>(app.report(error));
-  }
+  const auto status = run_app(argc, argv);
+  if (!is_worker()) return status;
+    // Whatever else is in this process is its parent's.
+#ifdef RLCTL_UNDER_ASAN
+  __lsan_do_leak_check();
+#endif
+  ::_exit(status);
 }
 
 }  // namespace rlctl::cli

@@ -108,6 +108,10 @@ void write_stderr(std::string_view text) noexcept {
   }
 }
 
+void clear_progress() noexcept {
+  if (may_draw(STDERR_FILENO)) write_raw_stderr("\r\033[K");
+}
+
 void guard_standard_descriptors() noexcept {
   for (int fd = 0; fd <= 2; ++fd) {
     if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;

@@ -66,6 +66,9 @@ bool write_stdout(std::string_view text);
 /// Writes to stderr, escaped as by printable(), with one write() if possible. Ignores failures.
 void write_stderr(std::string_view text) noexcept;
 
+/// Removes a line of progress that a process which was killed may have left on stderr.
+void clear_progress() noexcept;
+
 /// Opens /dev/null for each of 0, 1 and 2 that is closed, so that no socket gets its number;
 /// reading and writing there still fail.
 void guard_standard_descriptors() noexcept;

@@ -13,6 +13,8 @@
 #include <ctime>
 #include <system_error>
 
+#include "base/worker.h"
+
 namespace rlctl::cli {
 namespace {
 
@@ -39,19 +41,24 @@ void raise_default(int signal) noexcept {
 
 std::atomic<BreakKey*> pressed_by_handler{nullptr};
 
-/// Whether the signal has come before, and not just now.
-bool is_second(int signal) noexcept {
+/// In ns. Safe in a signal handler.
+std::int64_t time_now() noexcept {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
-  const auto at = std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+/// Whether the signal has come before, and not just now.
+bool is_second(int signal) noexcept {
+  const auto at = time_now();
   std::int64_t first = 0;
   if (first_at[static_cast<std::size_t>(signal)].compare_exchange_strong(first, at)) return false;
   return at - first > kCountsAsOne.count();
 }
 
-extern "C" void on_signal(int signal) {
+extern "C" void on_signal(int signal, siginfo_t* info, void* /*context*/) {
   auto* key = pressed_by_handler.load();
-  if (signal == SIGINT && key != nullptr && key->press()) return;
+  if (signal == SIGINT && key != nullptr && key->press(info->si_code == SI_KERNEL)) return;
   if (is_second(signal)) return raise_default(signal);
   if (auto* interrupt = raised_by_handler.load()) interrupt->raise(signal);
 }
@@ -77,8 +84,8 @@ Signals::Signals() {
   for (auto& at : first_at) at = 0;
   raised_by_handler = &interrupt_;
   struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = 0;  // without SA_RESTART, so that waits end
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO;  // without SA_RESTART, so that waits end
   for (const int signal : kSignals) {
     struct sigaction before {};
     sigaction(signal, nullptr, &before);
@@ -88,11 +95,26 @@ Signals::Signals() {
   size_was_ignored = std::signal(SIGXFSZ, SIG_IGN) == SIG_IGN;
 }
 
+sigset_t handled_signals() noexcept {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : kSignals) {
+    struct sigaction now {};
+    sigaction(signal, nullptr, &now);
+    if (now.sa_sigaction == on_signal) sigaddset(&set, signal);
+  }
+  return set;
+}
+
+void take_signal(int signal) noexcept {
+  if (auto* interrupt = raised_by_handler.load()) interrupt->raise(signal);
+}
+
 void restore_signals() noexcept {
   for (const int signal : kSignals) {
     struct sigaction now {};
     sigaction(signal, nullptr, &now);
-    if (now.sa_handler == on_signal) std::signal(signal, SIG_DFL);
+    if (now.sa_sigaction == on_signal) std::signal(signal, SIG_DFL);
   }
   if (!pipe_was_ignored) std::signal(SIGPIPE, SIG_DFL);
   if (!size_was_ignored) std::signal(SIGXFSZ, SIG_DFL);
@@ -124,24 +146,33 @@ void WakeUp::clear() noexcept {
 
 BreakKey::BreakKey() {
   pressed_by_handler = this;
+  worker::page().break_key = worker::BreakKey::kReady;
 }
 
 BreakKey::~BreakKey() {
+  worker::page().break_key = worker::BreakKey::kNone;
   pressed_by_handler = nullptr;
 }
 
 void BreakKey::clear() noexcept {
   wake_up_.clear();
   pressed_ = false;
+  worker::page().break_key = worker::BreakKey::kReady;
 }
 
 /// Runs in the signal handler.
-bool BreakKey::press() noexcept {
+bool BreakKey::press(bool is_typed) noexcept {
   const int saved_errno = errno;
+  const auto now = time_now();
   const bool is_first = !pressed_.exchange(true);
-  if (is_first) wake_up_.notify();
+  if (is_first) {
+    pressed_at_ = now;
+    wake_up_.notify();
+  }
+  const bool counts = is_first || (!is_typed && now - pressed_at_ <= kCountsAsOne.count());
+  worker::page().break_key = counts ? worker::BreakKey::kPressed : worker::BreakKey::kOver;
   errno = saved_errno;
-  return is_first;
+  return counts;
 }
 
 bool ignores_pipe() noexcept {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <atomic>
+#include <csignal>
+#include <cstdint>
 
 #include "base/file.h"
 #include "base/wait.h"
@@ -24,6 +26,11 @@ class Signals {
   Interrupt interrupt_;
 };
 
+/// The signals that Signals handles and that were not ignored at the start.
+sigset_t handled_signals() noexcept;
+/// Does for a signal that was waited for what the handler does for the first. Requires Signals.
+void take_signal(int signal) noexcept;
+
 /// Gives the signals the dispositions that they had before Signals: for a program that is executed
 /// in this process or in a child. Safe after fork().
 void restore_signals() noexcept;
@@ -44,8 +51,8 @@ class WakeUp {
 };
 
 /// While it exists, the first SIGINT is only recorded, for callers that run something that can be
-/// stopped separately; another one before clear() acts as usual. Requires Signals. One instance at
-/// a time.
+/// stopped separately; another one before clear(), a tenth of a second later or more, acts as
+/// usual. Requires Signals. One instance at a time.
 class BreakKey {
  public:
   BreakKey();
@@ -58,12 +65,14 @@ class BreakKey {
   void clear() noexcept;
   /// Readable after the signal; for poll().
   int fd() const noexcept { return wake_up_.fd(); }
-  /// Called by the signal handler. Returns false if already pressed.
-  bool press() noexcept;
+  /// Called by the signal handler. Returns false if already pressed, and not just now by the same
+  /// signal of a process, which may come twice; `is_typed`: it comes from the terminal, and once.
+  bool press(bool is_typed) noexcept;
 
  private:
   WakeUp wake_up_;
   std::atomic<bool> pressed_ = false;
+  std::atomic<std::int64_t> pressed_at_ = 0;  ///< in ns
 };
 
 /// Whether SIGPIPE was ignored when the process started.

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "cli/app/worker.h"
 #include "cli/errors/failure.h"
 #include "cli/options/options.h"
 #include "cli/terminal/output.h"
@@ -186,6 +187,7 @@ void add_report(Options& options, Plan& plan, bool has_lines) {
 }
 
 ExitStatus run_command(Plan& plan, Invocation& invocation, const Kind& kind) {
+  if (const auto ended = run_in_worker(invocation)) return *ended;
   std::vector<Assertion> assertions;
   kind.complete(plan, invocation);
   warn_of_missing_clock(plan, invocation);

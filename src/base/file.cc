@@ -336,6 +336,7 @@ TemporaryFolder::TemporaryFolder() {
         fmt::format("cannot make a folder in {}: {}", parent.string(), errno_text(errno)));
   }
   path_ = path;
+  leftover_ = worker::Leftover(path_);
   lock_.reset(::open((path_ / kLockName).c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
                      S_IRUSR | S_IWUSR));
   // Where it fails, no other process gets the lock either, and so none removes the folder.
@@ -402,8 +403,14 @@ void OutputFile::open_temporary(mode_t mode) {
     auto name = fmt::format("{}.rlctl-{:08x}", name_, random());
     file_.reset(
         ::openat(folder_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-    if (file_) temporary_ = std::move(name);
-    if (file_) return;
+    if (file_) {
+      std::error_code ignored;
+      const auto folder =
+          std::filesystem::read_symlink(fmt::format("/proc/self/fd/{}", folder_.get()), ignored);
+      leftover_ = worker::Leftover(folder / name);
+      temporary_ = std::move(name);
+      return;
+    }
     if (errno != EEXIST) break;
   }
   const int error = errno;

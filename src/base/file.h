@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/worker.h"
 
 // Files. A FileDescriptor closes itself. cli/ writes reports, metrics and exported scripts to an
 // OutputFile, which never leaves half a file behind; stored/backup.cc writes a backup to a NewFile.
@@ -88,6 +89,7 @@ class [[nodiscard]] TemporaryFolder {
 
  private:
   std::filesystem::path path_;
+  worker::Leftover leftover_;
   FileDescriptor lock_;
 };
 
@@ -118,6 +120,7 @@ class OutputFile {
   std::string option_, path_;
   FileDescriptor folder_;  ///< the file's folder, opened once; empty for a file written directly
   std::string name_, temporary_;  ///< names in the folder; `temporary_` is empty once it is renamed
+  worker::Leftover leftover_;
   FileDescriptor file_;
 };
 

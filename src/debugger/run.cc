@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "base/worker.h"
 #include "lua/lexer.h"
 #include "lua/runner.h"
 
@@ -122,6 +123,7 @@ redis::Reply Recorder::run_script(const Debuggee& debuggee, keyspace::Keyspace& 
   const std::vector<std::string_view> names(debuggee.keys.begin(), debuggee.keys.end());
   const std::vector<std::string_view> words(debuggee.arguments.begin(), debuggee.arguments.end());
   std::string bytes;
+  worker::begin_request(debuggee.name, 1, names, words);
   const auto forget_stack = [this](lua::Runner*) { stack_ = nullptr; };
   const std::unique_ptr<lua::Runner, decltype(forget_stack)> at_end(&runner, forget_stack);
   try {
@@ -173,6 +175,7 @@ RunResult Recorder::run(const Debuggee& debuggee, keyspace::Keyspace& keys,
 
 void Recorder::at_line(lua::Stack& stack) {
   stack_ = &stack;
+  worker::begin_step();
   if (stack.line() > last_line_) return on_added_line();
   on_line(stack);
 }

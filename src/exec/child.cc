@@ -16,6 +16,7 @@
 
 #include "base/shell.h"
 #include "base/wait.h"
+#include "base/worker.h"
 
 namespace rlctl::exec {
 namespace {
@@ -54,6 +55,7 @@ struct Launch {
 #endif
   // If the parent died before that call, no signal will come.
   if (::getppid() != launch.parent) ::_exit(127);
+  worker::unlimit_memory();
   ::setpgid(0, 0);
   sigset_t none;
   ::sigemptyset(&none);

@@ -201,7 +201,9 @@ int append_dump(lua_State* /*state*/, const void* bytes, std::size_t size, void*
 }
 
 /// Returns std::nullopt if the source does not compile.
-std::optional<Prototype> compiled(std::string_view source, std::size_t longest) {
+std::optional<Prototype> compiled(std::string_view source) {
+  constexpr std::size_t kLongest = 256 << 10;
+  if (source.size() > kLongest) return std::nullopt;
   const auto first_line = shebang_line(source).size();
   // The server wants a line end there.
   if (first_line > 0 && first_line == source.size()) return std::nullopt;
@@ -210,7 +212,7 @@ std::optional<Prototype> compiled(std::string_view source, std::size_t longest) 
   Sandbox sandbox;
   const bool ran = sandbox.run(
       [&](lua_State* state) {
-        if (Sandbox::compile(state, source, "=script", longest)) {
+        if (Sandbox::compile(state, source, "=script")) {
           lua_dump(state, append_dump, &dump);
         }
       },
@@ -223,14 +225,13 @@ std::optional<Prototype> compiled(std::string_view source, std::size_t longest) 
 
 std::set<int> stop_lines(std::string_view source) {
   std::set<int> lines;
-  const auto function = compiled(source, Sandbox::kLongestSource);
+  const auto function = compiled(source);
   if (function) add_lines(*function, lines);
   return lines;
 }
 
 std::optional<Globals> read_globals(std::string_view source) {
-  constexpr std::size_t kLongest = 256 << 10;
-  const auto function = compiled(source, kLongest);
+  const auto function = compiled(source);
   if (!function) return std::nullopt;
   Globals globals;
   add_globals(*function, globals);

@@ -21,7 +21,7 @@
 //   - r[1] of a string, r.name of an array, and r[0]: nil in Lua.
 //
 // A number is a double: integers beyond 2^53 are rounded. An evaluation runs for a million
-// instructions at most, and a pattern that might backtrack for more than a second is an error.
+// instructions at most; the parent of a worker (base/worker.h) bounds its time.
 //
 // How it works: Rewriter checks the tokens and writes them as the source of a Lua function, in
 // which a comparison `a == b` is the call _compare(n, a, b), and `not a` is _not(a). Lua says of an

@@ -278,8 +278,8 @@ std::string why_ended(const std::exception_ptr& ended) {
     std::rethrow_exception(ended);
   } catch (const Interrupted&) {
     throw;
-  } catch (const RanTooLong&) {
-    return fmt::format("it did not end within {} instructions", kMostInstructionsOfCode);
+  } catch (const RanTooLong& error) {
+    return fmt::format("it {}", error.what());
   } catch (const std::exception& error) {
     return error.what();
   }

@@ -95,14 +95,9 @@ class ReplyPusher {
 /// Writes values of Lua, each popped from the top of the stack.
 class ValueWriter {
  public:
-  ValueWriter(lua_State* state, std::string& out, std::size_t bound)
-      : state_(state), out_(out), bound_(bound) {}
+  ValueWriter(lua_State* state, std::string& out) : state_(state), out_(out) {}
 
   void append() {
-    if (out_.size() > bound_) {
-      Sandbox::stop(state_, std::make_exception_ptr(RanTooLong(
-                                fmt::format("replied with more than {} bytes", bound_))));
-    }
     if (lua_checkstack(state_, 4) == 0) {
       append_error(out_, "ERR reached lua stack limit");
     } else if (lua_istable(state_, -1)) {
@@ -219,7 +214,6 @@ class ValueWriter {
 
   lua_State* state_;
   std::string& out_;
-  std::size_t bound_;
 };
 
 }  // namespace
@@ -250,8 +244,8 @@ void push_error(lua_State* state, std::string_view text) {
   lua_setfield(state, -2, "err");
 }
 
-void append_value(lua_State* state, std::string& out, std::size_t bound) {
-  ValueWriter(state, out, bound).append();
+void append_value(lua_State* state, std::string& out) {
+  ValueWriter(state, out).append();
 }
 
 void append_error(std::string& out, std::string_view text) {

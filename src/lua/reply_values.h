@@ -23,7 +23,7 @@ void push_error(lua_State* state, std::string_view text);
 
 /// Appends the value on the top of the stack, which is popped, as RESP2. Ends the run with
 /// RanTooLong once `out` is larger than `bound` bytes.
-void append_value(lua_State* state, std::string& out, std::size_t bound);
+void append_value(lua_State* state, std::string& out);
 
 /// Appends an error reply, without the line ends behind its text.
 void append_error(std::string& out, std::string_view text);

@@ -27,7 +27,6 @@ struct Runner::State {
   };
 
   Sandbox sandbox;
-  Bounds bounds;
   std::string error_name = {};  ///< what errors of a script call it
   bool is_library = false;
   std::vector<Function> functions = {};
@@ -43,7 +42,7 @@ struct Runner::State {
   Observer* observer = nullptr;
   Stack stack{kChunk};
 
-  explicit State(const Bounds& its_bounds) : sandbox(its_bounds), bounds(its_bounds) {}
+  explicit State(const Bounds& bounds) : sandbox(bounds) {}
 
   static State& of(lua_State* state) {
     return *static_cast<State*>(lua_touserdata(state, lua_upvalueindex(1)));
@@ -213,7 +212,6 @@ struct RunnerFunctions {
     const int count = lua_gettop(state);
     if (count == 0) return "Please specify at least one argument for this redis lib call";
     its.words.clear();
-    std::size_t bytes = 0;
     for (int i = 1; i <= count; ++i) {
       if (lua_type(state, i) == LUA_TNUMBER) {
         // Lua itself writes only 14 digits.
@@ -226,8 +224,6 @@ struct RunnerFunctions {
       const char* text = lua_tolstring(state, i, &size);
       if (text == nullptr) return "Lua redis lib command arguments must be strings or integers";
       its.words.emplace_back(text, size);
-      bytes += size;
-      if (bytes > its.bounds.memory) Sandbox::stop_for_memory(state);
     }
     return nullptr;
   }
@@ -523,10 +519,6 @@ struct RunnerFunctions {
 
 Runner::Runner(std::string_view source, const Bounds& bounds)
     : state_(std::make_unique<State>(bounds)) {
-  if (source.size() > Sandbox::kLongestSource) {
-    throw NotImplementedHere(
-        fmt::format("a source of more than {} bytes is not run here", Sandbox::kLongestSource));
-  }
   auto& its = *state_;
   State::Function script;
   RunnerFunctions::read_first_line(its, source, script);
@@ -595,7 +587,7 @@ void Runner::run(std::string_view function, std::span<const std::string_view> ke
             lua_pushvalue(state, -1);
             its.observer->on_return(take_value(state));
           }
-          append_value(state, answer, its.bounds.memory);
+          append_value(state, answer);
         } else {
           append_error(answer, RunnerFunctions::error_text(
                                    state, its.is_library ? function : its.error_name));

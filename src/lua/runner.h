@@ -57,9 +57,8 @@ class Runner {
   std::vector<std::string> functions() const;
 
   /// Calls the script, or this function of a library, and appends its reply as RESP2: that of EVAL,
-  /// or of FCALL. An error of the script is a reply. Throws RanTooLong, also for a reply that is
-  /// larger than Bounds::memory, NotImplementedHere, Interrupted, and what `commands` throws; then
-  /// nothing is appended.
+  /// or of FCALL. An error of the script is a reply. Throws RanTooLong, NotImplementedHere,
+  /// Interrupted, and what `commands` throws; then nothing is appended.
   void run(std::string_view function, std::span<const std::string_view> keys,
            std::span<const std::string_view> arguments, Commands& commands, std::string& reply);
   /// From now on run() tells this, which must outlive it, what the script does.

@@ -21,10 +21,10 @@ extern "C" {
 
 #include "base/number.h"
 #include "base/text.h"
+#include "base/worker.h"
 #include "lua/struct_library.h"
 
 namespace rlctl::lua {
-
 // What the allocator, the hook and the guards of one Lua state share.
 struct Sandbox::Box {
   Bounds bounds;
@@ -35,9 +35,8 @@ struct Sandbox::Box {
   int stopped_line = 0;             ///< where it was then; 0: not known
   /// Of math.random(): at first, that of a server that has just started.
   std::array<unsigned short, 3> random_state{0x330E, 0xABCD, 0x1234};
-  int globals = LUA_NOREF;     ///< the real table, in the registry
-  int caller = LUA_NOREF;      ///< Guards::call_body(), in the registry
-  bool set_collector = false;  ///< a source has called collectgarbage(), which lasts beyond its run
+  int globals = LUA_NOREF;  ///< the real table, in the registry
+  int caller = LUA_NOREF;   ///< Guards::call_body(), in the registry
 
   static Box& of(lua_State* state) {
     void* box = nullptr;
@@ -49,17 +48,8 @@ struct Sandbox::Box {
 namespace {
 
 constexpr int kInstructionsBetweenHooks = 10'000;
-constexpr std::size_t kLongestPattern = 10'000;  // bytes; each may take a frame of the C stack
-/// The most steps that matching one pattern may take, which are a second or two.
-constexpr double kMostSteps = 3e8;
-/// The steps of matching that a run may take for each instruction that it may execute.
-constexpr double kStepsOfInstruction = 10;
-/// The items of a pattern, between two repetitions, that are compared in the time of one step.
-constexpr double kItemsOfStep = 10;
-constexpr const char* kOriginalFind = "find";  // in the registry
-constexpr const char* kTooLong = "the source has more than %d bytes";
-constexpr std::size_t kBytesForAnInstruction = 64;
-constexpr std::size_t kLargeBlock = 4096;  // bytes
+/// So few that a run which calls slow functions in a loop stops when it is asked to.
+constexpr int kInstructionsBetweenStops = 10;
 constexpr const char* kReadOnly = "Attempt to modify a readonly table";
 
 /// What a sandbox has of each library. An array of constants: nothing is done for it at the start
@@ -173,117 +163,16 @@ int guard_tohex(lua_State* state) {
   return original(state);
 }
 
-/// insert(table, position, value) moves each element from the position on, be there one or not.
-int guard_insert(lua_State* state) {
-  constexpr double kMostMoved = 1e6;
-  if (lua_gettop(state) == 3 && lua_istable(state, 1) && lua_isnumber(state, 2) != 0) {
-    const auto last = static_cast<double>(lua_objlen(state, 1)) + 1;
-    if (!(std::abs(last - lua_tonumber(state, 2)) <= kMostMoved)) {
-      return luaL_error(state, "position is too far from the end of the table");
-    }
-  }
-  return guard_change(state);
-}
-
-/// Returns where an item of a pattern ends: a character, %a, or [set].
-std::size_t end_of_item(std::string_view pattern, std::size_t begin) {
-  if (pattern[begin] == '%') return begin + 2;
-  if (pattern[begin] != '[') return begin + 1;
-  auto end = begin + (pattern.substr(begin, 2) == "[^" ? 2 : 1);
-  do {  // a set may begin with "]"
-    end += pattern.substr(end).starts_with('%') ? 2U : 1U;
-  } while (end < pattern.size() && pattern[end] != ']');
-  return end + 1;
-}
-
 }  // namespace
 
 // The guards that need the box.
 struct Guards {
-  enum class Matcher { kFind, kMatch, kGmatch, kGsub };
-
-  /// Returns how many characters in a row of the text, which is at the index 1, an item matches at
-  /// most.
-  static double longest_run(lua_State* state, std::string_view item) {
-    const auto run = fmt::format("{}+", item == "^" ? "%^" : item);
-    lua_Integer longest = 0;
-    for (lua_Integer begin = 1;;) {
-      lua_getfield(state, LUA_REGISTRYINDEX, kOriginalFind);
-      lua_pushvalue(state, 1);
-      lua_pushlstring(state, run.data(), run.size());
-      lua_pushinteger(state, begin);
-      lua_call(state, 3, 2);
-      const auto first = lua_tointeger(state, -2), last = lua_tointeger(state, -1);
-      lua_pop(state, 2);
-      if (last == 0) return static_cast<double>(longest);
-      longest = std::max(longest, last - first + 1);
-      begin = last + 1;
-    }
-  }
-
-  /// Returns an upper bound on the steps of matching a pattern, which may begin at this number of
-  /// places in the text; the text is at the index 1. A repetition may be tried with each length,
-  /// for each length of those before it; `measures`: only up to the longest run of characters in
-  /// the text that its item matches. As repetitions follow one another, there are no more ways than
-  /// to choose their ends in the text, in order.
-  static double steps_to_match(lua_State* state, std::string_view pattern, double places,
-                               bool is_anchored, bool measures) {
-    double steps = 1, lengths = is_anchored ? 1 : places;
-    int ends = is_anchored ? 0 : 1, items = 0, most_items = 0;  // without a repetition
-    for (std::size_t at = is_anchored ? 1 : 0; at < pattern.size();) {
-      const auto begin = at;
-      at = end_of_item(pattern, begin);
-      if (at > pattern.size()) break;  // the item does not end, which Lua reports
-      const auto item = pattern.substr(begin, at - begin);
-      most_items = std::max(most_items, ++items);
-      if (item == "%b" || (item[0] == '%' && is_digit(item[1]))) {
-        steps *= places;
-        if (item == "%b") at += 2;
-      } else if (at < pattern.size() && item != "(" && item != ")" && item != "%f") {
-        const char sign = pattern[at];
-        if (sign == '?') steps *= 2;
-        if (sign != '*' && sign != '+' && sign != '-') continue;
-        lengths *= measures ? longest_run(state, item) + 1 : places;
-        ++ends;
-        items = 0;
-      }
-    }
-    double ways = 1;
-    for (int i = 1; i <= ends; ++i) ways *= (places - 1 + i) / i;
-    return steps * std::min(lengths, ways) * std::max(1.0, most_items / kItemsOfStep);
-  }
-
-  /// Guards a function that matches the pattern at the index 2: no hook can interrupt it, so that a
-  /// pattern which might take too long is refused.
-  template <Matcher Function>
+  /// For functions that match the pattern at the index 2, by calling themselves for its items.
   static int match(lua_State* state) {
-    constexpr std::size_t kMostShown = 60;         // bytes
-    constexpr lua_Integer kMostMeasured = 65'536;  // bytes
-    std::size_t size = 0;
-    const char* const pattern =
-        lua_isstring(state, 1) != 0 ? lua_tolstring(state, 2, &size) : nullptr;
-    if (size > kLongestPattern) {
-      return luaL_error(state, "pattern has more than %d bytes", static_cast<int>(kLongestPattern));
-    }
-    const bool is_plain = Function == Matcher::kFind && lua_toboolean(state, 4) != 0;
-    if (pattern == nullptr || is_plain) return original(state);
-    const auto length = static_cast<lua_Integer>(lua_objlen(state, 1));
-    const bool has_start = Function == Matcher::kFind || Function == Matcher::kMatch;
-    const auto start = has_start ? lua_tointeger(state, 3) : 1;
-    // A negative start counts from the end.
-    const auto rest = start < 0 ? -start : length - start + 1;
-    const auto places = static_cast<double>(std::clamp<lua_Integer>(rest, 0, length)) + 1;
-    const auto steps = [&](bool measures) {
-      // As Lua, this reads a pattern up to its first zero byte.
-      return steps_to_match(state, pattern, places, Function != Matcher::kGmatch && *pattern == '^',
-                            measures);
-    };
-    const auto most = std::min(
-        kMostSteps, as_double(Sandbox::Box::of(state).bounds.instructions) * kStepsOfInstruction);
-    if (steps(false) > most && (length > kMostMeasured || steps(true) > most)) {
-      Sandbox::stop(state, std::make_exception_ptr(NotImplementedHere(fmt::format(
-                               "the pattern '{}' has too many repetitions for a text of {} bytes",
-                               escape(pattern, kMostShown), length))));
+    constexpr std::size_t kLongest = 10'000;  // bytes
+    const bool is_plain = lua_toboolean(state, 4) != 0;
+    if (!is_plain && lua_isstring(state, 2) != 0 && lua_objlen(state, 2) > kLongest) {
+      return luaL_error(state, "pattern has more than %d bytes", static_cast<int>(kLongest));
     }
     return original(state);
   }
@@ -297,59 +186,6 @@ struct Guards {
     const int results = original(state);
     require_not_stopped(state);
     return results;
-  }
-
-  /// A new thread costs as much as it may run before its own hook is called.
-  static int create_thread(lua_State* state) {
-    charge(state, kInstructionsBetweenHooks);
-    return original(state);
-  }
-
-  static int collect_garbage(lua_State* state) {
-    auto& box = Sandbox::Box::of(state);
-    charge(state, static_cast<std::int64_t>(box.used / kBytesForAnInstruction));
-    box.set_collector = true;
-    return original(state);
-  }
-
-  /// encode() of cjson keeps its text outside of the bound on memory, and ends the process if there
-  /// is none left; so its size is estimated first.
-  static int encode(lua_State* state) {
-    const auto& box = Sandbox::Box::of(state);
-    if (Sandbox::push_real_table(state, 1)) lua_replace(state, 1);
-    std::size_t left = box.bounds.memory - std::min(box.used, box.bounds.memory);
-    if (lua_gettop(state) == 1) count_encoded(state, left, 0);
-    return original(state);
-  }
-  /// decode() of cjson loses memory if Lua has none left, so enough must be left for the values.
-  static int decode(lua_State* state) {
-    constexpr std::size_t kLargest = 40;  // bytes of a value in a table, for a byte of the text
-    const auto& box = Sandbox::Box::of(state);
-    const bool is_text = lua_isstring(state, 1) != 0;
-    if (is_text && lua_objlen(state, 1) > (box.bounds.memory - box.used) / kLargest) {
-      Sandbox::stop_for_memory(state);
-    }
-    return original(state);
-  }
-  /// Takes what the value on the top of the stack is encoded in at most from `left`.
-  static void count_encoded(lua_State* state, std::size_t& left, int depth) {
-    constexpr int kDeepest = 1001;  // one more level than cjson encodes
-    constexpr std::size_t kSmallest = 40, kEscaped = 6;
-    const bool is_text = lua_type(state, -1) == LUA_TSTRING;
-    const auto size = kSmallest + (is_text ? kEscaped * lua_objlen(state, -1) : 0);
-    if (size > left) Sandbox::stop_for_memory(state);
-    left -= size;
-    charge(state, 1);
-    if (!lua_istable(state, -1) || depth == kDeepest) return;
-    luaL_checkstack(state, 4, "nested too deeply");
-    lua_pushnil(state);
-    while (lua_next(state, -2) != 0) {
-      count_encoded(state, left, depth + 1);
-      lua_pop(state, 1);
-      lua_pushvalue(state, -1);
-      count_encoded(state, left, kDeepest);
-      lua_pop(state, 1);
-    }
   }
 
   /// pcall() of Redis 7: a caught error that is a table with a text `err` becomes that text; if
@@ -370,31 +206,6 @@ struct Guards {
     lua_pushboolean(state, status == 0 ? 1 : 0);
     lua_insert(state, 1);
     return lua_gettop(state);
-  }
-
-  /// xpcall() that calls the handler when the stack is unwound. It cannot tell, without `debug`;
-  /// and Lua would run the handler of a run that is stopped without any bound.
-  static int xpcall(lua_State* state) {
-    constexpr int kTries = 200;  // as often as Lua calls a handler for its own error
-    luaL_checkany(state, 2);
-    lua_settop(state, 2);
-    lua_pushvalue(state, 1);
-    int status = lua_pcall(state, 0, LUA_MULTRET, 0);
-    const bool succeeded = status == 0;
-    for (int i = 0; status != 0 && i < kTries; ++i) {
-      require_not_stopped(state);
-      lua_pushvalue(state, 2);
-      lua_insert(state, -2);
-      status = lua_pcall(state, 1, 1, 0);
-    }
-    require_not_stopped(state);
-    if (status != 0) {
-      lua_pushliteral(state, "error in error handling");
-      lua_replace(state, -2);
-    }
-    lua_pushboolean(state, succeeded ? 1 : 0);
-    lua_replace(state, 2);
-    return lua_gettop(state) - 1;
   }
 
   static int loadstring(lua_State* state) {
@@ -421,21 +232,18 @@ struct Guards {
     }
     const char* const name = luaL_checkstring(state, 2);
     lua_pushnil(state);  // the place of the piece that Lua reads
-    Start start;
+    auto start = Start::kUnread;
     const int status = lua_load(state, next_piece, &start, name);
     require_not_stopped(state);
-    if (start.is_bytecode) name_first_byte(state);
+    if (start == Start::kBytecode) name_first_byte(state);
     return loaded(state, status == 0);
   }
-  struct Start {
-    std::size_t size = 0;  ///< of the pieces so far
-    bool is_bytecode = false;
-  };
+  enum class Start { kUnread, kLua, kBytecode };
   static const char* next_piece(lua_State* state, void* its_start, std::size_t* size) {
     luaL_checkstack(state, 2, "too many nested functions");
     auto& start = *static_cast<Start*>(its_start);
     *size = 0;
-    if (start.is_bytecode) return nullptr;
+    if (start == Start::kBytecode) return nullptr;
     lua_pushvalue(state, 1);
     lua_call(state, 0, 1);
     if (lua_isnil(state, -1)) {
@@ -445,11 +253,10 @@ struct Guards {
     if (lua_isstring(state, -1) == 0) luaL_error(state, "reader function must return a string");
     lua_replace(state, 3);
     const char* const piece = lua_tolstring(state, 3, size);
-    start.is_bytecode = start.size == 0 && is_bytecode({piece, *size});
-    start.size += *size;
-    if (start.size > Sandbox::kLongestSource)
-      luaL_error(state, kTooLong, static_cast<int>(Sandbox::kLongestSource));
-    return start.is_bytecode ? (*size = 1, kNotLua) : piece;
+    if (start == Start::kUnread && *size > 0) {
+      start = is_bytecode({piece, *size}) ? Start::kBytecode : Start::kLua;
+    }
+    return start == Start::kBytecode ? (*size = 1, kNotLua) : piece;
   }
 
   /// A source in place of bytecode, which Redis's Lua does not know, and refuses with the number of
@@ -490,7 +297,7 @@ struct Guards {
   }
 
   static void hook(lua_State* state, lua_Debug* event) {
-    if (event->event == LUA_HOOKCOUNT) charge(state, kInstructionsBetweenHooks);
+    if (event->event == LUA_HOOKCOUNT) charge(state, lua_gethookcount(state));
     const auto& hook = Sandbox::Box::of(state).hook;
     if (!hook) return;
     std::exception_ptr failure;
@@ -517,17 +324,15 @@ struct Guards {
     if (box.bounds.interrupt != nullptr && box.bounds.interrupt->signal() != 0) {
       return std::make_exception_ptr(Interrupted());
     }
+    if (worker::must_stop()) {
+      return std::make_exception_ptr(RanTooLong(
+          fmt::format("ran for more than {} s of processor time", worker::kMostTime.count())));
+    }
     if (box.left > 0) return nullptr;
     return std::make_exception_ptr(
         RanTooLong(fmt::format("ran for more than {} instructions", box.bounds.instructions)));
   }
 
-  static std::exception_ptr lack_of_memory(const Sandbox::Box& box) {
-    return std::make_exception_ptr(NotImplementedHere(fmt::format(
-        "it needs more than the {} MiB of memory that rlctl gives it", box.bounds.memory >> 20U)));
-  }
-
-  /// Filling memory takes time, which no hook sees: large blocks count as instructions.
   static void* allocate(void* box_of_state, void* block, std::size_t old_size, std::size_t size) {
     auto& box = *static_cast<Sandbox::Box*>(box_of_state);
     if (size == 0) {
@@ -535,14 +340,11 @@ struct Guards {
       box.used -= old_size;
       return nullptr;
     }
-    if (size > old_size) {
-      if (size - old_size > box.bounds.memory - box.used) {
-        if (!box.stopped) box.stopped = lack_of_memory(box);
-        return nullptr;
-      }
-      box.left -= static_cast<std::int64_t>(size / kBytesForAnInstruction);
-      if (size > kLargeBlock && !box.stopped) box.stopped = reason_to_stop(box);
-      if (size > kLargeBlock && box.stopped) return nullptr;
+    if (size > old_size && size - old_size > box.bounds.memory - box.used) {
+      const auto why = fmt::format("it needs more than the {} MiB of memory that rlctl gives it",
+                                   box.bounds.memory >> 20U);
+      if (!box.stopped) box.stopped = std::make_exception_ptr(NotImplementedHere(why));
+      return nullptr;
     }
     void* const moved = std::realloc(block, size);
     if (moved != nullptr) box.used += size - old_size;
@@ -577,7 +379,7 @@ struct Guarded {
 
 constexpr Guarded kGuarded[] = {{"", "rawset", guard_change},
                                 {"", "setmetatable", guard_change},
-                                {"table", "insert", guard_insert},
+                                {"table", "insert", guard_change},
                                 {"table", "remove", guard_change},
                                 {"table", "sort", guard_change},
                                 {"table", "foreach", guard_read},
@@ -585,41 +387,24 @@ constexpr Guarded kGuarded[] = {{"", "rawset", guard_change},
                                 {"", "next", guard_read},
                                 {"", "pairs", pairs_of_any},
                                 {"", "unpack", guard_unpack},
-                                {"", "xpcall", Guards::xpcall},
+                                {"", "xpcall", Guards::catcher},
                                 {"coroutine", "resume", Guards::catcher},
-                                {"coroutine", "create", Guards::create_thread},
-                                {"coroutine", "wrap", Guards::create_thread},
-                                {"", "collectgarbage", Guards::collect_garbage},
-                                {"cjson", "encode", Guards::encode},
-                                {"cjson", "decode", Guards::decode},
+                                {"cjson", "encode", guard_read},
                                 {"", "pcall", Guards::pcall},
                                 {"", "load", Guards::load},
                                 {"", "loadstring", Guards::loadstring},
                                 {"bit", "tohex", guard_tohex},
                                 {"math", "random", Guards::random},
                                 {"math", "randomseed", Guards::seed_random},
-                                {"string", "find", Guards::match<Guards::Matcher::kFind>},
-                                {"string", "match", Guards::match<Guards::Matcher::kMatch>},
-                                {"string", "gmatch", Guards::match<Guards::Matcher::kGmatch>},
-                                {"string", "gfind", Guards::match<Guards::Matcher::kGmatch>},
-                                {"string", "gsub", Guards::match<Guards::Matcher::kGsub>}};
+                                {"string", "find", Guards::match},
+                                {"string", "match", Guards::match},
+                                {"string", "gmatch", Guards::match},
+                                {"string", "gfind", Guards::match},
+                                {"string", "gsub", Guards::match}};
 
 int refuse_cmsgpack(lua_State* state) {
   Sandbox::stop(state,
                 std::make_exception_ptr(NotImplementedHere("cmsgpack is not implemented here")));
-}
-
-/// encode_keep_buffer() of cjson, which always does.
-int keep_buffer(lua_State* state) {
-  lua_pushboolean(state, 1);
-  return 1;
-}
-
-/// A setter of cjson, its upvalue, which may neither set nor tell.
-int refuse_setting(lua_State* state) {
-  const auto what =
-      fmt::format("cjson.{}() is not implemented here", lua_tostring(state, lua_upvalueindex(1)));
-  Sandbox::stop(state, std::make_exception_ptr(NotImplementedHere(what)));
 }
 
 /// Removes what `only` does not name from the table on the top of the stack.
@@ -650,10 +435,6 @@ void Guards::open(lua_State* state) {
       lua_setfield(state, globals, name);
     }
   }
-  lua_getfield(state, globals, "string");
-  lua_getfield(state, -1, "find");
-  lua_setfield(state, LUA_REGISTRYINDEX, kOriginalFind);
-  lua_pop(state, 1);
   for (const auto& [library, name, guard] : kGuarded) {
     if (*library == '\0') {
       lua_pushvalue(state, globals);
@@ -675,26 +456,11 @@ void Guards::open(lua_State* state) {
   lua_setfield(state, -2, "unpack");
   lua_setfield(state, globals, "cmsgpack");
   for (const char* name :
-       {"string", "table", "math", "os", "bit", "struct", "cmsgpack", "coroutine"}) {
+       {"string", "table", "math", "os", "bit", "cjson", "struct", "cmsgpack", "coroutine"}) {
     lua_getfield(state, globals, name);
     protect(state);
     lua_setfield(state, globals, name);
   }
-
-  // Memory that no bound sees: each new cjson has a buffer, and without keeping it, it leaks. With
-  // other limits, encode() would write more than count_encoded() expects.
-  lua_getfield(state, globals, "cjson");
-  for (const char* name : {"encode_sparse_array", "encode_max_depth"}) {
-    lua_pushstring(state, name);
-    lua_pushcclosure(state, refuse_setting, 1);
-    lua_setfield(state, -2, name);
-  }
-  lua_pushnil(state);
-  lua_setfield(state, -2, "new");
-  lua_pushcfunction(state, keep_buffer);
-  lua_setfield(state, -2, "encode_keep_buffer");
-  protect(state);
-  lua_setfield(state, globals, "cjson");
 
   // What getmetatable('') shows leads to the protected table of strings, too.
   lua_pushliteral(state, "");
@@ -739,14 +505,10 @@ void Sandbox::Close::operator()(lua_State* state) const noexcept {
 bool Sandbox::run_body(void (*body)(lua_State*, void*), void* context, std::string& error) {
   Guards::Call call{body, context};
   lua_State* const state = state_.get();
+  const worker::Run run(state);
   box_->left = box_->bounds.instructions;
   box_->stopped = nullptr;
   box_->stopped_line = 0;
-  if (std::exchange(box_->set_collector, false)) {
-    lua_gc(state, LUA_GCRESTART, 0);
-    lua_gc(state, LUA_GCSETPAUSE, LUAI_GCPAUSE);
-    lua_gc(state, LUA_GCSETSTEPMUL, LUAI_GCMUL);
-  }
   if (box_->used > box_->bounds.memory / 2) lua_gc(state, LUA_GCCOLLECT, 0);
   const int observed = box_->hook ? LUA_MASKCALL | LUA_MASKLINE : 0;
   lua_sethook(state, Guards::hook, LUA_MASKCOUNT | observed, kInstructionsBetweenHooks);
@@ -796,12 +558,7 @@ void Sandbox::set_global(lua_State* state, const char* name) {
   lua_pop(state, 1);
 }
 
-bool Sandbox::compile(lua_State* state, std::string_view source, const char* name,
-                      std::size_t longest) {
-  if (source.size() > longest) {
-    lua_pushfstring(state, kTooLong, static_cast<int>(longest));
-    return false;
-  }
+bool Sandbox::compile(lua_State* state, std::string_view source, const char* name) {
   // Lua's parser does not keep the name from the garbage collector (CVE-2025-49844); the stack
   // does.
   lua_pushstring(state, name);
@@ -821,10 +578,6 @@ void Sandbox::stop(lua_State* state, std::exception_ptr exception) {
   __builtin_unreachable();  // luaL_error() does not return
 }
 
-void Sandbox::stop_for_memory(lua_State* state) {
-  stop(state, Guards::lack_of_memory(Box::of(state)));
-}
-
 void Sandbox::set_hook(Hook hook) {
   box_->hook = std::move(hook);
 }
@@ -836,11 +589,14 @@ bool Sandbox::is_stopping(lua_State* state) {
 std::exception_ptr Sandbox::call_aside(lua_State* thread, std::int64_t instructions, int& status) {
   auto& box = Box::of(thread);
   const auto left = std::exchange(box.left, instructions);
+  const auto most = std::exchange(box.bounds.instructions, instructions);
   const auto line_before = box.stopped_line;
   auto stopped_before = std::exchange(box.stopped, nullptr);
-  lua_sethook(thread, Guards::hook, LUA_MASKCOUNT, kInstructionsBetweenHooks);
+  const worker::Run run(thread, true);
+  lua_sethook(thread, Guards::hook, LUA_MASKCOUNT, kInstructionsBetweenStops);
   status = lua_pcall(thread, 0, LUA_MULTRET, 0);
   box.left = left;
+  box.bounds.instructions = most;
   box.stopped_line = line_before;
   return std::exchange(box.stopped, std::move(stopped_before));
 }
@@ -853,6 +609,11 @@ bool Sandbox::push_real_table(lua_State* state, int index) {
   if (lua_istable(state, -1)) return true;
   lua_pop(state, 1);
   return false;
+}
+
+void Sandbox::note_line() noexcept {
+  auto* const state = static_cast<lua_State*>(worker::running());
+  if (state != nullptr) worker::page().line = line(state);
 }
 
 int Sandbox::line(lua_State* state) {

@@ -14,15 +14,9 @@
 //   - Arguments with which functions of Lua 5.1 or bit go beyond their memory are refused: a range
 //     of unpack() that overflows (CVE-2025-46817), bit.tohex(x, -2^31) (CVE-2024-31449), and a
 //     pattern so long that matching it overflows the stack.
-//   - cjson, which allocates outside of Lua, encodes only what fits into the bound on memory, keeps
-//     one buffer, and lacks new().
 //   - Memory and instructions are bounded, and Ctrl-C ends a source that runs; pcall() cannot catch
-//     that. A thread, a large block and a collection of garbage count as instructions, too. A
-//     source has at most 64 KiB, since Lua compiles some in quadratic time. Functions in C
-//     that neither allocate nor return count as one, and Ctrl-C waits for them. So a pattern is
-//     refused, by NotImplementedHere, if it may take too many steps in its text, which are
-//     estimated before it is matched. The comparison of two long texts ends only with the process:
-//     the second Ctrl-C does that (cli/terminal/signals.h).
+//     that. A function in C counts as one instruction, however long it runs, and Ctrl-C waits for
+//     it. So commands run scripts in a worker (base/worker.h), whose parent bounds the rest.
 //
 // Lua is linked as it is compiled by a C++ compiler, so that its errors are exceptions, and unwind
 // frames with destructors. `catch (...)` around a call of Lua's API would catch them, too.
@@ -55,7 +49,8 @@ struct Bounds {
   const Interrupt* interrupt = nullptr;       ///< must outlive the Sandbox
 };
 
-/// A source ran for more than Bounds::instructions. what() is a predicate: "ran for more than …".
+/// A source ran for more than Bounds::instructions, or for too long in a worker. what() is a
+/// predicate: "ran for more than …".
 class RanTooLong : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -110,16 +105,11 @@ class Sandbox {
   /// Makes the table on the top of the stack, which is popped, all globals that a source sees; nil:
   /// those of the sandbox again.
   static void show_globals(lua_State* state);
-  /// Bytes; Lua's compiler may take quadratic time.
-  static constexpr std::size_t kLongestSource = 64 << 10;
   /// Compiles a source, whose name is Lua's name of a chunk, and leaves a function, or a message,
   /// on the stack. Returns whether it is a function.
-  static bool compile(lua_State* state, std::string_view source, const char* name,
-                      std::size_t longest = kLongestSource);
+  static bool compile(lua_State* state, std::string_view source, const char* name);
   /// Ends the run() in whose body this is called; run() throws the exception.
   [[noreturn]] static void stop(lua_State* state, std::exception_ptr exception);
-  /// The same, since the source needs more than Bounds::memory.
-  [[noreturn]] static void stop_for_memory(lua_State* state);
   /// Called by Lua at calls, at lines, and now and then: see lua_sethook(). What it throws ends the
   /// run.
   using Hook = std::function<void(lua_State*, lua_Debug*)>;
@@ -135,6 +125,9 @@ class Sandbox {
   /// Pushes the table behind one that cannot be changed; pushes nothing and returns false for other
   /// values.
   static bool push_real_table(lua_State* state, int index);
+  /// Tells the parent of a worker the line that runs. For a signal handler of a worker that is
+  /// about to be killed, since it reads what the interrupted code may be changing.
+  static void note_line() noexcept;
   /// The line of the source that runs, from 1; 0 if none does.
   static int line(lua_State* state);
   /// The line at which the last run() was ended by stop(); 0 if it is not known.

@@ -7,6 +7,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "base/worker.h"
 #include "redis/error.h"
 
 #include <fcntl.h>
@@ -361,6 +362,7 @@ struct Launch {
 #endif
   // If the parent died before that call, no signal will come.
   if (::getppid() != launch.parent) ::_exit(127);
+  worker::unlimit_memory();
   ::setsid();  // the terminal's Ctrl-C is for the parent, which ends the server itself
   sigset_t none;
   ::sigemptyset(&none);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/sha1.h"
+#include "base/worker.h"
 #include "redis/error.h"
 
 namespace rlctl::simulation {
@@ -77,6 +78,7 @@ EngineDecider::EngineDecider(const script::Candidate& candidate, const traffic::
       interrupt_(interrupt),
       decides_by_ttls_(script_->key_of_ttls().has_value()),
       engine_(interrupt) {
+  worker::begin_request(script_->name(), 0, {}, {});
   script_->load(engine_);
 }
 
@@ -109,6 +111,7 @@ limiter::Decision EngineDecider::answer(const traffic::Arrival& arrival) {
 
 redis::Reply EngineDecider::prepare(const limiter::ScriptCall& call, keyspace::Keyspace& keys) {
   try {
+    worker::begin_request(script_->name(), 0, call.keys, call.arguments);
     return engine_.run(call, keys);
   } catch (const lua::RanTooLong& error) {
     throw UsageError(
@@ -122,6 +125,7 @@ redis::Reply EngineDecider::prepare(const limiter::ScriptCall& call, keyspace::K
 redis::Reply EngineDecider::run(const limiter::ScriptCall& call, const traffic::Arrival& arrival,
                                 lua::Commands& commands) {
   try {
+    worker::begin_request(script_->name(), state_.calls, call.keys, call.arguments);
     return engine_.run(call, commands);
   } catch (const lua::RanTooLong& error) {
     const redis::Error timeout(redis::Failure::kTimeout,

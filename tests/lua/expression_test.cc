@@ -278,8 +278,7 @@ TEST_CASE("expression: hostile ones end, keep nothing, and reach nothing outside
   };
   says("loadstring('while true do end')() == 1", "1: it ran for more than 1000000 instructions");
   says("pcall(loadstring('while true do end'))", "1: it ran for more than 1000000 instructions");
-  says("('x'):rep(1e9) == ''", "it ran for more than 1000000 instructions");
-  says("#string.rep('x', 1e6):rep(1e6) == 1", "it ran for more than 1000000 instructions");
+  says("('x'):rep(1e9) == ''", "it needs more than the 64 MiB of memory that rlctl gives it");
   says("getmetatable('').__index == nil", "false");
   says("getmetatable('').__index.rep == nil", "false");
   says("load(tostring) == nil", "");
@@ -292,13 +291,6 @@ TEST_CASE("expression: hostile ones end, keep nothing, and reach nothing outside
   says("setmetatable(r, nil)[0] == nil", "true");
   says("r[0] == nil", "an array has elements from 1");
   says("('x'):find(('a'):rep(10001)) == nil", "pattern has more than 10000 bytes");
-  for (const auto* call : {"s:find(", "s:gsub(", "string.match(s, ", "string.gmatch(s, "}) {
-    const std::string begin = "loadstring([[local s = ('a'):rep(30) return ";
-    says(begin + call + "('a?'):rep(30) .. ('a'):rep(30))]])() == 1",
-         "has too many repetitions for a text of 30 bytes");
-  }
-  says("('x'):rep(100):find(('x*'):rep(9)) == 1",
-       "1: the pattern 'x*x*x*x*x*x*x*x*x*' has too many");
   says("(('x'):rep(1000) .. '-17'):match('(%d+)$') == '17'", "true");
   // Garbage of many evaluations, and of a large reply, is collected.
   const auto large = reply_of("$2000000\r\n" + std::string(2'000'000, 'x') + "\r\n");

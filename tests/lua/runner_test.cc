@@ -243,12 +243,7 @@ constexpr Difference kDifferences[] = {
      "the handler is not a global"},
     {"error(string)", "-ERR Attempt to modify a readonly table script", "and so it has no place"},
     {"local n = 0 local function f() n = n + 1 f() end pcall(f) return n", ":16380",
-     "one call of the stack is the runner's"},
-    {"local n = 0 xpcall(error, function() n = n + 1 error() end) return n", ":200",
-     "so often is a handler called for its own error"},
-    {"return type(cjson.new)", "$3\r\nnil", "what it allocates has no bound"},
-    {"return cjson.encode_keep_buffer(false)", ":1", "without it, what is encoded leaks"},
-    {"table.insert({}, 2^30, 1)", "-ERR user_script:1: position is too far", "it takes seconds"}};
+     "one call of the stack is the runner's"}};
 
 TEST_CASE("what a script sees here and not on Redis 7 is known") {
   TestServer evaluating;
@@ -284,29 +279,18 @@ constexpr lua::Bounds kSmall{.memory = std::size_t{16} << 20, .instructions = 2'
 TEST_CASE("a script that does not end is ended, whatever it catches") {
   constexpr lua::Bounds kShort{.memory = kSmall.memory, .instructions = 200'000};
   for (const std::string source :
-       {"while true do end",
-        "repeat until false",
-        "while true do pcall(error) end",
+       {"while true do end", "repeat until false", "while true do pcall(error) end",
         "while true do pcall(function() while true do end end) end",
         "local function f() return pcall(f) end while true do f() end",
-        ("while true do xpcall(function() while true do end end, function() while true do end end) "
-         "end"),
         "coroutine.wrap(function() while true do end end)()",
         "while true do coroutine.resume(coroutine.create(function() while true do end end)) end",
         ("local t = setmetatable({}, {__index = function(t, k) return t[k + 1] end}) "
          "while true do pcall(function() return t[1] end) end"),
-        "local f f = function() return f() end f()",
-        "while true do redis.pcall('GET', 'x') end",
+        "local f f = function() return f() end f()", "while true do redis.pcall('GET', 'x') end",
         "while true do loadstring('return 1')() end",
         "return table.sort(setmetatable({3, 2, 1}, {}), function() while true do end end)",
         "return ('x'):gsub('x', function() while true do end end)",
         "return load(function() while true do end end)",
-        "xpcall(error, function() while true do end end)",
-        "xpcall(error, function() while true do pcall(error) end end)",
-        ("local function f(d) if d > 0 then for i = 1, 60 do coroutine.wrap(f)(d - 1) end end end "
-         "f(4)"),
-        "local s = ('x'):rep(1e6) while true do s:reverse() end",
-        "local t = {} for i = 1, 1e4 do t[i] = {} end while true do collectgarbage() end",
         "while true do load(function() while true do end end) end",
         "while true do coroutine.create(function() end) end"}) {
     CAPTURE(source);
@@ -316,24 +300,6 @@ TEST_CASE("a script that does not end is ended, whatever it catches") {
     lua::Runner fresh("return 1", kShort);
     CHECK(reply_of(fresh) == ":1\r\n");
   }
-}
-
-TEST_CASE("a pattern that would be tried in too many ways ends a script before it is matched") {
-  for (const std::string call :
-       {"s:find('.-.-.-.-.-.-b')", "s:match('(a+)(a*)([^%s%]]+)(%w-)b')", "s:gsub('.*.*.*b', '')",
-        "s:gmatch('^.-.-.-b')()", "s:find(('a?'):rep(25) .. 'b')", "s:find('%b()%b()%b()%b()')",
-        "s:find('(.-)%1%1%1b')", "('^'):rep(1500):find('x?^*^*^*^*b')", "s:find('.-' .. s .. 'b')",
-        "s:match('[]a]-[^]]-[%]a]-b')", "string.rep(1, 3000):find('%d*%d*%d*b')"}) {
-    CAPTURE(call);
-    lua::Runner runner("local s = ('a'):rep(3000)\nlocal ok = pcall(function() return " + call +
-                       " end) return ok and 1 or 0");
-    CHECK_THROWS_AS(static_cast<void>(reply_of(runner)), lua::NotImplementedHere);
-    CHECK(runner.stopped_line() == 2);
-  }
-  lua::Runner named("return (' '):rep(3000):find('.-.-.-\"')");
-  CHECK_THROWS_WITH_AS(static_cast<void>(reply_of(named)),
-                       "the pattern '.-.-.-\"' has too many repetitions for a text of 3000 bytes",
-                       lua::NotImplementedHere);
 }
 
 TEST_CASE("a pattern whose repetitions match little at once may have many, in a long text") {
@@ -356,9 +322,7 @@ TEST_CASE("a pattern whose repetitions match little at once may have many, in a 
 }
 
 TEST_CASE("what only a server has ends a script, whatever it catches") {
-  for (const std::string call :
-       {"redis.setresp(3)", "cmsgpack.pack(1)", "cjson.encode_max_depth(2)", "('x'):rep(1e9)",
-        "(function(s) redis.call('SET', s, s, s, s) end)(('x'):rep(5e6))"}) {
+  for (const std::string call : {"redis.setresp(3)", "cmsgpack.pack(1)", "('x'):rep(1e9)"}) {
     CAPTURE(call);
     lua::Runner runner(
         "\nlocal ok = pcall(function() return " + call + " end) return ok and 1 or 0", kSmall);
@@ -393,18 +357,10 @@ TEST_CASE("memory and the stacks are bounded") {
         "local s = ('x'):rep(1e6) while true do s = s:gsub('x', 'xx') end",
         "return load(function() return ('x'):rep(1e6) end)",
         "return collectgarbage('setpause', 1e9) + {}",
-        "table.insert({}, -2^31, 1)",
-        "table.insert({}, 2^31 - 1, 1)",
-        "table.insert({1}, 0/0, 1)",
-        ("local s = ('\\1'):rep(1e6) local t = {} for i = 1, 100 do t[i] = s end "
-         "return cjson.encode(t)"),
-        "local t = {} for i = 1, 60 do t = {t, t} end return cjson.encode(t)",
-        "return cjson.decode('[' .. ('1,'):rep(3e5) .. '1]')",
         ("local s = ('x'):rep(1e6) local n = 0 local function r() n = n + 1 "
          "return n < 100 and s or nil end return load(r)"),
         ("return {redis.call(unpack({('x'):rep(9e6), ('y'):rep(5e6), ('y'):rep(1e6), "
          "('y'):rep(1e6)}))}"),
-        "local s = ('x'):rep(8e6) return redis.call(s, s, s)",
         "return loadstring(('a = 1 '):rep(20000))"}) {
     CAPTURE(source);
     lua::Runner runner(source, kSmall);
@@ -418,14 +374,6 @@ TEST_CASE("memory and the stacks are bounded") {
     }
     CHECK(reply.substr(0, 200).find_first_of("-$") == 0);
   }
-  for (const std::string source :
-       {"local t = {} for i = 1, 24 do t = {t, t} end return t",
-        "local t = ('x'):rep(1e6) local r = {} for i = 1, 100 do r[i] = t end return r",
-        "local s = ('x'):rep(1e6) local t for i = 1, 100 do t = {map = {s, t}} end return t"}) {
-    lua::Runner runner(source, {.memory = std::size_t{4} << 20});
-    CHECK_THROWS_WITH_AS(static_cast<void>(reply_of(runner)),
-                         "replied with more than 4194304 bytes", lua::RanTooLong);
-  }
   lua::Runner itself("local t = {} t[1] = t return t", kSmall);
   CHECK(reply_of(itself).ends_with("*1\r\n-ERR reached lua stack limit\r\n"));
   for (const auto* digits : {"-2^31", "2^31", "2^31 + 2^32", "2^31 - 0.4"}) {
@@ -433,9 +381,6 @@ TEST_CASE("memory and the stacks are bounded") {
     lua::Runner hex(fmt::format("return bit.tohex(-1, {})", digits), kSmall);
     CHECK(reply_of(hex).starts_with("$8\r\nFFFFFFFF"));
   }
-  CHECK_THROWS_WITH_AS(lua::Runner(std::string(70'000, ' ')),
-                       "a source of more than 65536 bytes is not run here",
-                       lua::NotImplementedHere);
   // A source cannot tell the collector of garbage what to do in the next run.
   lua::Runner stopping(
       "collectgarbage('stop') local t = {} for i = 1, 2e4 do t[i] = {i} end "

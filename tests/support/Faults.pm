@@ -465,11 +465,18 @@ sub most_in_window {
   return $most;
 }
 
-# Whether the process is rlctl and waits for something.
+# Whether the process is rlctl and waits for something; if it has a worker, whether that waits.
 sub is_asleep {
   my ($pid) = @_;
-  open my $file, '<', "/proc/$pid/stat" or return 0;
-  return <$file> =~ / \(rlctl\) S /;
+  my ($worker) = grep { stat_of($_) =~ / \(rlctl\) / } children($pid);
+  return stat_of($worker // $pid) =~ / \(rlctl\) S /;
+}
+
+# The line in which the kernel describes the process; empty if the process is gone.
+sub stat_of {
+  my ($pid) = @_;
+  open my $file, '<', "/proc/$pid/stat" or return '';
+  return <$file> // '';
 }
 
 # The CPU time of the process and its children, in hundredths of a second.

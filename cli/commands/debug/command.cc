@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cli/app/worker.h"
 #include "cli/commands/debug/view.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
@@ -145,6 +146,9 @@ std::string notes() {
 // ---- Running ----
 
 ExitStatus run(const Plan& given, Invocation& invocation) {
+  if (!given.ldb && !given.redis_cli && !given.print_command) {
+    if (const auto ended = run_in_worker(invocation)) return *ended;
+  }
   if (given.dap) {
     if (invocation.operands.empty()) return run_dap(given, invocation);
     throw UsageError("--dap takes no operand: the editor's launch request names the script: " +

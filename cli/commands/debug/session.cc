@@ -187,13 +187,11 @@ class Session {
     if (replay_) replay_->skip(keys_.keyspace);
     const auto before = look(plan_, keys_.keyspace);
     auto& out = invocation_.out;
-    const bool is_seen = is_terminal(out.fd());
     View view(out.buffer(), out.look(), plan_.debuggee,
-              {.maxlen = 0, .cuts_source = is_seen, .json = invocation_.json});
+              {.maxlen = 0, .cuts_source = is_terminal(out.fd()), .json = invocation_.json});
     const auto on_line = [&](const debugger::TracedLine& line) {
       view.traced(line);
-      // Show a long run as it proceeds.
-      is_seen ? out.flush() : out.flush_if_large();
+      out.flush();  // the next line may never end
     };
     const auto result = plan_.trace ? debugger::trace(plan_.debuggee, keys_.keyspace,
                                                       &invocation_.interrupt, kMostLines, on_line)

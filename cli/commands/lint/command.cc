@@ -10,6 +10,8 @@
 #include "base/number.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "base/worker.h"
+#include "cli/app/worker.h"
 #include "cli/errors/failure.h"
 #include "cli/options/completions.h"
 #include "cli/options/holder_options.h"
@@ -220,6 +222,7 @@ std::string next_steps(const std::vector<Subject>& subjects) {
 }
 
 ExitStatus run(const Plan& plan, Invocation& invocation) {
+  if (const auto ended = run_in_worker(invocation, kMostTime)) return *ended;
   auto subjects = make_subjects(plan, invocation);
   if (names_server(invocation.connection)) {
     throw UsageError("lint runs scripts in this process, never on a server", kNameNoServer);
@@ -234,11 +237,16 @@ ExitStatus run(const Plan& plan, Invocation& invocation) {
     const auto& place = subject.place;
     const bool is_program = subject.candidate.program != nullptr;
     const auto& interrupt = invocation.interrupt;
-    auto observed =
-        subject.conduct == Conduct::kLeases   ? observe_leases(subject, programs, interrupt)
-        : subject.conduct == Conduct::kBudget ? observe_budget(subject, plan, programs, interrupt)
-        : is_program                          ? observe_program(subject, programs)
-                                              : observe(subject, interrupt);
+    Observed observed;
+    try {
+      observed = subject.conduct == Conduct::kLeases ? observe_leases(subject, programs, interrupt)
+                 : subject.conduct == Conduct::kBudget
+                     ? observe_budget(subject, plan, programs, interrupt)
+                 : is_program ? observe_program(subject, programs)
+                              : observe(subject, interrupt);
+    } catch (const worker::TimeIsUp&) {
+      add_lack_of_time("everything", observed);
+    }
     for (const auto& warning : observed.warnings) {
       warn(fmt::format("warning: {}: {}", place, warning), invocation.command);
     }
@@ -281,6 +289,14 @@ std::string notes() {
 }
 
 }  // namespace
+
+void add_lack_of_time(std::string_view what, Observed& observed) {
+  const auto why =
+      fmt::format("the {} s of processor time that lint has were used up", kMostTime.count());
+  observed.warnings.push_back(fmt::format("not tested: {}: {}", what, why));
+  observed.not_tested.push_back({std::string(what), why});
+}
+
 const Command kCommand{
     .text = {.name = "lint",
              .summary = "run a script or a program, and find its flaws, line by line",

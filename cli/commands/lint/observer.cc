@@ -17,6 +17,7 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "base/worker.h"
 #include "lint/answers.h"
 #include "lint/calls.h"
 #include "lint/conduct.h"
@@ -43,6 +44,8 @@ using std::chrono::microseconds;
 
 /// The most requests sent to reach the limit, at one instant and again one tick apart.
 constexpr int kMaxToFill = kLargestLimit + 1;
+
+constexpr const char* kBesidesMainTraffic = "retries, idle gaps, costs and figures";
 
 /// Supplies key names only; lint sends its requests itself.
 class KeyNames final : public traffic::Traffic {
@@ -90,12 +93,9 @@ class Observer {
     send_main_traffic();
     check_replies();
     if (const auto& doubts = observed_.warnings; !doubts.empty()) {
-      observed_.not_tested.push_back({"retries, idle gaps, costs and figures", doubts.front()});
+      observed_.not_tested.push_back({kBesidesMainTraffic, doubts.front()});
     } else {
-      send_in_two_parts();
-      send_costs();
-      run_probes();
-      watch_growth();
+      send_more_traffic();
     }
     for (auto& request : others) {
       request.run = -request.run;  // no other request is of its run
@@ -139,6 +139,22 @@ class Observer {
     observed_.tested.push_back(
         fmt::format("requests at one instant, through a window of {}, and {} later; two clients",
                     period_text(window), span_text(later)));
+  }
+
+  /// Finds less if the time for it is used up.
+  void send_more_traffic() {
+    std::string_view left = kBesidesMainTraffic;
+    try {
+      send_in_two_parts();
+      send_costs();
+      run_probes();
+      left = "whether keys or calls grow";
+      watch_growth();
+    } catch (const worker::TimeIsUp&) {
+      recorded_ = nullptr;
+      seen_.growth = {};
+      add_lack_of_time(left, observed_);
+    }
   }
 
   bool is_denied(Index index) const { return seen_.requests[index].allowed == false; }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/app/command.h"
@@ -87,6 +88,15 @@ Observed observe_leases(const Subject& subject, const exec::Settings& settings,
 /// The same of reserves and settles, and a limiter that keeps a budget.
 Observed observe_budget(const Subject& subject, const Plan& plan, const exec::Settings& settings,
                         const Interrupt& interrupt);
+
+/// The time of the processor for all scripts together. Sanitizers make programs slow.
+#ifdef RLCTL_SANITIZED
+inline constexpr std::chrono::seconds kMostTime{1200};
+#else
+inline constexpr std::chrono::seconds kMostTime{60};
+#endif
+/// Adds that there was no time to test this.
+void add_lack_of_time(std::string_view what, Observed& observed);
 
 /// Adds to what was observed that the limit was scaled down, if it was.
 void note_scaling(const Subject& subject, Observed& observed);

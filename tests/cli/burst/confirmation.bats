@@ -13,10 +13,11 @@ return redis.call('SET', KEYS[1], 1, 'NX', 'PX', ARGV[1]) and 1 or 0
 LUA
 }
 
-# Whether the child of a process has worked for a tenth of a second, so that it decides requests; writes its number.
-child_works() {
+# Whether the server of a process, a child of its worker, has worked for a tenth of a second, so that it decides
+# requests; writes its number.
+server_works() {
   local ticks
-  pgrep -P "$1" >child && ticks=$(awk '{ print $14 }' "/proc/$(<child)/stat") && ((ticks >= 10))
+  pgrep -P "$(pgrep -P "$1")" >child && ticks=$(awk '{ print $14 }' "/proc/$(<child)/stat") && ((ticks >= 10))
 } 2>/dev/null
 
 # Runs a command that a server confirms, and sends a signal to `rlctl` or to the `server` meanwhile.
@@ -25,7 +26,7 @@ confirm() {
   status=0
   "${@:3}" >report 2>errors &
   pid=$!
-  wait_until child_works "$pid"
+  wait_until server_works "$pid"
   if [[ $to == server ]]; then pid=$(<child); fi
   kill -s "$signal" "$pid"
   wait "$!" || status=$?

@@ -31,15 +31,6 @@ $ rlctl burst newer.lua -u private: --limit 5/60s --args '{now_ms}' -q
 !   hint: use --clock real, with a pattern or a log
 [2]
 
-## a pattern that backtracks without end is refused before it is matched
-$ write backtracking.lua
-< local text = ('a'):rep(3000)
-< return text:find('.-.-.-.-.-.-b') and 1 or 0
-$ rlctl burst backtracking.lua --limit 5/60s --args '{now_ms}' -q
-! rlctl: burst: backtracking.lua:2: the pattern '.-.-.-.-.-.-b' has too many repetitions for a text of 3000 bytes; request 1 had KEYS '1' and ARGV '1767225659990'
-!   hint: a server has it: burst and adversary run scripts there with -u private:, debug with --ldb
-[2]
-
 ## a reply with more levels of arrays than rlctl reads is refused by name
 $ write deep.lua
 < return {{{{{{{{1}}}}}}}}

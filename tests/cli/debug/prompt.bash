@@ -5,8 +5,11 @@
 # until_shown COUNT WORDS: waits until the terminal has shown at least COUNT lines with these words.
 has() { (($(grep -acF -- "$2" "$screen") >= $1)); }
 until_shown() { wait_until has "$@"; }
-# The process of rlctl, under the terminal's shell.
-debugger() { pgrep -P "$(<pid)"; }
+# The process of rlctl, under the terminal's shell; if it has a worker, that.
+debugger() {
+  local process
+  process=$(pgrep -P "$(<pid)") && pgrep -P "$process" -x rlctl || echo "$process"
+}
 # Types a command once the terminal has asked for the command of this number.
 typed=0
 type_at_prompt() {

@@ -225,7 +225,7 @@ breakpoint at 1: local i = 1
 [..]   watch: 'i +' is not an expression: unexpected symbol near '<eof>'
 [..]   unknown command 'until': 'break LINE', then 'continue'
 [..]   unknown command 'bt': 'trace' shows the active functions
-[..]   it did not end within 100000000 instructions
+[..]   it ran for more than 100000000 instructions
 [..]   continue: unexpected argument '12'
 [..]   restart: unexpected argument 'x'
 [..]   quit: unexpected argument 'x'

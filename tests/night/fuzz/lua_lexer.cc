@@ -40,7 +40,7 @@ void require_in_order(const Tokens& found, std::string_view source) {
 }
 
 void require_same_lines(const Tokens& found, std::string_view source) {
-  if (source.size() > Sandbox::kLongestSource) return;  // Lua may take quadratic time
+  if (source.size() > kLongestSubstituted) return;  // Lua may take quadratic time
   const Substitutes all{.time = true, .expiry = true, .other_keys = true};
   for (const auto& text : {with_substitutes(source, all), library_with_substitutes(source, all)}) {
     require(!text || lex(*text)->line_offsets.size() == found.line_offsets.size(),
