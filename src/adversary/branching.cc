@@ -126,7 +126,8 @@ class HolderModelBranching final : public Branching {
 
 // ---- Scripts in the engine ----
 
-/// A script that runs in the engine, whose keys are copied for each state.
+/// A script that runs in the engine, whose keys are copied for each state. If large states take too
+/// much together, further ones are reached again when they are needed.
 class EngineBranching final : public Branching {
  public:
   /// The decider must outlive this.
@@ -136,11 +137,15 @@ class EngineBranching final : public Branching {
     for (auto& branch : branches) {
       begin_at(branch.from.get());
       branch.answers = ask(branch.requests);
-      if (branch.is_kept) branch.state = std::make_shared<Left>(decider_.state());
+      if (branch.is_kept) branch.state = state_after(branch);
     }
   }
 
  private:
+  /// Bytes of one state, and of all large ones that are kept, about: a text that grew may take
+  /// twice as much, and states that share a value count it several times.
+  static constexpr std::size_t kLarge = std::size_t{64} << 10, kMostKept = std::size_t{64} << 20;
+
   struct Left final : State {
     explicit Left(simulation::EngineState some) : state(std::move(some)) {}
     /// With the clock: texts of keys are equal if they differ by a shift of time, which requests do
@@ -149,11 +154,38 @@ class EngineBranching final : public Branching {
       return fmt::format("{} {}", state.keys.now().count(), state.keys.to_text());
     }
     simulation::EngineState state;
+    std::shared_ptr<std::size_t> kept = {};  ///< of which `bytes` are this one's
+    std::size_t bytes = 0;
+    ~Left() override {
+      if (kept) *kept -= bytes;
+    }
   };
+  /// Requests from another state, or from the beginning.
+  struct Path final : State {
+    Path(std::shared_ptr<State> its_from, Schedule its_requests)
+        : from(std::move(its_from)), requests(std::move(its_requests)) {}
+    std::shared_ptr<State> from;
+    Schedule requests;
+  };
+
+  std::shared_ptr<State> state_after(const Branch& branch) {
+    auto bytes = decider_.state().keys.bytes_at_most();
+    if (bytes < kLarge) bytes = 0;
+    if (bytes > 0 && *kept_ + bytes > kMostKept)
+      return std::make_shared<Path>(branch.from, branch.requests);
+    auto left = std::make_shared<Left>(decider_.state());
+    left->kept = kept_;
+    left->bytes = bytes;
+    *kept_ += bytes;
+    return left;
+  }
 
   void begin_at(const State* state) {
     if (state == nullptr) return decider_.forget();
-    decider_.set_state(static_cast<const Left&>(*state).state);
+    if (const auto* left = dynamic_cast<const Left*>(state)) return decider_.set_state(left->state);
+    const auto& path = static_cast<const Path&>(*state);
+    begin_at(path.from.get());
+    ask(path.requests);
   }
 
   Answers ask(const Schedule& requests) {
@@ -169,6 +201,7 @@ class EngineBranching final : public Branching {
     return answers;
   }
 
+  std::shared_ptr<std::size_t> kept_ = std::make_shared<std::size_t>(0);
   simulation::EngineDecider& decider_;
 };
 

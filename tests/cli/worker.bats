@@ -121,6 +121,12 @@ LUA
   assert_line --partial 'the 60 s of processor time that lint has were used up'
 }
 
+@test "a search whose states are large keeps fewer of them" {
+  needs_bounds
+  printf 'redis.call("SETBIT", KEYS[1], 4e8, 1)\nreturn redis.call("APPEND", KEYS[1], "x") %% 3\n' >large.lua
+  run -0 bash -c 'ulimit -v 1000000; rlctl adversary --limit 1/60s --exhaustive 2 -q large.lua'
+}
+
 @test "what a program under test starts with has none of the bounds" {
   cat >limits.pl <<'PERL'
 open my $in, '<', '/proc/self/limits' or die;
