@@ -21,8 +21,7 @@ void push_reply(lua_State* state, std::string_view reply);
 /// first word is the code.
 void push_error(lua_State* state, std::string_view text);
 
-/// Appends the value on the top of the stack, which is popped, as RESP2. Ends the run with
-/// RanTooLong once `out` is larger than `bound` bytes.
+/// Appends the value on the top of the stack, which is popped, as RESP2.
 void append_value(lua_State* state, std::string& out);
 
 /// Appends an error reply, without the line ends behind its text.
