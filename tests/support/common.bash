@@ -330,13 +330,9 @@ at_terminal() {
 }
 
 # Only root may read /proc/PID/exe of a process that has a password, since that leaves no core.
-sleeps() { [[ $(<"/proc/$1/stat") == *' (rlctl) S '* ]]; } 2>/dev/null
+sleeps() { grep -qs ' (rlctl) S ' "/proc/$1/stat"; }
 
-is_gone() {
-  local stat
-  stat=$(<"/proc/$1/stat") || return 0
-  [[ $stat == *') Z '* ]]
-} 2>/dev/null
+is_gone() { ! grep -qsv ') Z ' "/proc/$1/stat"; }
 
 nothing_is_left() {
   ! compgen -G "$TMPDIR/rlctl-*" && ! find /proc -maxdepth 2 -name cwd -lname "$TMPDIR/rlctl-*" 2>/dev/null | grep .
