@@ -39,7 +39,7 @@ in_root() { chroot "$root" /usr/bin/env -i PATH=/usr/bin:/bin:/usr/sbin:/sbin HO
 
 # start_root_server: a Redis server in $root, at the socket /tmp/redis.socket there.
 start_root_server() {
-  start_bound chroot "$root" redis-server --port 0 --unixsocket /tmp/redis.socket --save '' --appendonly no \
+  start_bound chroot "$root" /usr/bin/redis-server --port 0 --unixsocket /tmp/redis.socket --save '' --appendonly no \
     >"$BATS_TEST_TMPDIR/server.log" 2>&1
   wait_until test -S "$root/tmp/redis.socket"
 }
