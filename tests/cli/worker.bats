@@ -156,7 +156,7 @@ PERL
   kill -KILL "$parent"
   wait "$parent" || status=$?
   assert_equal "$status" 137
-  wait_until eval '! kill -0 "$worker" 2>/dev/null'
+  wait_until is_gone "$worker"
 }
 
 @test "SIGTSTP stops both processes, and SIGCONT continues both" {
