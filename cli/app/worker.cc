@@ -34,7 +34,7 @@ using worker::BreakKey;
 // All times are of the processor, so that a busy machine, a stopped process or a user who thinks
 // does not matter.
 
-/// How often the parent looks at the worker.
+/// The parent looks at the worker this often.
 constexpr milliseconds kBetweenLooks{50}, kBetweenLooksAfterSignal{10};
 /// A script may take so long to see a signal.
 constexpr milliseconds kAfterSignal{100};

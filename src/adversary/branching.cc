@@ -154,7 +154,7 @@ class EngineBranching final : public Branching {
       return fmt::format("{} {}", state.keys.now().count(), state.keys.to_text());
     }
     simulation::EngineState state;
-    std::shared_ptr<std::size_t> kept = {};  ///< of which `bytes` are this one's
+    std::shared_ptr<std::size_t> kept = {};  ///< the bytes of all; `bytes` of them are this one's
     std::size_t bytes = 0;
     ~Left() override {
       if (kept) *kept -= bytes;

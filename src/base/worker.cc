@@ -27,7 +27,7 @@ extern "C" void* __wrap_realloc(void* block, std::size_t size) {
 namespace rlctl::worker {
 namespace {
 
-// What a process writes that is not a worker.
+// A process that is not a worker writes here.
 constinit Page own_page;
 std::atomic<Page*> shared_page{&own_page};
 
@@ -78,7 +78,7 @@ std::vector<std::string> Words::get() const {
   return words;
 }
 
-// ---- What the worker tells ----
+// ---- Notes of the worker ----
 
 namespace {
 
@@ -134,7 +134,7 @@ void begin_request(std::string_view script, std::int64_t number,
   its.arguments.set(arguments);
 }
 
-// ---- What it leaves ----
+// ---- Files that it leaves ----
 
 Leftover::Leftover(const std::filesystem::path& path) noexcept {
   for (auto& place : page().leftovers) {
@@ -178,7 +178,7 @@ void limit_memory() noexcept {
   const rlimit limited{.rlim_cur = most, .rlim_max = memory_before.rlim_max};
   is_memory_limited = ::setrlimit(RLIMIT_AS, &limited) == 0;
 #endif
-  // Whoever needs more may be a function in C, which can only end the process.
+  // A function in C may need more, which can only end the process.
   std::set_new_handler([] {
     page().is_out_of_memory = true;
     static_cast<void>(std::raise(SIGXCPU));  // it notes the line

@@ -53,7 +53,8 @@ enum class BreakKey : int {
 
 struct Page {
   // Written by the worker.
-  std::atomic<int> runs = 0;  ///< of Lua; one may contain another, such as a debugger's expression
+  /// Runs of Lua that have not ended; one may contain another, such as a debugger's expression.
+  std::atomic<int> runs = 0;
   /// Grows when a run begins or ends, and in a debugger at each line: the time of the processor
   /// that the worker may take begins again.
   std::atomic<std::uint64_t> step = 0;
@@ -74,12 +75,12 @@ struct Page {
   std::atomic<bool> is_over = false;            ///< the time of all requests is used up
 };
 
-/// That of this process.
+/// Returns the page of this process.
 Page& page() noexcept;
 /// From now on, this process and its children share a page. Throws std::bad_alloc.
 Page& share_page();
 
-// ---- What the worker tells ----
+// ---- Notes of the worker ----
 
 /// While it exists, Lua runs.
 class Run {
@@ -108,13 +109,13 @@ class TimeIsUp : public std::exception {
  public:
   const char* what() const noexcept override { return "the time for all requests is used up"; }
 };
-/// Names what the next runs belong to; the number counts from 1. Throws TimeIsUp.
+/// Names the request to which the next runs belong; the number counts from 1. Throws TimeIsUp.
 void begin_request(std::string_view script, std::int64_t number,
                    std::span<const std::string_view> keys,
                    std::span<const std::string_view> arguments);
 
 /// While it exists, the parent of a worker that was ended removes this file, or this folder with
-/// all that is in it.
+/// its contents.
 class Leftover {
  public:
   Leftover() = default;

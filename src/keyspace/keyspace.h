@@ -119,7 +119,7 @@ class Keyspace final : public lua::Commands {
   /// What PTTL replies for a key that expires.
   std::chrono::milliseconds ttl(const Key& key) const;
 
-  /// Not less than the bytes of all values, about.
+  /// An upper estimate of the bytes of all values.
   std::size_t bytes_at_most() const { return bytes_at_most_; }
 
   /// A text that is equal for two that differ by a shift of time at most, and for no others: their
