@@ -12,8 +12,8 @@
 #include <system_error>
 #include <utility>
 
-// The linker gives all calls of realloc() to this. A library in C, such as cjson, would end the
-// process by itself if there is no memory; as operator new does, this calls the handler first.
+// The linker gives all calls of realloc() to this. If there is no memory, a library in C, such as
+// cjson, ends the process; this function calls the handler before, as operator new does.
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 extern "C" void* __real_realloc(void* block, std::size_t size);
 extern "C" void* __wrap_realloc(void* block, std::size_t size) {

@@ -59,7 +59,8 @@ struct Page {
   /// that the worker may take begins again.
   std::atomic<std::uint64_t> step = 0;
   std::atomic<bool> is_stoppable = false;  ///< the run looks at `stopped_step`
-  std::atomic<int> line = 0;  ///< of the script, which a worker notes before it is ended; 0: none
+  /// The line of the script, which a worker notes before its parent ends it; 0: not known.
+  std::atomic<int> line = 0;
   std::atomic<std::int64_t> request = 0;  ///< its number, from 1; 0: it is not known
   Words script, keys, arguments;          ///< `script` is its name
   std::atomic<BreakKey> break_key = BreakKey::kNone;

@@ -64,7 +64,7 @@ TEST_CASE("a request is refused once the time of all is used up") {
 }
 
 TEST_CASE("the files that a worker leaves are removed, but not those that it no longer has") {
-  // Not a TemporaryFolder, which is one of these files.
+  // A TemporaryFolder would register itself as a file that the worker leaves.
   std::string name = temporary_folder() + "/worker-XXXXXX";
   REQUIRE(::mkdtemp(name.data()) != nullptr);
   const std::filesystem::path folder = name;
